@@ -152,7 +152,7 @@ fn trouble(what: String) -> Failure {
 fn draw() -> Result<NewAccess, String> {
     let now = crate::stage::now().unsigned_abs();
     Ok(NewAccess {
-        id: AccessId::new(now, &gatehouse_vault::chance::bytes()),
+        id: AccessId::new(now, &gatehouse_vault::random::bytes()),
         contract_id: CONTRACTS[1].parse().map_err(|_| "no such contract".to_owned())?,
         is_drawn: false,
         username: gatehouse_vault::generate_username(),

@@ -1,6 +1,6 @@
 //! Settings and credentials of an account, and what can be wrong with them.
 
-use gatehouse_core::account::{AddressedBy, Credentials};
+use gatehouse_core::account::{AddressSource, Credentials};
 use serde_json::Value;
 
 /// What an account says about how its platform is reached.
@@ -8,18 +8,18 @@ pub type Settings = serde_json::Map<String, Value>;
 
 /// What an account is reached with.
 #[derive(Clone, Copy)]
-pub struct Reached<'a> {
+pub struct AccountSetup<'a> {
     /// How its platform is reached.
     pub settings: &'a Settings,
     /// What it proves itself with.
     pub credentials: &'a Credentials,
     /// Whose word it is where its platform is.
-    pub addressed_by: AddressedBy,
+    pub address_source: AddressSource,
 }
 
 /// One thing that is wrong with an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct SettingFault {
     /// The field: `settings.baseUrl`.
     pub name: String,
     /// What would be right; reads on after the name. Never holds a secret.

@@ -10,9 +10,9 @@ use gatehouse_core::{Account, ConnectorName, TenantName};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::account_settings::{Fault, Reached, Settings, kind};
-use crate::client::{AddressRules, BaseUrl, Outside, PlatformClient};
-use crate::connector::{Connector, Limits};
+use crate::account_settings::{AccountSetup, SettingFault, Settings, kind};
+use crate::client::{AddressRules, BaseUrl, ClientPool, PlatformClient};
+use crate::connector::{Connector, PlatformLimits};
 use crate::failure::{Failure, FailureKind};
 use crate::manifest::Manifest;
 use crate::manifest::run::manifest_connector::ManifestConnector;
@@ -70,11 +70,11 @@ impl Catalog {
         connector: &ConnectorName,
         settings: &Settings,
         credentials: &Credentials,
-    ) -> Vec<Fault> {
+    ) -> Vec<SettingFault> {
         if !self.names().contains(&connector.as_str()) {
             let known = self.names().join(", ");
             let reason = format!("must be a connector that is known ({known}), not `{connector}`");
-            return vec![Fault { name: "connector".into(), reason }];
+            return vec![SettingFault { name: "connector".into(), reason }];
         }
         let manifest = self.manifests.get(connector.as_str());
         let (common, mut faults) = self.common(settings, manifest.map(|it| &**it));
@@ -112,12 +112,12 @@ impl Catalog {
         &self,
         tenant: &TenantName,
         account: &Account,
-        reached: Reached<'_>,
-        outside: &Arc<Outside>,
+        reached: AccountSetup<'_>,
+        outside: &Arc<ClientPool>,
         meter: AccountMeter,
     ) -> Result<Box<dyn Connector>, Failure> {
-        let Reached { settings, credentials, addressed_by } = reached;
-        let unfit = |faults: Vec<Fault>| {
+        let AccountSetup { settings, credentials, address_source } = reached;
+        let unfit = |faults: Vec<SettingFault>| {
             let told: Vec<String> =
                 faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
             let faults = told.join("; ");
@@ -138,7 +138,7 @@ impl Catalog {
         let outside = Arc::clone(outside);
         let line =
             PlatformClient::new(outside, &account.connector, base_url, limits, meter, secrets);
-        let line = line.addressed_by(addressed_by);
+        let line = line.address_source(address_source);
         let Some(manifest) = manifest else {
             return Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?));
         };
@@ -149,10 +149,14 @@ impl Catalog {
     }
 
     /// Reads the settings that every connector has, and leaves the others.
-    fn common(&self, settings: &Settings, manifest: Option<&Manifest>) -> (Common, Vec<Fault>) {
+    fn common(
+        &self,
+        settings: &Settings,
+        manifest: Option<&Manifest>,
+    ) -> (Common, Vec<SettingFault>) {
         let mut faults = Vec::new();
         let mut fault = |name: &str, reason: String| {
-            faults.push(Fault { name: format!("settings.{name}"), reason });
+            faults.push(SettingFault { name: format!("settings.{name}"), reason });
         };
         let mut own = settings.clone();
         let base_url = match own.shift_remove(BASE_URL) {
@@ -171,7 +175,7 @@ impl Catalog {
                 }
             },
         };
-        let mut limits = Limits {
+        let mut limits = PlatformLimits {
             calls_at_once: CALLS_AT_ONCE_DEFAULT,
             calls_per_second: None,
             burst: 1,
@@ -217,7 +221,7 @@ impl Catalog {
 /// What every connector is told, and the settings that are the connector's own.
 struct Common {
     base_url: Option<BaseUrl>,
-    limits: Limits,
+    limits: PlatformLimits,
     own: Settings,
 }
 

@@ -8,23 +8,23 @@
 
 mod address;
 mod allowance;
-mod answer;
 pub(super) mod authorities;
 mod breaker;
 mod bucket;
 mod call;
+mod client_pool;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod network;
-mod outside;
+mod observer;
 mod pause;
 mod quota;
 mod reach;
 mod redirect;
 mod resolver;
+mod response;
 mod secrets;
 mod standing;
-mod witness;
 mod words;
 
 use std::fmt;
@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gatehouse_core::ConnectorName;
-use gatehouse_core::account::AddressedBy;
+use gatehouse_core::account::AddressSource;
 use http::{HeaderMap, Method, StatusCode};
 use parking_lot::Mutex;
 use reqwest::Url;
@@ -48,16 +48,16 @@ use self::call::{Call, Mishap, exchange};
 use self::pause::{Jitter, reset_after};
 use self::secrets::Secrets;
 use self::standing::Standing;
-use crate::connector::{Ask, CallKind, Limits};
+use crate::connector::{CallContext, CallKind, PlatformLimits};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, Outcome};
 
 pub use self::address::{AddressRules, BadUrl, BaseUrl};
-pub use self::answer::Answer;
+pub use self::client_pool::ClientPool;
 pub use self::network::{BadNetwork, Network};
-pub use self::outside::Outside;
+pub use self::observer::{Exchange, Observer, ShownResponse};
+pub use self::response::PlatformResponse;
 pub(crate) use self::secrets::forms;
-pub use self::witness::{Exchange, Seen, Witness};
 
 /// Most bytes of an answer's body.
 pub const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -76,10 +76,10 @@ const HOST_BYTES_MAX: usize = 255;
 
 /// The way out to one account's platform.
 pub struct PlatformClient {
-    outside: Arc<Outside>,
+    outside: Arc<ClientPool>,
     base: BaseUrl,
     also: Vec<BaseUrl>,
-    limits: Limits,
+    limits: PlatformLimits,
     secrets: Secrets,
     meter: AccountMeter,
     permits: Semaphore,
@@ -94,10 +94,10 @@ pub struct PlatformClient {
 }
 
 /// Whether an answer tells that the platform fails, whatever its status says.
-pub(crate) type Judge = Box<dyn Fn(&Answer) -> bool + Send + Sync>;
+pub(crate) type Judge = Box<dyn Fn(&PlatformResponse) -> bool + Send + Sync>;
 
 /// What is asked of a platform.
-pub struct Request {
+pub struct PlatformRequest {
     /// What it is asked for.
     pub kind: CallKind,
     /// What to do with what is there.
@@ -116,10 +116,10 @@ impl PlatformClient {
     /// A way to `base`, within `limits`, for an account with this connector. The secrets are the ones that it proves
     /// with who it is: they are left out of everything that is told about the platform.
     pub fn new(
-        outside: Arc<Outside>,
+        outside: Arc<ClientPool>,
         connector: &ConnectorName,
         base: BaseUrl,
-        limits: Limits,
+        limits: PlatformLimits,
         meter: AccountMeter,
         secrets: Vec<Zeroizing<String>>,
     ) -> Self {
@@ -157,8 +157,8 @@ impl PlatformClient {
     }
 
     /// Sets who chose the platform's address: an operator, or an admin of the tenant.
-    pub fn addressed_by(mut self, addressed_by: AddressedBy) -> Self {
-        self.tells_text = addressed_by == AddressedBy::Operator;
+    pub fn address_source(mut self, address_source: AddressSource) -> Self {
+        self.tells_text = address_source == AddressSource::Operator;
         self
     }
 
@@ -169,24 +169,33 @@ impl PlatformClient {
     }
 
     /// Asks for what is at `target` of a list: a path and perhaps a query, behind the base URL.
-    pub async fn get(&self, ask: Ask, target: &str, headers: HeaderMap) -> Result<Answer, Failure> {
+    pub async fn get(
+        &self,
+        ask: CallContext,
+        target: &str,
+        headers: HeaderMap,
+    ) -> Result<PlatformResponse, Failure> {
         let (kind, method, target) = (CallKind::List, Method::GET, target.to_owned());
         let (body, is_repeatable) = (Bytes::new(), true);
-        self.send(ask, Request { kind, method, target, headers, body, is_repeatable }).await
+        self.send(ask, PlatformRequest { kind, method, target, headers, body, is_repeatable }).await
     }
 
     /// Asks, and asks again where that may help. An answer is given back with whatever status it has.
-    pub async fn send(&self, ask: Ask, request: Request) -> Result<Answer, Failure> {
+    pub async fn send(
+        &self,
+        ask: CallContext,
+        request: PlatformRequest,
+    ) -> Result<PlatformResponse, Failure> {
         self.send_hiding(ask, Vec::new(), request).await
     }
 
     /// The same, where the request holds further secrets anywhere in it: what a log-in gave, say.
     pub(crate) async fn send_hiding(
         &self,
-        ask: Ask,
+        ask: CallContext,
         further: Vec<Zeroizing<String>>,
-        request: Request,
-    ) -> Result<Answer, Failure> {
+        request: PlatformRequest,
+    ) -> Result<PlatformResponse, Failure> {
         let url = self.locate(&request.target)?;
         let secrets = self.secrets.and(further).and_of(&request.headers);
         let is_repeatable = request.is_repeatable || request.method.is_safe();
@@ -264,11 +273,11 @@ impl PlatformClient {
     /// Asks once, redirects included.
     async fn attempt(
         &self,
-        ask: Ask,
-        request: &Request,
+        ask: CallContext,
+        request: &PlatformRequest,
         url: &Url,
         secrets: &Secrets,
-    ) -> Result<Answer, Mishap> {
+    ) -> Result<PlatformResponse, Mishap> {
         self.wait_out(ask).await;
         self.look(Instant::now()).map_err(|failure| self.not_made(failure))?;
         let _permit = self.turn(ask).await.map_err(|failure| self.not_made(failure))?;
@@ -316,10 +325,10 @@ impl PlatformClient {
     /// Shows a call to whoever looks on, if it was made.
     fn show(
         &self,
-        request: &Request,
+        request: &PlatformRequest,
         url: &Url,
         secrets: &Secrets,
-        result: &Result<Answer, Mishap>,
+        result: &Result<PlatformResponse, Mishap>,
         took: Duration,
     ) {
         let Some(witness) = &self.outside.witness else { return };
@@ -333,7 +342,7 @@ impl PlatformClient {
     }
 
     /// Waits until the platform no longer wants to be left alone, where that is soon.
-    async fn wait_out(&self, ask: Ask) {
+    async fn wait_out(&self, ask: CallContext) {
         loop {
             let until = self.standing.lock().quiet_until();
             let now = Instant::now();
@@ -351,7 +360,7 @@ impl PlatformClient {
     }
 
     /// Waits for one of the calls that may run at once.
-    async fn turn(&self, ask: Ask) -> Result<SemaphorePermit<'_>, Failure> {
+    async fn turn(&self, ask: CallContext) -> Result<SemaphorePermit<'_>, Failure> {
         let permit = timeout_at(ask.deadline, self.permits.acquire()).await;
         // It is never closed, so it is only ever too late.
         permit.ok().and_then(Result::ok).ok_or_else(|| {
@@ -364,7 +373,7 @@ impl PlatformClient {
     }
 
     /// Waits for a token of the bucket.
-    async fn token(&self, ask: Ask) -> Result<(), Failure> {
+    async fn token(&self, ask: CallContext) -> Result<(), Failure> {
         let Some(bucket) = &self.bucket else { return Ok(()) };
         let take = async {
             let mut bucket = bucket.lock().await;
@@ -410,7 +419,7 @@ impl fmt::Debug for PlatformClient {
     }
 }
 
-impl fmt::Debug for Request {
+impl fmt::Debug for PlatformRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Everything else may hold secrets, its query too.
         f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()

@@ -17,21 +17,21 @@ use tokio::time::Instant;
 use crate::failure::Failure;
 
 /// An answer on its way.
-pub type Asking<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
+pub type PlatformFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
 
 /// What is common to all that is asked for one request.
 #[derive(Clone, Copy, Debug)]
-pub struct Ask {
+pub struct CallContext {
     /// When the answer is no longer worth having.
     pub deadline: Instant,
     /// What is to be known of connections.
-    pub parts: Parts,
+    pub parts: ProductParts,
 }
 
 /// What is to be known of connections, beside what they are called and how they are connected. Some
 /// platforms have to be asked once more for a part of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Parts {
+pub struct ProductParts {
     /// Their status.
     pub status: bool,
     /// The numbers that they carry, and what else is a characteristic.
@@ -40,7 +40,7 @@ pub struct Parts {
     pub properties: bool,
 }
 
-impl Parts {
+impl ProductParts {
     /// All there is.
     pub const ALL: Self = Self { status: true, characteristics: true, properties: true };
 
@@ -72,14 +72,14 @@ impl Parts {
 /// can say what it was waiting for.
 const GRACE: Duration = Duration::from_millis(100);
 
-impl Ask {
+impl CallContext {
     /// Asks for everything, until then.
     pub fn until(deadline: Instant) -> Self {
-        Self { deadline, parts: Parts::ALL }
+        Self { deadline, parts: ProductParts::ALL }
     }
 
     /// The same, where this is to be known as well.
-    pub(crate) fn and_for(self, parts: Parts) -> Self {
+    pub(crate) fn and_for(self, parts: ProductParts) -> Self {
         Self { parts: self.parts.and(parts), ..self }
     }
 
@@ -96,32 +96,32 @@ pub trait Connector: Send + Sync {
 
     /// Asks for one page, of a size that the platform's pages may have. What its list doesn't tell of
     /// connections is left to [`Connector::complete`].
-    fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage>;
+    fn page<'a>(&'a self, ask: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage>;
 
     /// Asks for the connections that are called or that carry any of these, in a way that the platform can
     /// be asked, at most as many as can be at once. What comes back may be more: equality is checked again.
     /// It holds all that is to be known.
     fn look_up<'a>(
         &'a self,
-        ask: Ask,
-        by: By,
+        ask: CallContext,
+        by: LookUpKey,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Arc<Connection>>>;
+    ) -> PlatformFuture<'a, Vec<Arc<Connection>>>;
 
     /// Asks for what is to be known of connections that came on pages, where pages don't tell it.
     fn complete<'a>(
         &'a self,
-        ask: Ask,
+        ask: CallContext,
         connections: Vec<Arc<Connection>>,
-    ) -> Asking<'a, Completed> {
+    ) -> PlatformFuture<'a, DetailedConnections> {
         let _ = ask;
-        Box::pin(async { Ok(Completed { connections, failures: Vec::new() }) })
+        Box::pin(async { Ok(DetailedConnections { connections, failures: Vec::new() }) })
     }
 }
 
 /// Connections of which all is known that is to be.
 #[derive(Clone, Debug, Default)]
-pub struct Completed {
+pub struct DetailedConnections {
     /// In the order that they came in. Of whom more could not be learnt is not among them.
     pub connections: Vec<Arc<Connection>>,
     /// Why some are not.
@@ -130,14 +130,14 @@ pub struct Completed {
 
 /// What connections are looked up by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum By {
+pub enum LookUpKey {
     /// By what the platform calls them.
     Id,
     /// By a number that they carry.
     Number(IdentifierKind),
 }
 
-impl By {
+impl LookUpKey {
     /// Every way.
     pub const ALL: [Self; 5] = [
         Self::Id,
@@ -169,19 +169,19 @@ pub struct Capabilities {
 
 impl Capabilities {
     /// How connections are looked up.
-    pub fn look_up(&self, by: By) -> LookUp {
+    pub fn look_up(&self, by: LookUpKey) -> LookUp {
         match by {
-            By::Id => self.id,
-            By::Number(IdentifierKind::Iccid) => self.iccid,
-            By::Number(IdentifierKind::Imsi) => self.imsi,
-            By::Number(IdentifierKind::Msisdn) => self.msisdn,
-            By::Number(IdentifierKind::SerialNumber) => self.serial_number,
+            LookUpKey::Id => self.id,
+            LookUpKey::Number(IdentifierKind::Iccid) => self.iccid,
+            LookUpKey::Number(IdentifierKind::Imsi) => self.imsi,
+            LookUpKey::Number(IdentifierKind::Msisdn) => self.msisdn,
+            LookUpKey::Number(IdentifierKind::SerialNumber) => self.serial_number,
         }
     }
 
     /// Whether the list doesn't show what connections are looked up by.
-    pub(crate) fn is_hidden(&self, by: By) -> bool {
-        let By::Number(kind) = by else { return false };
+    pub(crate) fn is_hidden(&self, by: LookUpKey) -> bool {
+        let LookUpKey::Number(kind) = by else { return false };
         self.detail.as_ref().is_some_and(|it| it.numbers.contains(&kind))
     }
 }
@@ -190,7 +190,7 @@ impl Capabilities {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
     /// What it is.
-    pub parts: Parts,
+    pub parts: ProductParts,
     /// The kinds of numbers among it.
     pub numbers: Vec<IdentifierKind>,
     /// For how many connections it can be asked for at once, at least one.
@@ -208,7 +208,7 @@ impl Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paging {
     /// How one gets from page to page.
-    pub steps: Steps,
+    pub steps: PagingMethod,
     /// Fewest connections that can be asked for, at least one.
     pub size_min: u32,
     /// Most connections on a page.
@@ -221,7 +221,7 @@ pub struct Paging {
 
 /// How one gets from page to page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Steps {
+pub enum PagingMethod {
     /// Pages have numbers.
     Numbered,
     /// By the number of connections before.
@@ -233,7 +233,13 @@ pub enum Steps {
 impl Paging {
     /// By numbered pages, of any size up to this one.
     pub const fn numbered(size_max: u32) -> Self {
-        Self { steps: Steps::Numbered, size_min: 1, size_max, tells_total: true, ends_short: false }
+        Self {
+            steps: PagingMethod::Numbered,
+            size_min: 1,
+            size_max,
+            tells_total: true,
+            ends_short: false,
+        }
     }
 
     /// By numbered pages, all of one size.
@@ -243,12 +249,12 @@ impl Paging {
 
     /// By the number of connections before.
     pub const fn offset(size_max: u32) -> Self {
-        Self { steps: Steps::Offset, ..Self::numbered(size_max) }
+        Self { steps: PagingMethod::Offset, ..Self::numbered(size_max) }
     }
 
     /// By marks.
     pub const fn cursor(size_max: u32) -> Self {
-        Self { steps: Steps::Cursor, tells_total: false, ..Self::numbered(size_max) }
+        Self { steps: PagingMethod::Cursor, tells_total: false, ..Self::numbered(size_max) }
     }
 }
 
@@ -348,7 +354,7 @@ impl CallKind {
 
 /// How much a platform may be asked at once and over time.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
+pub struct PlatformLimits {
     /// Most calls at the same time, at least one.
     pub calls_at_once: u32,
     /// Most calls in a second, over time; `None` for any number.
@@ -358,7 +364,7 @@ pub struct Limits {
     /// What the platform itself allows over time.
     pub quotas: Vec<Quota>,
     /// How its answers tell that it wants to be left alone, where they tell it in a way of its own.
-    pub wait: Option<Wait>,
+    pub wait: Option<WaitRule>,
 }
 
 /// How often a platform lets itself be asked: in no stretch of that length more often than that.
@@ -394,7 +400,7 @@ pub enum QuotaScope {
 /// How answers tell, in a way of the platform's own, that it wants to be left alone. `Retry-After` needs no
 /// such words, and wins over them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct WaitRule {
     /// The header that tells how many calls are left. Without it, only an answer with status 429 is heeded.
     pub remaining: Option<HeaderName>,
     /// The header that tells when there are more.

@@ -13,7 +13,7 @@ pub struct Failure {
     /// What went wrong, for people: a sentence without its full stop, without secrets.
     pub detail: String,
     /// What the platform itself said, cleaned and cut to [`SAID_BYTES_MAX`].
-    pub said: Option<Box<Said>>,
+    pub said: Option<Box<UnexpectedResponse>>,
     /// How long the platform wants to be left alone, where it says so.
     pub retry_after: Option<Duration>,
     /// Whether it is this server's own affair: the platform was not asked, or had no time for an answer.
@@ -22,7 +22,7 @@ pub struct Failure {
 
 /// An answer that a platform gave instead of the one that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct UnexpectedResponse {
     /// The status of its answer.
     pub status: u16,
     /// The platform's own code for what is wrong, where its connector finds one.
@@ -57,7 +57,7 @@ impl Failure {
     }
 
     /// The same, with what the platform itself said.
-    pub fn with_said(mut self, said: Said) -> Self {
+    pub fn with_said(mut self, said: UnexpectedResponse) -> Self {
         self.said = Some(Box::new(said));
         self
     }

@@ -6,7 +6,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::testing::recording::Recording;
-use crate::{Answer, client, manifest, simulator};
+use crate::{PlatformResponse, client, manifest, simulator};
 
 /// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
@@ -42,7 +42,7 @@ fn recording(text: &str) {
 /// An answer as it would come from a platform: a line with a word and a status, lines of headers, an empty line and a body.
 pub(crate) struct Heard<'a> {
     pub(crate) word: &'a str,
-    pub(crate) answer: Answer,
+    pub(crate) answer: PlatformResponse,
 }
 
 impl<'a> Heard<'a> {

@@ -23,27 +23,29 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use account_settings::{Fault, Reached, Settings};
+pub use account_settings::{AccountSetup, SettingFault, Settings};
 pub use catalog::Catalog;
 pub use client::authorities::{
     BadAuthorities, NO_AUTHORITIES, build_client, check_authorities, has_authorities,
 };
 pub use client::{
-    ANSWER_BYTES_MAX, AddressRules, Answer, BadNetwork, BadUrl, BaseUrl, Exchange, Network,
-    Outside, PlatformClient, Request, Seen, Witness,
+    ANSWER_BYTES_MAX, AddressRules, BadNetwork, BadUrl, BaseUrl, ClientPool, Exchange, Network,
+    Observer, PlatformClient, PlatformRequest, PlatformResponse, ShownResponse,
 };
 pub use connector::{
-    Ask, Asking, By, CallKind, Capabilities, Completed, Connector, Detail, Limits, LookUp, Paging,
-    Parts, PlatformPage, Position, Quota, QuotaScope, ResetUnit, Steps, Wait,
+    CallContext, CallKind, Capabilities, Connector, Detail, DetailedConnections, LookUp, LookUpKey,
+    Paging, PagingMethod, PlatformFuture, PlatformLimits, PlatformPage, Position, ProductParts,
+    Quota, QuotaScope, ResetUnit, WaitRule,
 };
 pub use engine::latency::LATENCY_ANSWERS;
 pub use engine::live::{Health, LiveAccount};
 pub use engine::platforms::{
-    AccountTrouble, Finding, Listing, NoClient, Options, Platforms, Reading, Wanted,
+    AccountFailure, ClientBuildError, FindRequest, FindResult, Listing, PlatformOptions, Platforms,
+    ReadResult,
 };
-pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, Said};
+pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, UnexpectedResponse};
 pub use manifest::{Manifest, ManifestFault, ManifestFaults};
-pub use manifests::summary::Summary;
-pub use manifests::{BadManifest, BadManifests, MANIFEST_BYTES_MAX, Manifests, OwnManifest};
-pub use meter::{AccountMeter, Meter};
+pub use manifests::summary::ConnectorSummary;
+pub use manifests::{BadManifest, BadManifests, CustomManifest, MANIFEST_BYTES_MAX, Manifests};
+pub use meter::{AccountMeter, PlatformMeter};
 pub use testing::replay_platform::ReplayPlatform;

@@ -1,9 +1,9 @@
 //! The manifests that there are: those in the binary, and the operator's own.
 
-mod own;
+mod custom;
 pub(super) mod summary;
 
-pub use own::{BadManifest, BadManifests, MANIFEST_BYTES_MAX, OwnManifest};
+pub use custom::{BadManifest, BadManifests, CustomManifest, MANIFEST_BYTES_MAX};
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};

@@ -26,7 +26,7 @@ const LABELS_AND_OUTCOME: [&str; 4] = ["tenant", "platform", "account", "outcome
 
 /// The figures of all accounts.
 #[derive(Clone)]
-pub struct Meter(Arc<Figures>);
+pub struct PlatformMeter(Arc<Figures>);
 
 struct Figures {
     calls: IntCounterVec,
@@ -100,7 +100,7 @@ impl Outcome {
     }
 }
 
-impl Meter {
+impl PlatformMeter {
     /// Figures without an account.
     #[expect(clippy::new_without_default, reason = "figures are made once, and on purpose")]
     pub fn new() -> Self {
@@ -245,7 +245,7 @@ impl fmt::Debug for AccountMeter {
     }
 }
 
-impl fmt::Debug for Meter {
+impl fmt::Debug for PlatformMeter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Meter")
     }

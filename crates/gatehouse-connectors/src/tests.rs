@@ -17,12 +17,12 @@ use gatehouse_core::{Account, PageRequest};
 use tokio::time::Instant;
 
 use crate::engine::latency::Latency;
-use crate::{Ask, Listing, LiveAccount, Options, Platforms};
+use crate::{CallContext, Listing, LiveAccount, PlatformOptions, Platforms};
 use fake::Fake;
 
 /// Platforms may be on this machine.
-fn options() -> Options {
-    Options { addresses: crate::client::tests::here(), ..Options::default() }
+fn options() -> PlatformOptions {
+    PlatformOptions { addresses: crate::client::tests::here(), ..PlatformOptions::default() }
 }
 
 /// Platforms that nothing is known about yet.
@@ -31,8 +31,8 @@ fn platforms() -> Platforms {
 }
 
 /// All the time that a request has.
-fn ask() -> Ask {
-    Ask::until(Instant::now() + Duration::from_secs(10))
+fn ask() -> CallContext {
+    CallContext::until(Instant::now() + Duration::from_secs(10))
 }
 
 /// An account whose platform is made up.

@@ -25,7 +25,7 @@ pub struct Account {
 
 /// Whose word it is where an account's platform is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressedBy {
+pub enum AddressSource {
     /// An operator's, who manages every tenant.
     Operator,
     /// That of an admin of the tenant, as far as is known.

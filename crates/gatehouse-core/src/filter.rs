@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Some names are parameters of the request itself (a page's number). They may stand anywhere and are
-//! no conditions. A name that the [`Vocabulary`] doesn't know, or an operator that a name doesn't
+//! no conditions. A name that the [`FilterFields`] doesn't know, or an operator that a name doesn't
 //! have, is ignored as if it were not written, and reported. An alternative that is left without a
 //! condition is dropped; where none is left, everything passes.
 //!
@@ -39,16 +39,16 @@ pub const CONDITIONS_MAX: usize = 64;
 
 /// What a list understands.
 #[derive(Clone, Copy, Debug)]
-pub struct Vocabulary {
+pub struct FilterFields {
     /// The parameters of the request itself.
     pub request: &'static [&'static str],
     /// What can be asked of the things that are listed.
-    pub words: &'static [Word],
+    pub words: &'static [FilterField],
 }
 
 /// A name that conditions may be about.
 #[derive(Clone, Copy, Debug)]
-pub struct Word {
+pub struct FilterField {
     /// The name.
     pub name: &'static str,
     /// What it is, in a few words.
@@ -59,7 +59,7 @@ pub struct Word {
     pub any_case: bool,
 }
 
-impl Word {
+impl FilterField {
     /// A name that is written exactly so.
     pub const fn exact(
         name: &'static str,
@@ -140,7 +140,7 @@ pub struct Filter {
 
 /// Something in a query that was not taken into account.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoredCondition {
     /// The name as it was written.
     pub name: String,
     /// Why; reads on after the name.
@@ -149,7 +149,7 @@ pub struct Ignored {
 
 /// What is wrong with a part of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct FilterFault {
     /// The name that it is about.
     pub name: String,
     /// What is wrong; reads on after the name.
@@ -164,16 +164,16 @@ pub struct Expression {
     /// Parameters of the request, in the order in which they stand there.
     pub request: Vec<(&'static str, String)>,
     /// What was ignored.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredCondition>,
     /// What is wrong with it. The filter may be used only when nothing is.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<FilterFault>,
     /// The query without the parameters of the request, as it was written: for links to other pages.
     pub kept: String,
 }
 
 impl Expression {
     /// Reads a raw query string. Never fails: whatever is wrong is in [`Expression::faults`].
-    pub fn parse(raw: &str, vocabulary: &Vocabulary) -> Self {
+    pub fn parse(raw: &str, vocabulary: &FilterFields) -> Self {
         let mut reading = Reading::new(vocabulary);
         for alternative in raw.split(';') {
             reading.begin_alternative();
@@ -187,7 +187,7 @@ impl Expression {
 
 /// A query, half read.
 struct Reading<'v> {
-    vocabulary: &'v Vocabulary,
+    vocabulary: &'v FilterFields,
     expression: Expression,
     /// Whether what comes next in `kept` begins an alternative, or follows within one.
     separator: Option<char>,
@@ -198,12 +198,12 @@ enum Piece {
     Nothing,
     Request(&'static str, String),
     Condition(Condition),
-    Ignored(Ignored),
-    Fault(Fault),
+    Ignored(IgnoredCondition),
+    Fault(FilterFault),
 }
 
 impl<'v> Reading<'v> {
-    fn new(vocabulary: &'v Vocabulary) -> Self {
+    fn new(vocabulary: &'v FilterFields) -> Self {
         Self { vocabulary, expression: Expression::default(), separator: None }
     }
 
@@ -279,7 +279,7 @@ impl<'v> Reading<'v> {
         ] {
             if n > max {
                 let reason = format!("may have at most {max} {what}, not {n}");
-                self.expression.faults.push(Fault { name: "filter".into(), reason });
+                self.expression.faults.push(FilterFault { name: "filter".into(), reason });
             }
         }
         self.expression
@@ -301,7 +301,7 @@ fn without_filter_name(piece: &[u8]) -> &[u8] {
 }
 
 /// Reads one condition whose operator stands there raw, or one without an operator.
-fn read(text: &[u8], vocabulary: &Vocabulary) -> Piece {
+fn read(text: &[u8], vocabulary: &FilterFields) -> Piece {
     if text.is_empty() {
         return Piece::Nothing;
     }
@@ -326,14 +326,15 @@ fn read(text: &[u8], vocabulary: &Vocabulary) -> Piece {
         return Piece::Request(request, String::from_utf8_lossy(value).into_owned());
     }
     let word = vocabulary.words.iter().find(|word| word.is_called(&name));
-    let ignored = |reason: String| Piece::Ignored(Ignored { name: name.to_string(), reason });
+    let ignored =
+        |reason: String| Piece::Ignored(IgnoredCondition { name: name.to_string(), reason });
     match (word, operator) {
         (Some(word), Some(operator)) if word.operators.contains(&operator) => {
             match std::str::from_utf8(value) {
                 Ok(value) => {
                     Piece::Condition(Condition { name: word.name, operator, value: value.into() })
                 }
-                Err(_) => Piece::Fault(Fault {
+                Err(_) => Piece::Fault(FilterFault {
                     name: word.name.into(),
                     reason: "must be UTF-8 once it is percent-decoded".into(),
                 }),

@@ -10,12 +10,12 @@ use std::str::FromStr;
 use crate::contract::Validity;
 use crate::filter::access::{self, AccessFilter};
 use crate::filter::product::{self, ProductFilter};
-use crate::filter::{Expression, Operator, Vocabulary};
+use crate::filter::{Expression, FilterFields, Operator};
 use crate::identifier::{key, luhn_digit};
 use crate::ids::milliseconds_of;
 use crate::rights::{parse_scopes, scopes_from_words, scopes_to_words};
-use crate::span::Span;
 use crate::tenant::ZoneName;
+use crate::time_span::TimeSpan;
 use crate::*;
 
 /// A fuzz target: its name, and its function of any bytes.
@@ -44,7 +44,7 @@ fn filter(query: &str) {
     let _ = ProductFilter::read(&kept_meaning(query, &product::VOCABULARY));
 }
 
-fn kept_meaning(query: &str, vocabulary: &Vocabulary) -> Expression {
+fn kept_meaning(query: &str, vocabulary: &FilterFields) -> Expression {
     let expression = Expression::parse(query, vocabulary);
     let text = expression.filter.to_string();
     let printed = Expression::parse(&text, vocabulary);
@@ -126,11 +126,11 @@ fn time(text: &str) {
     let at = read_again::<Timestamp>(text);
     for operator in Operator::ALL {
         // Offsets may lead out of the calendar: then there is something to compare with, and no instant.
-        let span = Span::compared(operator, text);
+        let span = TimeSpan::compared(operator, text);
         if let (Some(at), Ok(span)) = (at, &span) {
             let includes = matches!(operator, Operator::GreaterOrEqual | Operator::LessOrEqual);
             // What is finer than a millisecond lies behind the instant that is kept of it.
-            let is_whole = Span::compared(Operator::Equal, text).is_ok_and(|it| !it.is_empty());
+            let is_whole = TimeSpan::compared(Operator::Equal, text).is_ok_and(|it| !it.is_empty());
             let expected = is_whole && (includes || operator == Operator::Equal)
                 || !is_whole && matches!(operator, Operator::Less | Operator::LessOrEqual);
             assert_eq!(span.contains(at), expected, "{operator:?}");

@@ -6,12 +6,10 @@
 
 pub mod access;
 pub mod account;
-pub mod bracket;
-pub mod bucket;
+pub mod batch_failure;
 pub mod client;
 pub mod contract;
 pub mod credential;
-pub mod current_slice;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -21,21 +19,18 @@ pub mod lifecycle;
 pub mod list;
 pub mod page;
 pub mod product;
+pub mod rate;
 pub mod rights;
-pub mod selection;
-pub mod slice;
-pub mod span;
 pub mod task;
 pub mod tenant;
 pub mod time;
-pub mod trouble;
-pub mod window;
+pub mod time_span;
 
 pub use access::{Access, ShownAccess, Status};
 pub use account::Account;
+pub use batch_failure::{BatchFailure, BatchFailureKind};
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
-pub use current_slice::CurrentSlice;
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
     AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, OfferingId,
@@ -43,8 +38,7 @@ pub use ids::{
 };
 pub use page::{Page, PageRequest};
 pub use product::{Connection, Product, ProductId};
-pub use slice::Slice;
+pub use rate::{CurrentShare, ReplicaShare};
 pub use task::{Task, TaskState};
 pub use tenant::Tenant;
 pub use time::Timestamp;
-pub use trouble::{Trouble, TroubleKind};

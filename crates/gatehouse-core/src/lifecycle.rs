@@ -17,7 +17,7 @@ use crate::time::Timestamp;
 
 /// Why the present state doesn't allow what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum StateConflict {
     /// Nothing brings an access back.
     #[error("the access is TERMINATED, which is final")]
     AccessTerminated,
@@ -56,7 +56,7 @@ pub enum Refusal {
 
 /// What a new access begins its life with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct InitialState {
     /// Its first status.
     pub status: Status,
     /// From when it may connect.
@@ -66,26 +66,30 @@ pub struct Opening {
 }
 
 /// Opens a new access under `contract`, which has `n_live` accesses that are not terminated.
-pub fn open(contract: &Contract, n_live: u64, now: Timestamp) -> Result<Opening, Refusal> {
+pub fn open(
+    contract: &Contract,
+    n_live: u64,
+    now: Timestamp,
+) -> Result<InitialState, StateConflict> {
     match contract.status {
         ContractStatus::Active => {}
-        ContractStatus::Suspended => return Err(Refusal::ContractSuspended),
-        ContractStatus::Terminated => return Err(Refusal::ContractEnded),
+        ContractStatus::Suspended => return Err(StateConflict::ContractSuspended),
+        ContractStatus::Terminated => return Err(StateConflict::ContractEnded),
     }
     if contract.end.is_some_and(|end| end <= now) {
-        return Err(Refusal::ContractEnded);
+        return Err(StateConflict::ContractEnded);
     }
     if let Some(max) = contract.n_accesses_max
         && n_live >= max
     {
-        return Err(Refusal::QuotaReached(max));
+        return Err(StateConflict::QuotaReached(max));
     }
     let status = match contract.billing_model {
         BillingModel::PayPerUse => Status::Active,
         BillingModel::Prepaid => Status::PendingActive,
     };
     let start = contract.start.map_or(now, |start| start.max(now));
-    Ok(Opening { status, start, end: contract.end })
+    Ok(InitialState { status, start, end: contract.end })
 }
 
 /// Makes room for a batch of `n_wanted` under `contract`, of whose places `n_taken` are taken or
@@ -95,11 +99,11 @@ pub fn reserve(
     n_taken: u64,
     n_wanted: u64,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), StateConflict> {
     open(contract, 0, now)?;
     match contract.n_accesses_max {
         Some(max) if n_taken.saturating_add(n_wanted) > max => {
-            Err(Refusal::BatchOverQuota { max, n_taken, n_wanted })
+            Err(StateConflict::BatchOverQuota { max, n_taken, n_wanted })
         }
         _ => Ok(()),
     }
@@ -137,7 +141,7 @@ fn has_ended(status: Status, end: Option<Timestamp>, now: Timestamp) -> bool {
 
 /// The statuses that a client may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum TargetStatus {
     /// Let it connect.
     Active,
     /// Keep it out for now.
@@ -146,7 +150,7 @@ pub enum Target {
     Terminated,
 }
 
-impl Target {
+impl TargetStatus {
     /// Every target.
     pub const ALL: [Self; 3] = [Self::Active, Self::Suspended, Self::Terminated];
 
@@ -161,12 +165,12 @@ impl Target {
     }
 }
 
-impl From<Target> for Status {
-    fn from(target: Target) -> Self {
+impl From<TargetStatus> for Status {
+    fn from(target: TargetStatus) -> Self {
         match target {
-            Target::Active => Self::Active,
-            Target::Suspended => Self::Suspended,
-            Target::Terminated => Self::Terminated,
+            TargetStatus::Active => Self::Active,
+            TargetStatus::Suspended => Self::Suspended,
+            TargetStatus::Terminated => Self::Terminated,
         }
     }
 }
@@ -175,26 +179,28 @@ impl From<Target> for Status {
 pub fn set_status(
     access: &Access,
     contract: &Contract,
-    target: Target,
+    target: TargetStatus,
     now: Timestamp,
-) -> Result<Access, Refusal> {
+) -> Result<Access, StateConflict> {
     let access = at(access, now);
     match (access.status, target) {
-        (Status::Terminated, Target::Terminated)
-        | (Status::Active, Target::Active)
-        | (Status::Suspended, Target::Suspended) => Ok(access),
-        (Status::Terminated, Target::Active | Target::Suspended) => Err(Refusal::AccessTerminated),
-        (_, Target::Terminated) => Ok(changed(access, |it| {
+        (Status::Terminated, TargetStatus::Terminated)
+        | (Status::Active, TargetStatus::Active)
+        | (Status::Suspended, TargetStatus::Suspended) => Ok(access),
+        (Status::Terminated, TargetStatus::Active | TargetStatus::Suspended) => {
+            Err(StateConflict::AccessTerminated)
+        }
+        (_, TargetStatus::Terminated) => Ok(changed(access, |it| {
             it.status = Status::Terminated;
             it.end = Some(now);
             it.termination = None;
         })),
         // A planned termination stays planned: suspending must not prolong anything.
-        (_, Target::Suspended) => Ok(changed(access, |it| it.status = Status::Suspended)),
-        (_, Target::Active) if never_connected(&access, contract) => {
+        (_, TargetStatus::Suspended) => Ok(changed(access, |it| it.status = Status::Suspended)),
+        (_, TargetStatus::Active) if never_connected(&access, contract) => {
             activate(access, contract, now)
         }
-        (_, Target::Active) => Ok(changed(access, |it| {
+        (_, TargetStatus::Active) => Ok(changed(access, |it| {
             it.status = Status::Active;
             if let Some(planned) = it.termination.take() {
                 it.end = planned.end_before;
@@ -204,10 +210,10 @@ pub fn set_status(
 }
 
 /// Whether a batch may change the accesses of this contract, be it an update or a termination.
-pub fn allow_batch(contract: &Contract) -> Result<(), Refusal> {
+pub fn allow_batch(contract: &Contract) -> Result<(), StateConflict> {
     match contract.billing_model {
         BillingModel::PayPerUse => Ok(()),
-        BillingModel::Prepaid => Err(Refusal::NotPayPerUse),
+        BillingModel::Prepaid => Err(StateConflict::NotPayPerUse),
     }
 }
 
@@ -231,36 +237,40 @@ pub fn plan_termination(access: &Access, zone: &ZoneName, now: Timestamp) -> Acc
 }
 
 /// Counts a password that was rotated as a change.
-pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, Refusal> {
+pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, StateConflict> {
     let access = at(access, now);
     match access.status {
-        Status::Terminated => Err(Refusal::AccessTerminated),
+        Status::Terminated => Err(StateConflict::AccessTerminated),
         _ => Ok(changed(access, |_| {})),
     }
 }
 
 /// A check that an access doesn't pass. Why is nobody's business.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refused;
+pub struct CheckRefused;
 
 /// Whether the access lets a device in, as far as can be told without its contract.
 ///
 /// `None` is the first connection, which [`connect`] must count before the device is let in.
-pub fn may_connect(access: &Access, now: Timestamp) -> Result<Option<Access>, Refused> {
+pub fn may_connect(access: &Access, now: Timestamp) -> Result<Option<Access>, CheckRefused> {
     let access = at(access, now);
     match access.status {
         Status::Active | Status::PendingTerminate if started(&access, now) => Ok(Some(access)),
         // Its contract says whether it may start, as for who sets it active.
         Status::PendingActive => Ok(None),
-        _ => Err(Refused),
+        _ => Err(CheckRefused),
     }
 }
 
 /// Lets a device in whose password was right. Its first connection starts a prepaid access's validity.
-pub fn connect(access: &Access, contract: &Contract, now: Timestamp) -> Result<Access, Refused> {
+pub fn connect(
+    access: &Access,
+    contract: &Contract,
+    now: Timestamp,
+) -> Result<Access, CheckRefused> {
     match may_connect(access, now)? {
         Some(access) => Ok(access),
-        None => activate(at(access, now), contract, now).map_err(|_| Refused),
+        None => activate(at(access, now), contract, now).map_err(|_| CheckRefused),
     }
 }
 
@@ -277,15 +287,15 @@ fn never_connected(access: &Access, contract: &Contract) -> bool {
 }
 
 /// Starts the validity of a prepaid access, as its first connection does.
-fn activate(access: Access, contract: &Contract, now: Timestamp) -> Result<Access, Refusal> {
+fn activate(access: Access, contract: &Contract, now: Timestamp) -> Result<Access, StateConflict> {
     if let Some(start) = contract.start.filter(|start| *start > now) {
-        return Err(Refusal::ContractNotStarted(start));
+        return Err(StateConflict::ContractNotStarted(start));
     }
     let valid_until = contract.validity.as_ref().map(|validity| validity.after(now));
     let end = [valid_until, contract.end].into_iter().flatten().min();
     if end.is_some_and(|end| end <= now) {
         // The contract's end was moved since the access was made.
-        return Err(Refusal::ContractEnded);
+        return Err(StateConflict::ContractEnded);
     }
     Ok(changed(access, |it| {
         it.status = Status::Active;

@@ -11,7 +11,7 @@
 //! other), whose size is the exact total and any page of which is an interval. Creation times rise with
 //! the numbers: a stretch of them is an interval as well. Two sets are nested or have nothing in common,
 //! so alternatives become disjoint once each set leaves to the sets around it what they hold already.
-//! Totals then add up, and [`crate::selection`] finds any page among several runs.
+//! Totals then add up, and [`crate::list::selection`] finds any page among several runs.
 //!
 //! A username is one access's that isn't terminated, and any number of terminated ones': each is a run of its own,
 //! as long as they are few.
@@ -19,17 +19,19 @@
 //! What remains are a device's name, a username that very many have had, and the start and the end of the active
 //! period. They have no running numbers: who asks for them has the accesses counted.
 
+pub mod selection;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::access::Access;
 use crate::filter::access::{AccessFilter, Alternative};
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
-use crate::span::{self, Span};
 use crate::time::Timestamp;
+use crate::time_span::{self, TimeSpan};
 
 /// A set of accesses that has running numbers. Wider sets come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Set {
+pub enum NumberedSet {
     /// All of the tenant's.
     Tenant,
     /// Those of an offering.
@@ -41,19 +43,19 @@ pub enum Set {
 }
 
 /// The sets that an access belongs to.
-pub fn sets_of(access: &Access) -> Vec<Set> {
+pub fn sets_of(access: &Access) -> Vec<NumberedSet> {
     let mut sets = vec![
-        Set::Tenant,
-        Set::Offering(access.offering_id.clone()),
-        Set::Contract(access.contract_id.clone()),
+        NumberedSet::Tenant,
+        NumberedSet::Offering(access.offering_id.clone()),
+        NumberedSet::Contract(access.contract_id.clone()),
     ];
-    sets.extend(access.created_by.map(Set::Job));
+    sets.extend(access.created_by.map(NumberedSet::Job));
     sets
 }
 
 /// How many accesses a set has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct SetSize {
     /// The last number that was given out.
     pub total: u64,
     /// When.
@@ -62,7 +64,7 @@ pub struct Size {
 
 /// How a list was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
+pub enum ListPath {
     /// By one interval of running numbers.
     Interval,
     /// By intervals of several sets, merged.
@@ -73,24 +75,24 @@ pub enum Path {
 
 /// What must be known before a filter can be planned.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Questions {
+pub struct PlanQuestions {
     /// How large are these sets, all at one moment? The tenant's is always among them.
-    pub sizes: BTreeSet<Set>,
+    pub sizes: BTreeSet<NumberedSet>,
     /// Which is the first access of these sets, if they have any?
-    pub firsts: BTreeSet<Set>,
+    pub firsts: BTreeSet<NumberedSet>,
     /// Which accesses have these usernames?
     pub usernames: BTreeSet<Username>,
 }
 
 /// The answers.
 #[derive(Debug, Default)]
-pub struct Answers {
+pub struct PlanAnswers {
     /// Sizes of sets; a set that nobody has counted is not among them.
-    pub sizes: HashMap<Set, Size>,
+    pub sizes: HashMap<NumberedSet, SetSize>,
     /// The first accesses of sets.
-    pub firsts: HashMap<Set, Access>,
+    pub firsts: HashMap<NumberedSet, Access>,
     /// Accesses by username.
-    pub by_username: HashMap<Username, Holders>,
+    pub by_username: HashMap<Username, UsernameHolders>,
 }
 
 /// Most accesses of one username that are looked at to plan a list.
@@ -98,7 +100,7 @@ pub const HOLDERS_MAX: usize = 100;
 
 /// The accesses that have a username: at most one that isn't terminated, and any number that are.
 #[derive(Debug)]
-pub enum Holders {
+pub enum UsernameHolders {
     /// All of them, with their numbers in the tenant.
     Few(Vec<(u64, Access)>),
     /// More than [`HOLDERS_MAX`].
@@ -107,9 +109,9 @@ pub enum Holders {
 
 /// What one alternative reaches, as far as running numbers tell.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum TermReach {
     /// The accesses of a set.
-    Set(Set),
+    Set(NumberedSet),
     /// One access, by its number in the tenant.
     One(u64),
 }
@@ -118,32 +120,32 @@ pub enum Reach {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     /// Where its accesses are.
-    pub reach: Reach,
+    pub reach: TermReach,
     /// The sets that are known to hold all of these.
-    pub around: Vec<Set>,
+    pub around: Vec<NumberedSet>,
     /// When they were made.
-    pub created: Span,
+    pub created: TimeSpan,
     /// What else must hold, which no running number tells.
-    pub rest: Rest,
+    pub rest: RowConditions,
 }
 
 /// Conditions that accesses are looked at for, one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rest {
+pub struct RowConditions {
     /// The username.
     pub username: Option<Username>,
     /// The device's name.
     pub device: Device,
     /// When the active period begins.
-    pub start: Span,
+    pub start: TimeSpan,
     /// When it ends, if it must.
-    pub end: Option<Span>,
+    pub end: Option<TimeSpan>,
 }
 
-impl Rest {
+impl RowConditions {
     /// No condition.
     pub const NOTHING: Self =
-        Self { username: None, device: Device::Any, start: Span::ALWAYS, end: None };
+        Self { username: None, device: Device::Any, start: TimeSpan::ALWAYS, end: None };
 }
 
 /// What must be true of the name that a device was given.
@@ -164,14 +166,14 @@ impl From<Option<DeviceName>> for Device {
 }
 
 /// What must be known before this filter can be planned.
-pub fn questions(filter: &AccessFilter) -> Questions {
+pub fn questions(filter: &AccessFilter) -> PlanQuestions {
     let alternatives = filter.alternatives();
-    let mut questions = Questions {
-        sizes: alternatives.iter().map(narrowest).chain([Set::Tenant]).collect(),
+    let mut questions = PlanQuestions {
+        sizes: alternatives.iter().map(narrowest).chain([NumberedSet::Tenant]).collect(),
         firsts: alternatives.iter().filter(|it| names(it) > 1).map(narrowest).collect(),
         usernames: alternatives.iter().filter_map(username).collect(),
     };
-    let narrow = questions.sizes.iter().filter(|set| **set != Set::Tenant);
+    let narrow = questions.sizes.iter().filter(|set| **set != NumberedSet::Tenant);
     let kinds: HashSet<_> = narrow.clone().map(std::mem::discriminant).collect();
     if kinds.len() > 1 {
         // One of them may lie within another.
@@ -187,12 +189,12 @@ fn username(alternative: &Alternative) -> Option<Username> {
     alternative.username.clone().or_else(named)
 }
 
-fn narrowest(alternative: &Alternative) -> Set {
+fn narrowest(alternative: &Alternative) -> NumberedSet {
     let Alternative { job, contract, offering, .. } = alternative;
-    job.map(Set::Job)
-        .or_else(|| contract.clone().map(Set::Contract))
-        .or_else(|| offering.clone().map(Set::Offering))
-        .unwrap_or(Set::Tenant)
+    job.map(NumberedSet::Job)
+        .or_else(|| contract.clone().map(NumberedSet::Contract))
+        .or_else(|| offering.clone().map(NumberedSet::Offering))
+        .unwrap_or(NumberedSet::Tenant)
 }
 
 /// How many sets an alternative names.
@@ -202,17 +204,17 @@ fn names(alternative: &Alternative) -> usize {
 }
 
 /// Reduces a filter to what it reaches. What can't have any access is left out.
-pub fn terms(filter: &AccessFilter, answers: &Answers) -> Vec<Term> {
+pub fn terms(filter: &AccessFilter, answers: &PlanAnswers) -> Vec<Term> {
     let mut terms = Vec::new();
     for alternative in filter.alternatives() {
         let username = username(alternative);
         match username.as_ref().and_then(|username| answers.by_username.get(username)) {
-            Some(Holders::Few(few)) => {
+            Some(UsernameHolders::Few(few)) => {
                 terms.extend(
                     few.iter().filter_map(|(number, it)| one(alternative, *number, it, answers)),
                 );
             }
-            Some(Holders::Many) => terms.extend(many(alternative, username, answers)),
+            Some(UsernameHolders::Many) => terms.extend(many(alternative, username, answers)),
             None => {}
         }
         if alternative.username.is_none() {
@@ -224,7 +226,7 @@ pub fn terms(filter: &AccessFilter, answers: &Answers) -> Vec<Term> {
 }
 
 /// What an alternative reaches of the many accesses that have a username.
-fn many(alternative: &Alternative, username: Option<Username>, answers: &Answers) -> Vec<Term> {
+fn many(alternative: &Alternative, username: Option<Username>, answers: &PlanAnswers) -> Vec<Term> {
     let name = alternative.name.as_ref();
     // An access whose device has no name is named after its username.
     let unnamed =
@@ -236,19 +238,25 @@ fn many(alternative: &Alternative, username: Option<Username>, answers: &Answers
     devices.filter_map(|it| all_of_set(alternative, username.clone(), it, answers)).collect()
 }
 
-fn one(alternative: &Alternative, number: u64, access: &Access, answers: &Answers) -> Option<Term> {
+fn one(
+    alternative: &Alternative,
+    number: u64,
+    access: &Access,
+    answers: &PlanAnswers,
+) -> Option<Term> {
     // One that was made after the sets were counted is not in them yet.
-    let is_counted = answers.sizes.get(&Set::Tenant).is_some_and(|size| number <= size.total);
+    let is_counted =
+        answers.sizes.get(&NumberedSet::Tenant).is_some_and(|size| number <= size.total);
     // Named after its device, it is found by that name.
     let is_found = alternative.username.is_some() || access.device_name.is_none();
     (is_counted && is_found && alternative.passes(access)).then(|| Term {
-        reach: Reach::One(number),
+        reach: TermReach::One(number),
         around: sets_of(access),
-        created: Span {
+        created: TimeSpan {
             from: access.created_at.as_millisecond(),
             until: access.created_at.as_millisecond() + 1,
         },
-        rest: Rest::NOTHING,
+        rest: RowConditions::NOTHING,
     })
 }
 
@@ -256,7 +264,7 @@ fn all_of_set(
     alternative: &Alternative,
     username: Option<Username>,
     device: Device,
-    answers: &Answers,
+    answers: &PlanAnswers,
 ) -> Option<Term> {
     let set = narrowest(alternative);
     answers.sizes.get(&set).filter(|size| size.total > 0)?;
@@ -271,36 +279,36 @@ fn all_of_set(
         // All of a set's accesses belong to the same wider sets, so the first one speaks for them.
         named.passes(first).then_some(())?;
     }
-    let mut around = first.map(sets_of).unwrap_or_else(|| vec![Set::Tenant]);
+    let mut around = first.map(sets_of).unwrap_or_else(|| vec![NumberedSet::Tenant]);
     around.retain(|wider| *wider < set);
     Some(Term {
         around,
         created: alternative.created,
-        rest: Rest { username, device, start: alternative.start, end: alternative.end },
-        reach: Reach::Set(set),
+        rest: RowConditions { username, device, start: alternative.start, end: alternative.end },
+        reach: TermReach::Set(set),
     })
 }
 
 /// Whether running numbers tell everything about these terms.
 pub fn is_numbered(terms: &[Term]) -> bool {
-    terms.iter().all(|term| term.rest == Rest::NOTHING)
+    terms.iter().all(|term| term.rest == RowConditions::NOTHING)
 }
 
 /// Makes terms disjoint: for each reach, the stretches of creation time that no set around it holds.
-pub fn disjoint(terms: &[Term]) -> Vec<(Reach, Vec<Span>)> {
-    let mut spans: BTreeMap<&Reach, Vec<Span>> = BTreeMap::new();
-    let mut around: BTreeMap<&Reach, &[Set]> = BTreeMap::new();
+pub fn disjoint(terms: &[Term]) -> Vec<(TermReach, Vec<TimeSpan>)> {
+    let mut spans: BTreeMap<&TermReach, Vec<TimeSpan>> = BTreeMap::new();
+    let mut around: BTreeMap<&TermReach, &[NumberedSet]> = BTreeMap::new();
     for term in terms {
         spans.entry(&term.reach).or_default().push(term.created);
         around.insert(&term.reach, &term.around);
     }
-    let spans: BTreeMap<&Reach, Vec<Span>> =
-        spans.into_iter().map(|(reach, spans)| (reach, span::union(spans))).collect();
+    let spans: BTreeMap<&TermReach, Vec<TimeSpan>> =
+        spans.into_iter().map(|(reach, spans)| (reach, time_span::union(spans))).collect();
     let mut disjoint = Vec::new();
     for (reach, own) in &spans {
-        let held = around[reach].iter().filter_map(|set| spans.get(&Reach::Set(set.clone())));
-        let held = span::union(held.flatten().copied().collect());
-        let left = span::without(own, &held);
+        let held = around[reach].iter().filter_map(|set| spans.get(&TermReach::Set(set.clone())));
+        let held = time_span::union(held.flatten().copied().collect());
+        let left = time_span::without(own, &held);
         if !left.is_empty() {
             disjoint.push(((*reach).clone(), left));
         }
@@ -310,22 +318,22 @@ pub fn disjoint(terms: &[Term]) -> Vec<(Reach, Vec<Span>)> {
 
 /// Accesses of one set, in their order: stretches of its running numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct NumberRun {
     /// Whose running numbers they are.
-    pub set: Set,
+    pub set: NumberedSet,
     /// Which of them, in order and without overlaps.
     pub intervals: Vec<Interval>,
 }
 
 /// Puts disjoint pieces of sets in order: one run for each set.
-pub fn runs(pieces: Vec<(Set, Interval)>) -> Vec<Run> {
-    let mut by_set: BTreeMap<Set, Vec<Interval>> = BTreeMap::new();
+pub fn runs(pieces: Vec<(NumberedSet, Interval)>) -> Vec<NumberRun> {
+    let mut by_set: BTreeMap<NumberedSet, Vec<Interval>> = BTreeMap::new();
     for (set, interval) in pieces.into_iter().filter(|(_, interval)| !interval.is_empty()) {
         by_set.entry(set).or_default().push(interval);
     }
-    let run = |(set, mut intervals): (Set, Vec<Interval>)| {
+    let run = |(set, mut intervals): (NumberedSet, Vec<Interval>)| {
         intervals.sort_unstable_by_key(|interval| interval.after);
-        Run { set, intervals }
+        NumberRun { set, intervals }
     };
     by_set.into_iter().map(run).collect()
 }
@@ -351,7 +359,7 @@ impl Interval {
     }
 }
 
-impl Run {
+impl NumberRun {
     /// How many accesses it has.
     pub fn len(&self) -> u64 {
         self.intervals.iter().map(|interval| interval.len()).sum()

@@ -1,5 +1,8 @@
 //! Pages of a list.
 
+pub mod bracket;
+pub mod window;
+
 /// Which page is asked for: both numbers begin at one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
@@ -43,7 +46,7 @@ pub struct Page<T> {
 
 /// How much of a page each of several accounts is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct PageShare {
     /// How many things each account is asked for, at least one.
     pub size: u64,
     /// Whether there are more accounts than the page has room for, so that something is left out.
@@ -51,9 +54,9 @@ pub struct Share {
 }
 
 /// Divides a page of `size` among accounts: evenly, and what is left over is left out.
-pub fn share(size: u64, n_accounts: u64) -> Share {
+pub fn share(size: u64, n_accounts: u64) -> PageShare {
     let is_small = size < n_accounts;
-    Share { size: if is_small { 1 } else { size / n_accounts.max(1) }, is_small }
+    PageShare { size: if is_small { 1 } else { size / n_accounts.max(1) }, is_small }
 }
 
 #[cfg(test)]
@@ -72,7 +75,7 @@ mod tests {
             (1000, 3, 333, false),
             (10, 0, 10, false),
         ] {
-            let expected = Share { size: each, is_small };
+            let expected = PageShare { size: each, is_small };
             assert_eq!(share(size, n_accounts), expected, "{size} among {n_accounts}");
         }
     }
@@ -80,7 +83,7 @@ mod tests {
     proptest! {
         #[test]
         fn shares_fill_a_page_as_far_as_they_can(size in 1u64..=1000, n_accounts in 1u64..2000) {
-            let Share { size: each, is_small } = share(size, n_accounts);
+            let PageShare { size: each, is_small } = share(size, n_accounts);
             prop_assert!(each >= 1);
             prop_assert_eq!(is_small, n_accounts > size);
             if !is_small {

@@ -6,10 +6,10 @@
 //!        └──► TERMINATED
 //! ```
 
+use crate::batch_failure::BatchFailure;
 use crate::ids::{AccessId, ContractId, TaskId};
-use crate::lifecycle::Target;
+use crate::lifecycle::TargetStatus;
 use crate::time::Timestamp;
-use crate::trouble::Trouble;
 
 /// Where a Task is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,7 +75,7 @@ impl TaskState {
 
 /// What a Task is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum TaskWork {
     /// Make accesses.
     Creation {
         /// Under this contract.
@@ -86,7 +86,7 @@ pub enum Work {
     /// Change accesses.
     Update {
         /// The status that they are to have.
-        target: Option<Target>,
+        target: Option<TargetStatus>,
         /// Whether they are to have another password.
         sets_password: bool,
     },
@@ -94,7 +94,7 @@ pub enum Work {
     Termination,
 }
 
-impl Work {
+impl TaskWork {
     /// The word on the wire and in the database.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -127,7 +127,7 @@ pub struct Task {
     /// Its identifier.
     pub id: TaskId,
     /// What it is to do.
-    pub work: Work,
+    pub work: TaskWork,
     /// Where it is.
     pub state: TaskState,
     /// How many items it has.
@@ -167,7 +167,7 @@ impl Task {
 
 /// What an item that failed was about, as far as the request named it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ItemName {
+pub struct ItemReference {
     /// The access that was to be changed.
     pub access_id: Option<String>,
     /// The username that was asked for.
@@ -176,7 +176,7 @@ pub struct ItemName {
     pub device_name: Option<String>,
 }
 
-impl ItemName {
+impl ItemReference {
     /// An item that names an access.
     pub fn of_access(id: AccessId) -> Self {
         Self { access_id: Some(id.to_string()), ..Self::default() }
@@ -191,9 +191,9 @@ pub struct FailedItem {
     /// Its position in the request, from 0; others where an identifier was repeated.
     pub index: u32,
     /// What it was about.
-    pub name: ItemName,
+    pub name: ItemReference,
     /// What went wrong.
-    pub trouble: Trouble,
+    pub trouble: BatchFailure,
 }
 
 #[cfg(test)]

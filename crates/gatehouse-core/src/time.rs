@@ -28,7 +28,7 @@ pub struct BadTime(String);
 /// A number of milliseconds that leads out of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an instant before the year 0000 or after 9999")]
-pub struct OutOfTime;
+pub struct TimeOutOfRange;
 
 impl Timestamp {
     /// The beginning of 1970, from which milliseconds are counted.
@@ -39,12 +39,12 @@ impl Timestamp {
     pub const LATEST: Self = Self(253_402_300_799_999);
 
     /// The instant this many milliseconds after the epoch.
-    pub fn from_millisecond(milliseconds: i64) -> Result<Self, OutOfTime> {
+    pub fn from_millisecond(milliseconds: i64) -> Result<Self, TimeOutOfRange> {
         let instant = Self(milliseconds);
         if (Self::EARLIEST..=Self::LATEST).contains(&instant) {
             Ok(instant)
         } else {
-            Err(OutOfTime)
+            Err(TimeOutOfRange)
         }
     }
 
@@ -69,7 +69,7 @@ impl Timestamp {
     }
 
     /// The first instant of a day, which is counted in days since the epoch.
-    pub fn of_day(day: i64) -> Result<Self, OutOfTime> {
+    pub fn of_day(day: i64) -> Result<Self, TimeOutOfRange> {
         Self::from_millisecond(day.saturating_mul(MILLISECONDS_A_DAY))
     }
 

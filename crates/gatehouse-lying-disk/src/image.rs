@@ -1,6 +1,6 @@
 //! The durable image of one file, beside the cached one that reads see.
 
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 
 /// Bytes that a disk writes whole or not at all.
 const SECTOR: usize = 512;
@@ -38,7 +38,7 @@ impl Image {
     }
 
     /// Makes some changes durable, and loses the others for good.
-    pub(crate) fn fail_to_flush(&mut self, dice: &mut Dice) {
+    pub(crate) fn fail_to_flush(&mut self, dice: &mut SeededRandom) {
         let durable = self.durable.get_or_insert_default();
         for change in self.pending.drain(..) {
             if dice.roll(2) == 0 {
@@ -48,7 +48,7 @@ impl Image {
     }
 
     /// Content after a power cut: some unflushed changes are there, torn or whole, in any order.
-    pub(crate) fn after_power_cut(&self, dice: &mut Dice) -> Option<Vec<u8>> {
+    pub(crate) fn after_power_cut(&self, dice: &mut SeededRandom) -> Option<Vec<u8>> {
         let is_there = self.durable.is_some() || (!self.pending.is_empty() && dice.roll(2) == 0);
         let mut found = is_there.then(|| self.durable.clone().unwrap_or_default())?;
         for change in &self.pending {
@@ -80,7 +80,7 @@ impl Change {
     }
 
     /// Writes some sectors of the change.
-    fn apply_torn(&self, file: &mut Vec<u8>, dice: &mut Dice) {
+    fn apply_torn(&self, file: &mut Vec<u8>, dice: &mut SeededRandom) {
         let Self::Write { offset, bytes } = self else { return };
         let (mut at, end) = (*offset, offset + bytes.len());
         while at < end {
@@ -116,7 +116,7 @@ mod tests {
         image.change(write(0, b"abc"));
         image.flush();
         image.change(write(3, b"def"));
-        let mut dice = Dice(1);
+        let mut dice = SeededRandom(1);
         let found: Vec<_> = (0..50).filter_map(|_| image.after_power_cut(&mut dice)).collect();
         assert_eq!(found.len(), 50, "the file is there");
         assert!(found.iter().all(|file| file.starts_with(b"abc")));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_flush_that_fails_loses_what_a_later_one_does_not_bring_back() {
-        let mut dice = Dice(2);
+        let mut dice = SeededRandom(2);
         let lost = (0..50).filter(|_| {
             let mut image = Image::of(Some(b"old".to_vec()));
             image.change(write(0, b"new"));
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_write_is_torn_where_sectors_end() {
-        let (image, mut dice) = (vec![0; 3 * SECTOR], Dice(3));
+        let (image, mut dice) = (vec![0; 3 * SECTOR], SeededRandom(3));
         let change = write(100, &vec![1; 2 * SECTOR]);
         for _ in 0..50 {
             let mut torn = image.clone();

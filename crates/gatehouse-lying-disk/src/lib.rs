@@ -19,7 +19,7 @@ pub use plan::{Call, Failure, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use image::Image;
 use parking_lot::Mutex;
 
@@ -32,7 +32,7 @@ pub struct Disk {
 pub(crate) struct State {
     pub(crate) files: BTreeMap<PathBuf, Image>,
     plan: Option<Plan>,
-    dice: Dice,
+    dice: SeededRandom,
     /// Every call so far, in order.
     calls: Vec<Call>,
     /// Whether the plan's call has come.
@@ -63,12 +63,12 @@ impl State {
         Fate::Fails(plan.failure)
     }
 
-    pub(crate) fn dice(&mut self) -> &mut Dice {
+    pub(crate) fn dice(&mut self) -> &mut SeededRandom {
         &mut self.dice
     }
 
     /// The image of a file, and the dice for its fate.
-    pub(crate) fn file(&mut self, path: &Path) -> Option<(&mut Image, &mut Dice)> {
+    pub(crate) fn file(&mut self, path: &Path) -> Option<(&mut Image, &mut SeededRandom)> {
         Some((self.files.get_mut(path)?, &mut self.dice))
     }
 }
@@ -79,7 +79,7 @@ impl Disk {
         let state = State {
             files: BTreeMap::new(),
             plan: None,
-            dice: Dice(seed),
+            dice: SeededRandom(seed),
             calls: Vec::new(),
             has_failed: false,
             is_off: false,
@@ -124,7 +124,7 @@ impl Disk {
     fn write_out(
         &self,
         directory: &Path,
-        found: impl Fn(&Image, &mut Dice) -> Option<Vec<u8>>,
+        found: impl Fn(&Image, &mut SeededRandom) -> Option<Vec<u8>>,
     ) -> std::io::Result<()> {
         let mut state = self.state.lock();
         let State { files, dice, .. } = &mut *state;

@@ -24,9 +24,9 @@ pub use error::Error;
 use std::sync::Arc;
 
 use gatehouse_connectors::Platforms;
-use gatehouse_core::{AccessId, CurrentSlice, Timestamp};
+use gatehouse_core::{AccessId, CurrentShare, Timestamp};
 use gatehouse_store::{Clock, Store};
-use gatehouse_vault::{Vault, chance};
+use gatehouse_vault::{Vault, random};
 use tokio::sync::Notify;
 
 use self::guesses::Guesses;
@@ -50,7 +50,7 @@ pub struct App {
     /// The platforms outside.
     pub platforms: Arc<Platforms>,
     /// Which part of every limit is this server's; the lines to platforms look at the same one.
-    pub slice: CurrentSlice,
+    pub slice: CurrentShare,
     /// Whose tokens are taken no more.
     pub(crate) ended: EndedTrust,
     /// How often secrets may be guessed.
@@ -120,6 +120,6 @@ impl App {
 
     /// Draws an identifier for an access.
     fn draw_access_id(&self) -> AccessId {
-        AccessId::new(self.now().unix_milliseconds(), &chance::bytes())
+        AccessId::new(self.now().unix_milliseconds(), &random::bytes())
     }
 }

@@ -30,7 +30,7 @@ use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
 use gatehouse_core::rights::{Rights, Scope, scopes_to_words};
 use gatehouse_store::{Clock, Store};
-use gatehouse_vault::{KeySet, TokenKeys, chance, named_issuer, token_digest};
+use gatehouse_vault::{KeySet, TokenKeys, named_issuer, random, token_digest};
 use serde_json::{Value, json};
 
 use crate::keys::TokenKeyPlace;
@@ -236,7 +236,7 @@ impl Auth {
     /// Issues a token of the built-in issuer.
     pub fn issue(&self, grant: &Grant, now: Timestamp) -> String {
         self.meter.count_issued();
-        let id = time_ordered(now.unix_milliseconds(), &chance::bytes());
+        let id = time_ordered(now.unix_milliseconds(), &random::bytes());
         let claims = json!({
             "iss": ISSUER,
             "aud": self.own_rules.audience,

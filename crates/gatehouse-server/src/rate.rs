@@ -8,8 +8,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use gatehouse_core::bucket::Bucket;
-use gatehouse_core::{CurrentSlice, Slice, TenantName};
+use gatehouse_core::rate::bucket::Bucket;
+use gatehouse_core::{CurrentShare, ReplicaShare, TenantName};
 use gatehouse_store::{Store, StoreError};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ pub(crate) struct Rates {
     /// What is allowed where a tenant has no limit of its own; 0 for any number.
     default: u64,
     /// Which part of each limit is this server's.
-    slice: CurrentSlice,
+    slice: CurrentShare,
     /// Only tenants that exist are here, so it grows no further than they do.
     tenants: Mutex<HashMap<TenantName, Tenant>>,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Allowance {
     /// Requests that are allowed in a second, over all servers.
     pub(crate) limit: u64,
     /// Which part of them is this server's.
-    pub(crate) slice: Slice,
+    pub(crate) slice: ReplicaShare,
     /// How many this server has left, after this one.
     pub(crate) left: u64,
     /// Whether this one was among them.
@@ -52,7 +52,7 @@ pub(crate) struct Allowance {
 }
 
 impl Rates {
-    pub(crate) fn new(default: u64, slice: CurrentSlice) -> Self {
+    pub(crate) fn new(default: u64, slice: CurrentShare) -> Self {
         Self { default, slice, tenants: Mutex::default() }
     }
 
@@ -95,20 +95,20 @@ impl Allowance {
 }
 
 impl Tenant {
-    fn new(limit: u64, slice: Slice, now: Instant) -> Self {
+    fn new(limit: u64, slice: ReplicaShare, now: Instant) -> Self {
         let bucket = Bucket::full(limit as f64, limit as f64, slice);
         Self { limit, looked_up: now, bucket, filled: now }
     }
 
     /// Takes in what was looked up. What had been used stays used.
-    fn look(&mut self, limit: u64, slice: Slice, now: Instant) {
+    fn look(&mut self, limit: u64, slice: ReplicaShare, now: Instant) {
         if limit != self.limit {
             *self = Self::new(limit, slice, now);
         }
         self.looked_up = now;
     }
 
-    fn take(&mut self, slice: Slice, now: Instant) -> Option<Allowance> {
+    fn take(&mut self, slice: ReplicaShare, now: Instant) -> Option<Allowance> {
         let limit = self.limit;
         if limit == 0 {
             return None;
@@ -127,10 +127,11 @@ mod tests {
     #[test]
     fn a_burst_passes_and_nothing_faster_lasts() {
         let start = Instant::now();
-        let mut tenant = Tenant::new(10, Slice::WHOLE, start);
+        let mut tenant = Tenant::new(10, ReplicaShare::WHOLE, start);
         let mut at = |milliseconds| {
-            let seen =
-                tenant.take(Slice::WHOLE, start + Duration::from_millis(milliseconds)).unwrap();
+            let seen = tenant
+                .take(ReplicaShare::WHOLE, start + Duration::from_millis(milliseconds))
+                .unwrap();
             (seen.is_allowed, seen.left)
         };
         let burst: Vec<_> = (0..10).map(|_| at(0)).collect();
@@ -146,30 +147,34 @@ mod tests {
     #[test]
     fn a_new_limit_begins_anew_and_none_is_none() {
         let start = Instant::now();
-        let mut tenant = Tenant::new(1, Slice::WHOLE, start);
-        assert!(tenant.take(Slice::WHOLE, start).unwrap().is_allowed);
-        tenant.look(1, Slice::WHOLE, start);
+        let mut tenant = Tenant::new(1, ReplicaShare::WHOLE, start);
+        assert!(tenant.take(ReplicaShare::WHOLE, start).unwrap().is_allowed);
+        tenant.look(1, ReplicaShare::WHOLE, start);
         assert!(
-            !tenant.take(Slice::WHOLE, start).unwrap().is_allowed,
+            !tenant.take(ReplicaShare::WHOLE, start).unwrap().is_allowed,
             "looking gives nothing back"
         );
-        tenant.look(5, Slice::WHOLE, start);
-        assert_eq!(tenant.take(Slice::WHOLE, start).unwrap().left, 4);
-        tenant.look(0, Slice::WHOLE, start);
-        assert_eq!(tenant.take(Slice::WHOLE, start), None);
+        tenant.look(5, ReplicaShare::WHOLE, start);
+        assert_eq!(tenant.take(ReplicaShare::WHOLE, start).unwrap().left, 4);
+        tenant.look(0, ReplicaShare::WHOLE, start);
+        assert_eq!(tenant.take(ReplicaShare::WHOLE, start), None);
     }
     #[test]
     fn of_several_servers_each_has_its_slice() {
         let start = Instant::now();
-        let slice = |rank, of| Slice::new(rank, of).unwrap();
+        let slice = |rank, of| ReplicaShare::new(rank, of).unwrap();
         let mut tenant = Tenant::new(10, slice(1, 2), start);
         let n_allowed = |tenant: &mut Tenant, slice, at| {
             (0..50).filter(|_| tenant.take(slice, at).unwrap().is_allowed).count()
         };
         assert_eq!(n_allowed(&mut tenant, slice(1, 2), start), 5);
-        assert_eq!(n_allowed(&mut tenant, Slice::WHOLE, start), 0, "what was used stays used");
+        assert_eq!(
+            n_allowed(&mut tenant, ReplicaShare::WHOLE, start),
+            0,
+            "what was used stays used"
+        );
         let later = start + Duration::from_secs(1);
-        assert_eq!(n_allowed(&mut tenant, Slice::WHOLE, later), 10);
+        assert_eq!(n_allowed(&mut tenant, ReplicaShare::WHOLE, later), 10);
 
         // One request at least, and then longer to wait for the next.
         let mut tenant = Tenant::new(2, slice(4, 5), later);

@@ -35,8 +35,8 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_connectors::{
-    BadAuthorities, BadManifests, NO_AUTHORITIES, NoClient, Options, OwnManifest, Platforms,
-    check_authorities,
+    BadAuthorities, BadManifests, ClientBuildError, CustomManifest, NO_AUTHORITIES,
+    PlatformOptions, Platforms, check_authorities,
 };
 use gatehouse_store::{Clock, OpenMode, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -97,7 +97,7 @@ pub enum StartError {
     Manifests(#[from] BadManifests),
     /// Nobody can ask a platform.
     #[error(transparent)]
-    Platforms(#[from] NoClient),
+    Platforms(#[from] ClientBuildError),
     /// Nobody can ask an issuer.
     #[error(transparent)]
     Issuer(#[from] BadIssuer),
@@ -127,7 +127,7 @@ impl StartError {
 }
 
 /// Has the log tell of a connector that isn't shipped.
-fn tell_of(own: &OwnManifest) {
+fn tell_of(own: &CustomManifest) {
     let (connector, file) = (own.manifest.name(), own.file.display());
     if own.replaces_shipped {
         tracing::info!(%connector, %file, "a connector takes the place of the shipped one");
@@ -185,7 +185,8 @@ impl Server {
             let (manifests, own) = config.platforms.manifests()?;
             own.iter().for_each(tell_of);
             let calls_at_once = open_files.calls_at_once();
-            let mut options = Options { calls_at_once, ..config.platforms.options(manifests) };
+            let mut options =
+                PlatformOptions { calls_at_once, ..config.platforms.options(manifests) };
             options.addresses.allowed_sockets.clone_from(&offer.platforms);
             let platforms = Arc::new(Platforms::new(options)?);
             let tls = Tls::load(&config.tls)?.map(Arc::new);

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use gatehouse_core::TenantName;
 use gatehouse_store::Store;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::{Load, Replicas, Scale, TENANTS, judge};
 use gatehouse_vault::simulation::Simulation;
 use tokio::time::{Instant, sleep};
@@ -94,11 +94,11 @@ async fn live(world: &Arc<World>) {
 
     world.disturb(true);
     let trouble = tokio::spawn(trouble::make(Arc::clone(world), Arc::clone(&fleet)));
-    let mut dice = Dice(world.dice().roll(u64::from(u32::MAX)));
+    let mut dice = SeededRandom(world.dice().roll(u64::from(u32::MAX)));
     let time = Duration::from_millis(world.plan.load_milliseconds);
-    let quota = QuotaClient::new(Arc::clone(&fleet), Dice(dice.roll(1 << 30)));
+    let quota = QuotaClient::new(Arc::clone(&fleet), SeededRandom(dice.roll(1 << 30)));
     let quota = tokio::spawn(quota.ask_for(Arc::clone(world), time));
-    let rates = RateClient::new(world, &fleet, Dice(dice.roll(1 << 30)));
+    let rates = RateClient::new(world, &fleet, SeededRandom(dice.roll(1 << 30)));
     let rates = tokio::spawn(rates.ask_for(time));
     let passing = tokio::spawn(passing::come_and_go(Arc::clone(world), Arc::clone(&fleet), time));
     let load = Load::begin(&fleet, &mut dice, SCALE).await;

@@ -7,7 +7,7 @@
 
 use std::str::FromStr;
 
-use gatehouse_vault::chance;
+use gatehouse_vault::random;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use opentelemetry::trace::{
     SpanContext, SpanId, Status, TraceContextExt, TraceFlags, TraceId, TraceState,
@@ -52,7 +52,7 @@ impl Trace {
         let span = tracing::info_span!(parent: None, "request", otel.kind = "server");
         if span.is_disabled() {
             let place = parent.map(|parent| {
-                let id = SpanId::from_bytes(chance::bytes());
+                let id = SpanId::from_bytes(random::bytes());
                 let state = parent.trace_state().clone();
                 SpanContext::new(parent.trace_id(), id, parent.trace_flags(), false, state)
             });

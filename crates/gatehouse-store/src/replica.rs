@@ -4,7 +4,7 @@
 //! are the database's, and so the same for all servers.
 
 use futures_util::future::try_join;
-use gatehouse_core::{Slice, Timestamp};
+use gatehouse_core::{ReplicaShare, Timestamp};
 
 use crate::Store;
 use crate::db::{Row, WriteKind};
@@ -53,7 +53,7 @@ impl Store {
     ///
     /// Reads the others after the heartbeat is committed, not in the same transaction: of servers that start at the
     /// same moment, all but the first then see one another.
-    pub async fn heartbeat(&self, replica: &Replica) -> Result<Slice, StoreError> {
+    pub async fn heartbeat(&self, replica: &Replica) -> Result<ReplicaShare, StoreError> {
         let own = replica.clone();
         self.db
             .write(WriteKind::Heartbeat, async move |tx| {
@@ -78,7 +78,7 @@ impl Store {
         let before = all.iter().filter(|it| it.replica.id < replica.id).count();
         let behind = all.iter().filter(|it| it.replica.id > replica.id).count();
         let (rank, of) = (u32::try_from(before), u32::try_from(before + 1 + behind));
-        let slice = rank.ok().zip(of.ok()).and_then(|(rank, of)| Slice::new(rank, of));
+        let slice = rank.ok().zip(of.ok()).and_then(|(rank, of)| ReplicaShare::new(rank, of));
         slice.ok_or_else(|| StoreError::corrupt("there are more servers than can be counted"))
     }
 

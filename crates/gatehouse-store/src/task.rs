@@ -6,8 +6,8 @@ pub(super) mod item;
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::lifecycle::Target;
-use gatehouse_core::task::{self, Task, TaskState, Work};
+use gatehouse_core::lifecycle::TargetStatus;
+use gatehouse_core::task::{self, Task, TaskState, TaskWork};
 use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
 
 use crate::Store;
@@ -42,7 +42,7 @@ pub struct NewTask {
     /// The Task's identifier.
     pub id: TaskId,
     /// The Task's work.
-    pub work: Work,
+    pub work: TaskWork,
     /// Number of items.
     pub n_items: u32,
     /// The client's items, serialized in numbered parts.
@@ -176,12 +176,14 @@ async fn insert(
         "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11, ?12)"
     );
     let (contract_id, is_explicit) = match &new.work {
-        Work::Creation { contract_id, is_explicit } => (Some(contract_id.as_str()), *is_explicit),
-        Work::Update { .. } | Work::Termination => (None, true),
+        TaskWork::Creation { contract_id, is_explicit } => {
+            (Some(contract_id.as_str()), *is_explicit)
+        }
+        TaskWork::Update { .. } | TaskWork::Termination => (None, true),
     };
     let (target, sets_password) = match new.work {
-        Work::Update { target, sets_password } => (target, sets_password),
-        Work::Creation { .. } | Work::Termination => (None, false),
+        TaskWork::Update { target, sets_password } => (target, sets_password),
+        TaskWork::Creation { .. } | TaskWork::Termination => (None, false),
     };
     let values = [
         tenant.as_str().into(),
@@ -190,7 +192,7 @@ async fn insert(
         new.work.as_str().into(),
         TaskState::Acknowledged.as_str().into(),
         contract_id.into(),
-        target.map(Target::as_str).into(),
+        target.map(TargetStatus::as_str).into(),
         i64::from(sets_password).into(),
         u64::from(new.n_items).into(),
         now.into(),
@@ -209,15 +211,15 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
     let corrupt = |what: &'static str| move || StoreError::corrupt(what);
     let state = TaskState::from_word(&row.text(2)?);
     let target = row.optional_text(4)?;
-    let target = target.map(|word| Target::from_word(&word).ok_or_else(corrupt("a target")));
+    let target = target.map(|word| TargetStatus::from_word(&word).ok_or_else(corrupt("a target")));
     let work = match row.text(1)?.as_str() {
         task::CREATION => {
-            Work::Creation { contract_id: row.parsed(3)?, is_explicit: row.integer(12)? != 0 }
+            TaskWork::Creation { contract_id: row.parsed(3)?, is_explicit: row.integer(12)? != 0 }
         }
         task::UPDATE => {
-            Work::Update { target: target.transpose()?, sets_password: row.integer(5)? != 0 }
+            TaskWork::Update { target: target.transpose()?, sets_password: row.integer(5)? != 0 }
         }
-        task::TERMINATION => Work::Termination,
+        task::TERMINATION => TaskWork::Termination,
         _ => return Err(StoreError::corrupt("an unknown kind of Task")),
     };
     let small = |column| u32::try_from(row.integer(column)?).map_err(StoreError::corrupt);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::Dice;
+use crate::SeededRandom;
 
 /// Tenants among whom the load is spread. A dead worker's lease holds up one tenant's batches, so several.
 pub const TENANTS: [&str; 4] = ["t0", "t1", "t2", "t3"];
@@ -69,11 +69,15 @@ pub struct Load {
 
 impl Load {
     /// Makes the accesses that will be changed and checked, and lets the clients begin.
-    pub async fn begin<R: Replicas>(replicas: &Arc<R>, dice: &mut Dice, scale: Scale) -> Self {
+    pub async fn begin<R: Replicas>(
+        replicas: &Arc<R>,
+        dice: &mut SeededRandom,
+        scale: Scale,
+    ) -> Self {
         let known = known::Known::begin(&**replicas, dice, scale.n_kept).await;
         let (known, is_over) = (Arc::new(known), Arc::new(AtomicBool::new(false)));
         let client = |number| {
-            let dice = Dice(dice.roll(u64::from(u32::MAX)));
+            let dice = SeededRandom(dice.roll(u64::from(u32::MAX)));
             let (replicas, known) = (Arc::clone(replicas), Arc::clone(&known));
             let client = client::Client::new(number, scale, replicas, known, dice);
             tokio::spawn(client.ask_until(Arc::clone(&is_over)))

@@ -1,16 +1,16 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a cable to it, dice, the
+//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a faulty_link to it, dice, the
 //! fuzzer's seeds, a load on replicas whose history is judged, and a record of what was tried.
 
-mod cable;
-mod dice;
+mod faulty_link;
 pub mod history;
 mod record;
+mod seeded_random;
 mod seeds;
 mod signal;
 
-pub use cable::Cable;
-pub use dice::Dice;
+pub use faulty_link::FaultyLink;
 pub use record::record;
+pub use seeded_random::SeededRandom;
 pub use seeds::{FuzzTarget, hold_seeds};
 pub use signal::{Signal, signal};
 

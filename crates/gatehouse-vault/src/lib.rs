@@ -8,9 +8,9 @@
 //!
 //! | room | what is in it |
 //! |---|---|
-//! | [`chance`] | everything random |
-//! | `password`, `memory` | making and hashing passwords; successes that are remembered |
-//! | `pool`, `quiet` | where slow hashes are made: while somebody waits, and for batches |
+//! | [`random`] | everything random |
+//! | `password`, `success_cache` | making and hashing passwords; successes that are remembered |
+//! | `pool`, `batch_hasher` | where slow hashes are made: while somebody waits, and for batches |
 //! | `task_key` | the key of a batch, and what is derived from it |
 //! | `mac` | the keyed digest that batches take of every access |
 //! | `seal`, `request` | sealing what is read again; recognising a request that comes again |
@@ -20,22 +20,22 @@
 //! | `meter` | what the vault measures of itself |
 //! | `simulation` | chance and hashes that follow from a seed, for tests |
 
-pub mod chance;
+mod batch_hasher;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod key_set;
 mod keyfile;
 mod mac;
 mod master;
-mod memory;
 mod meter;
 mod password;
 mod pool;
-mod quiet;
+pub mod random;
 mod request;
 mod seal;
 #[cfg(feature = "simulation")]
 pub mod simulation;
+mod success_cache;
 mod task_key;
 mod token;
 mod token_keys;
@@ -48,7 +48,7 @@ pub use password::{
     HASH_NAME_CHARS, PASSWORD_CHARS, Salt, generate_client_code, generate_password,
     generate_username, key_of_hash,
 };
-pub use pool::{Asker, Busy, Disconnection};
+pub use pool::{Disconnection, HashCaller, PoolBusy};
 pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal};
 pub use task_key::TaskKey;
 pub use token::BadTokenKey;
@@ -65,10 +65,10 @@ pub struct Vault {
     hasher: password::Hasher,
     /// One for each master key; the first seals.
     sealers: Vec<seal::Sealer>,
-    requests: request::Recogniser,
+    requests: request::RequestDigester,
     pool: pool::HashPool,
-    quiet: quiet::QuietLane,
-    remembered: memory::Remembered,
+    quiet: batch_hasher::BatchHasher,
+    remembered: success_cache::Remembered,
     meter: Arc<VaultMeter>,
 }
 
@@ -77,7 +77,7 @@ pub struct Vault {
 pub enum VaultError {
     /// Too many slow hashes are waiting: try again later.
     #[error(transparent)]
-    Busy(#[from] Busy),
+    Busy(#[from] PoolBusy),
     /// The stored hash names a scheme or key that this vault doesn't have.
     #[error("a stored hash was made with a scheme or key that is not here")]
     UnknownKey,
@@ -90,11 +90,11 @@ impl Vault {
         let hasher = password::Hasher::new(masters);
         Self {
             sealers: masters.iter().map(seal::Sealer::new).collect(),
-            requests: request::Recogniser::new(masters),
+            requests: request::RequestDigester::new(masters),
             pool: pool::HashPool::new(Arc::clone(&meter)),
-            quiet: quiet::QuietLane::new(hasher.clone(), Arc::clone(&meter)),
+            quiet: batch_hasher::BatchHasher::new(hasher.clone(), Arc::clone(&meter)),
             hasher,
-            remembered: memory::Remembered::new(),
+            remembered: success_cache::Remembered::new(),
             meter,
         }
     }
@@ -112,12 +112,12 @@ impl Vault {
     /// Hashes a password that somebody chose: perhaps weak, so the slow way.
     pub async fn hash_chosen(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         password: &Password,
-    ) -> Result<StoredHash, Busy> {
+    ) -> Result<StoredHash, PoolBusy> {
         let (hasher, password) = (self.hasher.clone(), password.clone());
         let hash = move || {
-            let (salt, memory) = (chance::bytes::<16>(), &mut password::Memory::default());
+            let (salt, memory) = (random::bytes::<16>(), &mut password::SuccessCache::default());
             hasher.hash_slow(&password, &salt, memory)
         };
         self.pool.run(asker, hash).await
@@ -127,7 +127,7 @@ impl Vault {
     ///
     /// As many at a time as there are cores, but never in the way of a check. When the future is
     /// dropped, those that were not begun are skipped.
-    pub async fn hash_quietly(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
+    pub async fn hash_batch(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
         self.quiet.hash_all(chosen).await
     }
 
@@ -144,11 +144,11 @@ impl Vault {
     /// Whether the password is the one that the hash was made of.
     pub async fn check(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
-        Ok(self.remembers(stored, password) || self.check_afresh(asker, stored, password).await?)
+        Ok(self.remembers(stored, password) || self.check_uncached(asker, stored, password).await?)
     }
 
     /// Whether a slow check of this password has succeeded, and is remembered.
@@ -167,9 +167,9 @@ impl Vault {
     }
 
     /// Checks a password without the cache of successes, so that the time depends on the hash scheme alone.
-    pub async fn check_afresh(
+    pub async fn check_uncached(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
@@ -191,7 +191,7 @@ impl Vault {
     /// for a password that was just found right. A chosen one keeps its salt, by which a batch knows it.
     pub async fn renew(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<Option<StoredHash>, VaultError> {
@@ -203,27 +203,28 @@ impl Vault {
             password::Scheme::Slow(slow) => slow,
         };
         let (hasher, again) = (self.hasher.clone(), password.clone());
-        let hash = move || hasher.hash_slow(&again, slow.salt(), &mut password::Memory::default());
+        let hash =
+            move || hasher.hash_slow(&again, slow.salt(), &mut password::SuccessCache::default());
         let renewed = self.pool.run(asker, hash).await?;
         self.remembered.remember(&renewed, password);
         Ok(Some(renewed))
     }
 
     /// Whether the check of an unknown username does a slow hash.
-    pub fn pretends_slow(&self, username: &str) -> bool {
-        self.hasher.pretends_slow(username)
+    pub fn unknown_is_slow(&self, username: &str) -> bool {
+        self.hasher.unknown_is_slow(username)
     }
 
     /// Does the work of a check for a name that nobody has, so that timing tells little.
     ///
     /// Which of the two works is a secret of the name, the same every time.
-    pub async fn check_nothing(
+    pub async fn check_unknown(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         username: &str,
         password: &Password,
-    ) -> Result<(), Busy> {
-        if self.pretends_slow(username) {
+    ) -> Result<(), PoolBusy> {
+        if self.unknown_is_slow(username) {
             self.hash_chosen(asker, password).await.map(drop)
         } else {
             self.hash_generated(password);

@@ -90,12 +90,12 @@ mod tests {
     use aws_lc_rs::hmac;
 
     use super::*;
-    use crate::chance;
+    use crate::random;
 
     #[test]
     fn codes_are_those_of_the_library_at_every_length() {
         for _ in 0..20 {
-            let (key, text): ([u8; 32], [u8; 300]) = (chance::bytes(), chance::bytes());
+            let (key, text): ([u8; 32], [u8; 300]) = (random::bytes(), random::bytes());
             let (ours, theirs) = (MacKey::new(&key), hmac::Key::new(hmac::HMAC_SHA256, &key));
             for n_bytes in 0..=text.len() {
                 let text = &text[..n_bytes];

@@ -6,7 +6,7 @@
 use aws_lc_rs::hmac;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-use crate::{chance, keyfile};
+use crate::{keyfile, random};
 
 /// Most master keys at a time: one, and what is left of those before it.
 const KEYS_MAX: usize = 8;
@@ -88,7 +88,7 @@ impl From<MasterKey> for MasterKeys {
 impl MasterKey {
     /// Makes a new key.
     pub fn generate() -> Self {
-        Self(chance::bytes())
+        Self(random::bytes())
     }
 
     /// Writes the key to a new file that only its owner can read.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use crate::mac::MacKey;
-use crate::{MasterKey, MasterKeys, VaultError, chance, master};
+use crate::{MasterKey, MasterKeys, VaultError, master, random};
 
 /// Characters in a generated password.
 pub const PASSWORD_CHARS: usize = 24;
@@ -32,12 +32,12 @@ const USERNAME_ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 const FAST: &str = "hmac-sha256";
 const SLOW: &str = "argon2id";
 
-/// Memory of one slow hash, in KiB: 19 MiB.
+/// SuccessCache of one slow hash, in KiB: 19 MiB.
 const SLOW_MEMORY_KIB: u32 = 19_456;
 const SLOW_PASSES: u32 = 2;
 const SLOW_LANES: u32 = 1;
 
-/// Memory in KiB and passes of a new slow hash.
+/// SuccessCache in KiB and passes of a new slow hash.
 fn slow_cost() -> (u32, u32) {
     #[cfg(feature = "simulation")]
     if crate::simulation::is_on() {
@@ -51,32 +51,32 @@ pub type Salt = [u8; 16];
 
 /// Makes a password of 140 random bits.
 pub fn generate_password() -> Password {
-    spell_password(chance::bytes)
+    spell_password(random::bytes)
 }
 
 /// Makes a username that nobody has: `u-` and 80 random bits.
 pub fn generate_username() -> Username {
-    spell_username(chance::bytes)
+    spell_username(random::bytes)
 }
 
 /// The password that random bytes stand for.
 pub(crate) fn spell_password(draw: impl FnMut() -> [u8; 32]) -> Password {
     let mut letters = Zeroizing::new([0; PASSWORD_CHARS]);
-    chance::spell(PASSWORD_ALPHABET, &mut *letters, draw);
+    random::spell(PASSWORD_ALPHABET, &mut *letters, draw);
     Password::new(ascii(&*letters).to_owned()).expect("24 bytes are allowed")
 }
 
 /// The username that random bytes stand for.
 pub(crate) fn spell_username(draw: impl FnMut() -> [u8; 32]) -> Username {
     let mut letters = *b"u-????????????????";
-    chance::spell(USERNAME_ALPHABET, &mut letters[2..], draw);
+    random::spell(USERNAME_ALPHABET, &mut letters[2..], draw);
     ascii(&letters).parse().expect("letters and digits are allowed")
 }
 
 /// Draws what tells a client from every other: 80 random bits as letters and digits.
 pub fn generate_client_code() -> String {
     let mut letters = [0; 16];
-    chance::spell(USERNAME_ALPHABET, &mut letters, chance::bytes);
+    random::spell(USERNAME_ALPHABET, &mut letters, random::bytes);
     ascii(&letters).to_owned()
 }
 
@@ -87,7 +87,7 @@ fn ascii(letters: &[u8]) -> &str {
 /// What a slow hash is made in. Who makes many may use it again, and spares the machine handing it out anew,
 /// which takes a tenth as long as the hash itself.
 #[derive(Default)]
-pub(crate) struct Memory(Vec<Block>);
+pub(crate) struct SuccessCache(Vec<Block>);
 
 /// So many characters of a stored hash tell its scheme and its key: those of the longest scheme's name, the
 /// key's, and the sign between. Of a shorter scheme they hold a little of what follows, always the same.
@@ -163,7 +163,7 @@ impl Hasher {
         &self,
         password: &Password,
         salt: &[u8],
-        memory: &mut Memory,
+        memory: &mut SuccessCache,
     ) -> StoredHash {
         let (memory_kib, passes) = slow_cost();
         let params = Params::new(memory_kib, passes, SLOW_LANES, Some(32))
@@ -179,7 +179,7 @@ impl Hasher {
 
     pub(crate) fn matches_slow(&self, slow: &SlowHash, password: &Password) -> bool {
         let keys = &self.keys[slow.key];
-        let hash = keys.argon2(&slow.params, &slow.salt, password, &mut Memory::default());
+        let hash = keys.argon2(&slow.params, &slow.salt, password, &mut SuccessCache::default());
         constant_time::verify_slices_are_equal(&hash, &slow.hash).is_ok()
     }
 
@@ -220,7 +220,7 @@ impl Hasher {
     }
 
     /// Which kind of work is done for a name that nobody has.
-    pub(crate) fn pretends_slow(&self, username: &str) -> bool {
+    pub(crate) fn unknown_is_slow(&self, username: &str) -> bool {
         self.first().pretence.sign(username.as_bytes())[0].is_multiple_of(2)
     }
 }
@@ -241,7 +241,7 @@ impl Keys {
         params: &Params,
         salt: &[u8],
         password: &Password,
-        memory: &mut Memory,
+        memory: &mut SuccessCache,
     ) -> [u8; 32] {
         let argon2 = Argon2::new_with_secret(
             &self.slow,

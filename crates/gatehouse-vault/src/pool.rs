@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use gatehouse_core::TenantName;
-use gatehouse_turns::{Full, Places, Turn, Turns};
+use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit, QueueFull};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
@@ -20,11 +20,11 @@ const WAITING_MAX: usize = 4096;
 /// Too many slow hashes are waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many passwords are being hashed, try again later")]
-pub struct Busy;
+pub struct PoolBusy;
 
 /// For whom a slow hash is made.
 #[derive(Clone, Copy)]
-pub struct Asker<'a> {
+pub struct HashCaller<'a> {
     /// The tenant, whose turn it takes.
     pub tenant: &'a TenantName,
     /// Tells when the client disconnects: the pool then drops a queued hash.
@@ -46,7 +46,7 @@ impl Disconnection for CancellationToken {
 
 /// Runs slow hashes, a few at a time.
 pub(crate) struct HashPool {
-    turns: Turns,
+    turns: FairSemaphore,
     meter: Arc<VaultMeter>,
 }
 
@@ -58,16 +58,16 @@ impl HashPool {
         let (waiting_of_tenant, waiting) = (WAITING_OF_TENANT_MAX, WAITING_MAX);
         // Hashes are short, so no tenant holds a turn for long.
         let at_once_of_tenant = at_once;
-        let places = Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
-        Self { turns: Turns::new(places), meter }
+        let places = Capacity { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
+        Self { turns: FairSemaphore::new(places), meter }
     }
 
     /// Runs one slow hash when its turn comes.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         hash: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Busy> {
+    ) -> Result<T, PoolBusy> {
         // Work that no request waits for is part of no trace.
         let span = if Span::current().is_none() {
             Span::none()
@@ -79,9 +79,9 @@ impl HashPool {
 
     async fn run_in_turn<T: Send + 'static>(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         hash: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, Busy> {
+    ) -> Result<T, PoolBusy> {
         #[cfg(feature = "simulation")]
         if crate::simulation::is_on() {
             return Ok(hash());
@@ -97,22 +97,22 @@ impl HashPool {
             meter.durations.observe(began.elapsed().as_secs_f64());
             hashed
         });
-        hashed.await.map_err(|_| Busy)
+        hashed.await.map_err(|_| PoolBusy)
     }
 
     /// Waits for a turn until the client disconnects.
-    async fn turn(&self, Asker { tenant, gone }: Asker<'_>) -> Result<Turn, Busy> {
+    async fn turn(&self, HashCaller { tenant, gone }: HashCaller<'_>) -> Result<Permit, PoolBusy> {
         if let Some(turn) = self.turns.take_now(tenant) {
             return Ok(turn);
         }
         let _waiting = Held::new(&self.meter.waiting);
         tokio::select! {
             biased;
-            turn = self.turns.take(tenant) => turn.map_err(|Full| {
+            turn = self.turns.take(tenant) => turn.map_err(|QueueFull| {
                 self.meter.refused.inc();
-                Busy
+                PoolBusy
             }),
-            () = gone.wait() => Err(Busy),
+            () = gone.wait() => Err(PoolBusy),
         }
     }
 }

@@ -7,11 +7,11 @@ use gatehouse_core::TenantName;
 
 use crate::{MasterKey, MasterKeys};
 
-pub(crate) struct Recogniser {
+pub(crate) struct RequestDigester {
     keys: Vec<hmac::Key>,
 }
 
-impl Recogniser {
+impl RequestDigester {
     pub(crate) fn new(masters: &MasterKeys) -> Self {
         let key = |it: &MasterKey| hmac::Key::new(hmac::HMAC_SHA256, &it.derive("request"));
         Self { keys: masters.iter().map(key).collect() }
@@ -48,7 +48,7 @@ mod tests {
     fn only_the_same_request_is_recognised() {
         let master = MasterKeys::parse(&"0a".repeat(32)).unwrap();
         let digest = |masters: &MasterKeys, tenant: &str, operation, body: &str| {
-            let recogniser = Recogniser::new(masters);
+            let recogniser = RequestDigester::new(masters);
             recogniser.digests(&tenant.parse().unwrap(), operation, body.as_bytes())[0]
         };
         let first = digest(&master, "acme", "create", "{}");

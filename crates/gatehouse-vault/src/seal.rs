@@ -8,7 +8,7 @@
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
 
-use crate::{MasterKey, chance, master};
+use crate::{MasterKey, master, random};
 
 const VERSION: u8 = 1;
 const NONCE: usize = 24;
@@ -57,7 +57,7 @@ impl Sealer {
 
     /// Seals bytes; `purpose` must be the same to open them.
     pub(crate) fn seal(&self, purpose: &[u8], plain: &[u8]) -> Vec<u8> {
-        let nonce = chance::bytes::<NONCE>();
+        let nonce = random::bytes::<NONCE>();
         let (cipher, inner) = self.cipher(&nonce);
         let mut body = plain.to_vec();
         cipher

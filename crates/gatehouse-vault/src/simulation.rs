@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-/// Memory in KiB and passes of a slow hash: the least that Argon2 allows.
+/// SuccessCache in KiB and passes of a slow hash: the least that Argon2 allows.
 pub(crate) const SLOW_COST: (u32, u32) = (8, 1);
 
 thread_local! {

@@ -11,9 +11,9 @@ use gatehouse_core::credential::Password;
 use gatehouse_core::{AccessId, TaskId, TenantName, Username};
 use zeroize::Zeroizing;
 
-use crate::chance;
 use crate::mac::MacKey;
 use crate::password::{self, Salt};
+use crate::random;
 use crate::seal::{BadSeal, Sealer};
 
 /// Thirty-two secret bytes of one task, ready for use.
@@ -36,7 +36,7 @@ enum Purpose {
 impl TaskKey {
     /// Draws a new key.
     pub fn draw() -> Self {
-        Self::from_bytes(&Zeroizing::new(chance::bytes()))
+        Self::from_bytes(&Zeroizing::new(random::bytes()))
     }
 
     pub(crate) fn from_bytes(bytes: &[u8; 32]) -> Self {

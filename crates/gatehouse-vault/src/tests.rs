@@ -9,10 +9,10 @@ fn vault() -> Vault {
 }
 
 /// An asker whose client never disconnects.
-pub(crate) fn asker() -> Asker<'static> {
+pub(crate) fn asker() -> HashCaller<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(|| "acme".parse().unwrap());
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    Asker { tenant: &ACME, gone: &*NEVER }
+    HashCaller { tenant: &ACME, gone: &*NEVER }
 }
 
 fn password(text: &str) -> Password {
@@ -82,11 +82,11 @@ async fn a_rotation_makes_what_was_remembered_worthless() {
 async fn a_name_that_nobody_has_always_costs_the_same_kind_of_work() {
     let vault = vault();
     let names: Vec<String> = (0..200).map(|n| format!("nobody-{n}")).collect();
-    let slow = names.iter().filter(|name| vault.hasher.pretends_slow(name)).count();
+    let slow = names.iter().filter(|name| vault.hasher.unknown_is_slow(name)).count();
     assert!((60..140).contains(&slow), "about half of them: {slow}");
     for name in &names[..3] {
-        vault.check_nothing(asker(), name, &password("x")).await.unwrap();
-        assert_eq!(vault.hasher.pretends_slow(name), vault.hasher.pretends_slow(name));
+        vault.check_unknown(asker(), name, &password("x")).await.unwrap();
+        assert_eq!(vault.hasher.unknown_is_slow(name), vault.hasher.unknown_is_slow(name));
     }
 }
 
@@ -166,7 +166,7 @@ async fn a_hash_is_recognised_by_how_it_was_made() {
     let vault = vault();
     let right = password("x");
     let fast = vault.hash_generated(&right);
-    let slow = vault.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
+    let slow = vault.hash_batch(vec![(right.clone(), [7; 16])]).await.remove(0);
     assert!(vault.is_hash_of_generated(&fast, &right));
     assert!(!vault.is_hash_of_generated(&fast, &password("y")));
     assert!(vault.has_salt(&slow, &[7; 16]));
@@ -230,7 +230,7 @@ async fn what_a_former_key_made_is_checked_and_opened_with_it() {
 async fn what_is_new_is_made_with_the_first_key() {
     let (vault, alone) = (keyed(&[2, 1]), keyed(&[2]));
     let right = password("x");
-    let quiet = vault.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
+    let quiet = vault.hash_batch(vec![(right.clone(), [7; 16])]).await.remove(0);
     let chosen = vault.hash_chosen(asker(), &right).await.unwrap();
     for stored in [vault.hash_generated(&right), chosen, quiet] {
         assert!(alone.check(asker(), &stored, &right).await.unwrap(), "{}", stored.as_str());
@@ -249,7 +249,7 @@ async fn a_hash_is_renewed_under_the_first_key_with_its_salt() {
     let (old, both, new) = (keyed(&[1]), keyed(&[2, 1]), keyed(&[2]));
     let right = password("x");
     let fast = old.hash_generated(&right);
-    let slow = old.hash_quietly(vec![(right.clone(), [7; 16])]).await.remove(0);
+    let slow = old.hash_batch(vec![(right.clone(), [7; 16])]).await.remove(0);
     for stored in [&fast, &slow] {
         let renewed = both.renew(asker(), stored, &right).await.unwrap().unwrap();
         assert!(new.check(asker(), &renewed, &right).await.unwrap());

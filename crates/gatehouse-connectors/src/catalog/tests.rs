@@ -1,4 +1,4 @@
-use gatehouse_core::account::AddressedBy;
+use gatehouse_core::account::AddressSource;
 use serde_json::json;
 
 use super::*;
@@ -68,11 +68,11 @@ fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
     };
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), "hunter22\n".into());
-    let outside = Arc::new(Outside::new(here(), 1).unwrap());
-    let meter = crate::meter::Meter::new().account(&tenant, &account);
+    let outside = Arc::new(ClientPool::new(here(), 1).unwrap());
+    let meter = crate::meter::PlatformMeter::new().account(&tenant, &account);
     let (written, log) = written();
     let (settings, credentials) = (&settings, &credentials);
-    let reached = Reached { settings, credentials, addressed_by: AddressedBy::Operator };
+    let reached = AccountSetup { settings, credentials, address_source: AddressSource::Operator };
     let opened = tracing::subscriber::with_default(log, || {
         Catalog::new(here(), Manifests::shipped()).open(&tenant, &account, reached, &outside, meter)
     });

@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::{ConnectorName, CurrentSlice, Slice};
+use gatehouse_core::{ConnectorName, CurrentShare, ReplicaShare};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::quota::Tally;
-use crate::connector::{Ask, CallKind, Quota, QuotaScope};
+use crate::connector::{CallContext, CallKind, Quota, QuotaScope};
 use crate::failure::{Failure, FailureKind};
 
 /// All quotas that concern a line, in the order that turns are taken in.
@@ -23,7 +23,7 @@ pub(in crate::client) struct Allowances(Vec<Arc<Allowance>>);
 /// One quota, and what counts against it.
 pub(in crate::client) struct Allowance {
     quota: Quota,
-    slice: CurrentSlice,
+    slice: CurrentShare,
     turn: tokio::sync::Mutex<()>,
     tally: Mutex<Tally>,
 }
@@ -31,7 +31,7 @@ pub(in crate::client) struct Allowance {
 /// The quotas that lines share, and this server's slice of every quota.
 #[derive(Default)]
 pub(in crate::client) struct SharedQuotas {
-    pub(in crate::client) slice: CurrentSlice,
+    pub(in crate::client) slice: CurrentShare,
     all: Mutex<HashMap<Shared, Arc<Allowance>>>,
 }
 
@@ -81,7 +81,7 @@ impl Allowances {
     /// Waits until there is room for a call in every quota that concerns it; or tells which one is spent.
     pub(in crate::client) async fn room(
         &self,
-        ask: Ask,
+        ask: CallContext,
         kind: CallKind,
     ) -> Result<Room<'_>, Failure> {
         let concerned = || self.0.iter().filter(|it| it.concerns(kind));
@@ -104,7 +104,7 @@ impl Allowances {
 }
 
 impl Allowance {
-    fn new(quota: Quota, slice: CurrentSlice) -> Self {
+    fn new(quota: Quota, slice: CurrentShare) -> Self {
         let past = slice.past().into_iter().map(|(began, it)| (Instant::from_std(began), it));
         let tally = Mutex::new(Tally::after(&quota, &past.collect::<Vec<_>>(), Instant::now()));
         Self { quota, slice, turn: tokio::sync::Mutex::default(), tally }
@@ -115,7 +115,7 @@ impl Allowance {
     }
 
     /// When there is room for a call, where there is none now; or that there is none in time.
-    fn look(&self, ask: Ask) -> Result<Option<Instant>, Failure> {
+    fn look(&self, ask: CallContext) -> Result<Option<Instant>, Failure> {
         let Err(wait) = self.room_now() else { return Ok(None) };
         match Instant::now().checked_add(wait) {
             Some(then) if then < ask.deadline => Ok(Some(then)),
@@ -161,7 +161,7 @@ impl SharedQuotas {
 }
 
 /// Words for what of a budget is this server's, where it isn't all of it.
-pub(in crate::client) fn share(slice: Slice) -> String {
+pub(in crate::client) fn share(slice: ReplicaShare) -> String {
     match slice.of() {
         1 => String::new(),
         of => format!(", as far as it is this server's: one of {of} shares"),

@@ -10,11 +10,13 @@ use reqwest::{Client, Url};
 use tokio::time::{Instant, timeout_at};
 
 use super::breaker::{Pass, Verdict};
-use super::outside::LARGE_BYTES;
+use super::client_pool::LARGE_BYTES;
 use super::secrets::Secrets;
 use super::standing::Standing;
-use super::{ANSWER_BYTES_MAX, Answer, DETAIL_BYTES_MAX, Judge, Outside, Request, words};
-use crate::connector::Ask;
+use super::{
+    ANSWER_BYTES_MAX, ClientPool, DETAIL_BYTES_MAX, Judge, PlatformRequest, PlatformResponse, words,
+};
+use crate::connector::CallContext;
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, InFlight, Outcome};
 
@@ -33,7 +35,7 @@ pub(in crate::client) struct Call<'a> {
 impl<'a> Call<'a> {
     /// Begins one, if the platform may be asked.
     pub(in crate::client) fn begin(
-        ask: Ask,
+        ask: CallContext,
         standing: &'a Mutex<Standing>,
         meter: &'a AccountMeter,
     ) -> Result<Self, Failure> {
@@ -48,9 +50,9 @@ impl<'a> Call<'a> {
     /// Takes what came of it.
     pub(in crate::client) fn end(
         mut self,
-        result: Result<Answer, Mishap>,
+        result: Result<PlatformResponse, Mishap>,
         judge: Option<&Judge>,
-    ) -> Result<Answer, Mishap> {
+    ) -> Result<PlatformResponse, Mishap> {
         match &result {
             Ok(answer) => self.answered(answer, judge.is_some_and(|judge| judge(answer))),
             Err(mishap) => {
@@ -72,7 +74,7 @@ impl<'a> Call<'a> {
     }
 
     /// Takes an answer, and whether it tells that the platform fails, whatever its status.
-    fn answered(&mut self, answer: &Answer, is_failure: bool) {
+    fn answered(&mut self, answer: &PlatformResponse, is_failure: bool) {
         let status = answer.status;
         let (outcome, verdict) = match status {
             _ if is_failure => (Outcome::Error, Verdict::Fails),
@@ -179,7 +181,7 @@ impl Mishap {
     }
 
     /// The platform could not be reached, or broke off; or this server has no room for a connection.
-    fn broken(error: reqwest::Error, outside: &Outside, secrets: &Secrets) -> Self {
+    fn broken(error: reqwest::Error, outside: &ClientPool, secrets: &Secrets) -> Self {
         let trouble = words::trouble(error);
         let verdict = match &trouble.lack {
             Some(lack) => {
@@ -198,13 +200,13 @@ impl Mishap {
 
 /// Sends a request and reads all of its answer.
 pub(in crate::client) async fn exchange(
-    ask: Ask,
-    (outside, tenant): (&Outside, &TenantName),
+    ask: CallContext,
+    (outside, tenant): (&ClientPool, &TenantName),
     client: &Client,
-    request: &Request,
+    request: &PlatformRequest,
     url: &Url,
     secrets: &Secrets,
-) -> Result<Answer, Mishap> {
+) -> Result<PlatformResponse, Mishap> {
     let too_large = || {
         let mib = ANSWER_BYTES_MAX >> 20;
         let words = format!("the platform answered with more than {mib} MiB");
@@ -247,7 +249,7 @@ pub(in crate::client) async fn exchange(
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(Answer {
+    Ok(PlatformResponse {
         status: response.status(),
         headers: std::mem::take(response.headers_mut()),
         body: body.freeze(),

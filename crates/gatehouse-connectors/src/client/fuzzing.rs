@@ -12,16 +12,18 @@ use zeroize::Zeroizing;
 use super::pause::{reset_after, retry_after};
 use super::secrets::Secrets;
 use super::standing::Standing;
-use super::{AddressRules, Answer, BaseUrl, DETAIL_BYTES_MAX, Network, Request, redirect};
-use crate::connector::{CallKind, ResetUnit, Wait};
+use super::{
+    AddressRules, BaseUrl, DETAIL_BYTES_MAX, Network, PlatformRequest, PlatformResponse, redirect,
+};
+use crate::connector::{CallKind, ResetUnit, WaitRule};
 use crate::fuzzing::Heard;
 
 /// What no word of a failure may hold.
 const SECRET: &str = "S3cret/Word+";
 
 /// An answer to an account that proves with [`SECRET`] who it is.
-pub(crate) fn answer(status: StatusCode, headers: HeaderMap, body: Vec<u8>) -> Answer {
-    Answer {
+pub(crate) fn answer(status: StatusCode, headers: HeaderMap, body: Vec<u8>) -> PlatformResponse {
+    PlatformResponse {
         status,
         headers,
         body: Bytes::from(body),
@@ -45,7 +47,7 @@ pub(crate) fn headers(bytes: &[u8]) {
         // A platform may ask for longer than any clock goes.
         Standing::default().keep_quiet(wait, Instant::now());
     }
-    let request = Request {
+    let request = PlatformRequest {
         kind: CallKind::List,
         method: Method::GET,
         target: String::new(),
@@ -66,8 +68,8 @@ pub(crate) fn headers(bytes: &[u8]) {
     }
 }
 
-fn reset(answer: &Answer, unit: ResetUnit) -> Option<Duration> {
-    let wait = Wait {
+fn reset(answer: &PlatformResponse, unit: ResetUnit) -> Option<Duration> {
+    let wait = WaitRule {
         reset: HeaderName::from_static("x-ratelimit-reset"),
         remaining: Some(HeaderName::from_static("x-ratelimit-remaining")),
         unit,

@@ -8,7 +8,7 @@ use http::header::{DATE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, StatusCode};
 
 use crate::clock::machine_time;
-use crate::connector::{ResetUnit, Wait};
+use crate::connector::{ResetUnit, WaitRule};
 
 /// The longest pause before the first retry; each further one may be twice as long.
 pub(in crate::client) const PAUSE_FIRST: Duration = Duration::from_millis(100);
@@ -62,7 +62,7 @@ pub(in crate::client) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 pub(in crate::client) fn reset_after(
     status: StatusCode,
     headers: &HeaderMap,
-    wait: &Wait,
+    wait: &WaitRule,
 ) -> Option<Duration> {
     let remaining = || number(headers, wait.remaining.as_ref()?);
     let is_spent = || remaining().is_some_and(|it| it <= 0.0);

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use gatehouse_core::Slice;
+use gatehouse_core::ReplicaShare;
 use tokio::time::Instant;
 
 use crate::connector::Quota;
@@ -31,7 +31,7 @@ pub(in crate::client) struct Tally {
 
 impl Tally {
     /// Of no calls yet. One call is allowed at least, and no more than can be kept.
-    pub(in crate::client) fn new(quota: &Quota, slice: Slice, now: Instant) -> Self {
+    pub(in crate::client) fn new(quota: &Quota, slice: ReplicaShare, now: Instant) -> Self {
         let whole = (quota.calls.clamp(1, Quota::CALLS_MAX), quota.per);
         let (calls, per) = slice.calls(whole.0, whole.1);
         let (calls_max, made) = (calls as usize, VecDeque::new());
@@ -42,10 +42,10 @@ impl Tally {
     /// others may have used what has become this server's meanwhile.
     pub(in crate::client) fn after(
         quota: &Quota,
-        slices: &[(Instant, Slice)],
+        slices: &[(Instant, ReplicaShare)],
         now: Instant,
     ) -> Self {
-        let (began, first) = slices.first().copied().unwrap_or((now, Slice::WHOLE));
+        let (began, first) = slices.first().copied().unwrap_or((now, ReplicaShare::WHOLE));
         let mut tally = Self::new(quota, first, began);
         for (began, slice) in slices {
             tally.settle(*slice, *began);
@@ -59,7 +59,11 @@ impl Tally {
     }
 
     /// Whether there is room for a call, or how long it takes until there is.
-    pub(in crate::client) fn look(&mut self, slice: Slice, now: Instant) -> Result<(), Duration> {
+    pub(in crate::client) fn look(
+        &mut self,
+        slice: ReplicaShare,
+        now: Instant,
+    ) -> Result<(), Duration> {
         self.settle(slice, now);
         let inherited = self.left(self.inherited_at, now);
         if inherited.is_zero() {
@@ -84,7 +88,7 @@ impl Tally {
 
     /// Goes on with this slice. A larger one brings calls that others may have made; a smaller one takes
     /// those first.
-    fn settle(&mut self, slice: Slice, now: Instant) {
+    fn settle(&mut self, slice: ReplicaShare, now: Instant) {
         let (calls, per) = slice.calls(self.whole.0, self.whole.1);
         let calls_max = calls as usize;
         if calls_max > self.calls_max {

@@ -4,16 +4,16 @@ use http::Method;
 use http::header::LOCATION;
 use reqwest::Url;
 
-use super::{Answer, HOST_BYTES_MAX, Request};
+use super::{HOST_BYTES_MAX, PlatformRequest, PlatformResponse};
 
 /// How many redirects of one question are followed.
 pub(in crate::client) const REDIRECTS_MAX: usize = 3;
 
 /// Where an answer leads to instead, or why that is not followed.
 pub(in crate::client) fn next(
-    request: &Request,
+    request: &PlatformRequest,
     from: &Url,
-    answer: &Answer,
+    answer: &PlatformResponse,
     n_before: usize,
 ) -> Result<Option<Url>, String> {
     let status = answer.status.as_u16();

@@ -1,20 +1,20 @@
 //! What a line does, seen from both of its ends.
 
-mod answer;
 mod budget;
 mod circuit;
 mod follow;
 mod latency;
+mod observer;
 mod patience;
 pub(crate) mod platform;
 mod redirect;
+mod response;
 mod trust;
-mod witness;
 
 use std::io;
 use std::time::Duration;
 
-use gatehouse_core::{Account, Slice};
+use gatehouse_core::{Account, ReplicaShare};
 use http::header::AUTHORIZATION;
 use prometheus::{Registry, TextEncoder};
 use rcgen::{CertificateParams, KeyPair};
@@ -25,33 +25,38 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use rustix::io::Errno;
 
 use self::platform::{Platform, Play, reply};
-use super::outside::{LARGE_ANSWERS_OF_TENANT_MAX, LARGE_BYTES};
+use super::client_pool::{LARGE_ANSWERS_OF_TENANT_MAX, LARGE_BYTES};
 use super::resolver::{Names, names_of_machine};
 use super::standing::CHANCE_MIN;
 use super::standing::QUIET_MAX;
 use super::*;
-use crate::connector::{Quota, QuotaScope, ResetUnit, Wait};
-use crate::failure::{SAID_BYTES_MAX, Said};
-use crate::meter::Meter;
+use crate::connector::{Quota, QuotaScope, ResetUnit, WaitRule};
+use crate::failure::{SAID_BYTES_MAX, UnexpectedResponse};
+use crate::meter::PlatformMeter;
 
 const SECRET: &str = "hunter22-hunter22";
 
 const CALLS_AT_ONCE: usize = 64;
 
-pub(crate) const UNLIMITED: Limits =
-    Limits { calls_at_once: 8, calls_per_second: None, burst: 1, quotas: Vec::new(), wait: None };
+pub(crate) const UNLIMITED: PlatformLimits = PlatformLimits {
+    calls_at_once: 8,
+    calls_per_second: None,
+    burst: 1,
+    quotas: Vec::new(),
+    wait: None,
+};
 
 /// Time enough for everything that comes to an end.
-pub(crate) fn patient() -> Ask {
-    Ask::until(Instant::now() + Duration::from_secs(60))
+pub(crate) fn patient() -> CallContext {
+    CallContext::until(Instant::now() + Duration::from_secs(60))
 }
 
 /// Less than that, for what never does.
-fn short() -> Ask {
-    Ask::until(Instant::now() + Duration::from_millis(100))
+fn short() -> CallContext {
+    CallContext::until(Instant::now() + Duration::from_millis(100))
 }
 
-fn line_with(outside: Outside, url: &str, limits: Limits) -> PlatformClient {
+fn line_with(outside: ClientPool, url: &str, limits: PlatformLimits) -> PlatformClient {
     let base = BaseUrl::parse(url, &plain()).unwrap();
     let (_, meter) = metered();
     let (outside, secrets) = (Arc::new(outside), vec![Zeroizing::new(SECRET.to_owned())]);
@@ -70,8 +75,8 @@ fn plain() -> AddressRules {
 }
 
 /// The outside of a server that may make as many calls as a test wants.
-pub(crate) fn outside() -> Outside {
-    Outside::new(here(), CALLS_AT_ONCE).unwrap()
+pub(crate) fn outside() -> ClientPool {
+    ClientPool::new(here(), CALLS_AT_ONCE).unwrap()
 }
 
 /// What was written to the log.
@@ -104,7 +109,7 @@ pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
 
 /// The figures of an account, and where they are shown.
 pub(crate) fn metered() -> (Registry, AccountMeter) {
-    let (meter, registry) = (Meter::new(), Registry::new());
+    let (meter, registry) = (PlatformMeter::new(), Registry::new());
     meter.register(&registry).unwrap();
     (registry, meter.account(&"demo".parse().unwrap(), &metered_account()))
 }
@@ -132,12 +137,12 @@ fn line(url: &str) -> PlatformClient {
     line_with(outside(), url, UNLIMITED)
 }
 
-async fn get(line: &PlatformClient, ask: Ask) -> Result<Answer, Failure> {
+async fn get(line: &PlatformClient, ask: CallContext) -> Result<PlatformResponse, Failure> {
     line.get(ask, "/sims?size=2", HeaderMap::new()).await
 }
 
-fn post(is_repeatable: bool) -> Request {
-    Request {
+fn post(is_repeatable: bool) -> PlatformRequest {
+    PlatformRequest {
         kind: CallKind::LookUp,
         method: Method::POST,
         target: "/find".to_owned(),

@@ -9,10 +9,10 @@ use futures_util::stream::FuturesUnordered;
 use gatehouse_core::{Product, ProductId};
 use tokio::time::{Instant, sleep_until};
 
-use crate::connector::Ask;
+use crate::connector::CallContext;
 use crate::engine::live::LiveAccount;
 use crate::engine::memory::Roster;
-use crate::engine::platforms::{AccountTrouble, Finding, Platforms, Reading, Wanted};
+use crate::engine::platforms::{AccountFailure, FindRequest, FindResult, Platforms, ReadResult};
 use crate::engine::seek::{Sighting, Target, seek};
 
 impl Platforms {
@@ -20,9 +20,9 @@ impl Platforms {
     pub fn find<'a>(
         &'a self,
         accounts: &'a [Arc<LiveAccount>],
-        wanted: &'a Wanted,
-        ask: Ask,
-    ) -> BoxFuture<'a, Finding> {
+        wanted: &'a FindRequest,
+        ask: CallContext,
+    ) -> BoxFuture<'a, FindResult> {
         Box::pin(async move {
             let roster = self.memory.roster(accounts);
             let search = Search::new(wanted, &roster);
@@ -61,22 +61,27 @@ impl Platforms {
     }
 
     /// Asks for one product. `accounts` are all that could have it, in their order.
-    pub async fn read(&self, accounts: &[Arc<LiveAccount>], id: &ProductId, ask: Ask) -> Reading {
-        let wanted = Wanted { identifiers: Vec::new(), ids: vec![id.clone()] };
-        let Finding { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
-        Reading { product: products.into_iter().next(), troubles }
+    pub async fn read(
+        &self,
+        accounts: &[Arc<LiveAccount>],
+        id: &ProductId,
+        ask: CallContext,
+    ) -> ReadResult {
+        let wanted = FindRequest { identifiers: Vec::new(), ids: vec![id.clone()] };
+        let FindResult { products, troubles, .. } = self.find(accounts, &wanted, ask).await;
+        ReadResult { product: products.into_iter().next(), troubles }
     }
 }
 
 /// What is sought, and among whom.
 struct Search<'w> {
-    wanted: &'w Wanted,
+    wanted: &'w FindRequest,
     roster: &'w Roster<'w>,
     targets: Vec<Target<'w>>,
 }
 
 impl<'w> Search<'w> {
-    fn new(wanted: &'w Wanted, roster: &'w Roster<'w>) -> Self {
+    fn new(wanted: &'w FindRequest, roster: &'w Roster<'w>) -> Self {
         let carriers = wanted.identifiers.iter().map(Target::Carrier);
         let named = wanted.ids.iter().map(|id| Target::Named(&id.local_id));
         Self { wanted, roster, targets: carriers.chain(named).collect() }
@@ -115,7 +120,7 @@ impl<'w> Search<'w> {
     /// Asks one account for what is planned.
     async fn ask(
         &self,
-        ask: Ask,
+        ask: CallContext,
         (at, targets): (usize, Vec<(usize, Target<'w>)>),
     ) -> (usize, Sighting) {
         (at, seek(&self.roster.accounts[at], ask, &targets).await)
@@ -172,16 +177,16 @@ impl Found {
         }
     }
 
-    fn finish(self, search: &Search<'_>) -> Finding {
+    fn finish(self, search: &Search<'_>) -> FindResult {
         let is_missing = |n: usize| self.holders[n].is_empty() && !self.unsure.contains(&n);
         let (identifiers, ids) = (&search.wanted.identifiers, &search.wanted.ids);
         let numbered = identifiers.iter().enumerate().filter(|(n, _)| is_missing(*n));
         let named = ids.iter().enumerate().filter(|(n, _)| is_missing(identifiers.len() + n));
-        let missing = Wanted {
+        let missing = FindRequest {
             identifiers: numbered.map(|(_, it)| it.clone()).collect(),
             ids: named.map(|(_, it)| it.clone()).collect(),
         };
-        let mut finding = Finding { missing, ..Finding::default() };
+        let mut finding = FindResult { missing, ..FindResult::default() };
         let mut known = HashSet::new();
         for (account, sighting) in search.roster.accounts.iter().zip(self.sightings) {
             let account = account.account();
@@ -192,7 +197,7 @@ impl Found {
                     finding.products.push(product);
                 }
             }
-            let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };
+            let trouble = |failure| AccountFailure { account: Arc::clone(account), failure };
             finding.troubles.extend(sighting.failures.into_iter().map(trouble));
         }
         finding

@@ -7,12 +7,12 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
 use gatehouse_core::filter::product::{ProductFilter, Scope};
 use gatehouse_core::page;
-use gatehouse_core::window::Window;
+use gatehouse_core::page::window::Window;
 use gatehouse_core::{PageRequest, Product};
 
-use crate::connector::{Ask, Completed, Parts};
+use crate::connector::{CallContext, DetailedConnections, ProductParts};
 use crate::engine::live::LiveAccount;
-use crate::engine::platforms::{AccountTrouble, Listing, Platforms};
+use crate::engine::platforms::{AccountFailure, Listing, Platforms};
 use crate::engine::seek::{Target, seek};
 use crate::engine::window::{Got, window};
 
@@ -24,7 +24,7 @@ impl Platforms {
         accounts: &'a [Arc<LiveAccount>],
         filter: &'a ProductFilter,
         page: PageRequest,
-        ask: Ask,
+        ask: CallContext,
     ) -> BoxFuture<'a, Listing> {
         Box::pin(async move {
             let scopes = accounts.iter().map(|account| filter.scope(account.account()));
@@ -56,7 +56,7 @@ impl Platforms {
                 let account = account.account();
                 let product = |connection| Product { account: Arc::clone(account), connection };
                 listing.products.extend(got.connections.into_iter().map(product));
-                let trouble = |failure| AccountTrouble { account: Arc::clone(account), failure };
+                let trouble = |failure| AccountFailure { account: Arc::clone(account), failure };
                 listing.troubles.extend(got.failures.into_iter().map(trouble));
             }
             listing.products.truncate(usize::try_from(page.size).unwrap_or(usize::MAX));
@@ -71,7 +71,7 @@ async fn ask_one(
     scope: &Scope<'_>,
     filter: &ProductFilter,
     part: Window,
-    ask: Ask,
+    ask: CallContext,
 ) -> Got {
     let passes =
         |connection: &Arc<gatehouse_core::Connection>| filter.passes(account.account(), connection);
@@ -80,7 +80,7 @@ async fn ask_one(
         Scope::Everything => completed(account, ask, window(account, ask, part).await).await,
         Scope::Whatever => {
             // The platform can't be asked for it, so its page comes back shorter than it was.
-            let ask = ask.and_for(Parts::PROPERTIES);
+            let ask = ask.and_for(ProductParts::PROPERTIES);
             let mut got = completed(account, ask, window(account, ask, part).await).await;
             got.connections.retain(passes);
             got
@@ -96,8 +96,9 @@ async fn ask_one(
 }
 
 /// What an account gave, with what its pages leave out.
-async fn completed(account: &LiveAccount, ask: Ask, mut got: Got) -> Got {
-    let Completed { connections, failures } = account.complete(ask, got.connections).await;
+async fn completed(account: &LiveAccount, ask: CallContext, mut got: Got) -> Got {
+    let DetailedConnections { connections, failures } =
+        account.complete(ask, got.connections).await;
     got.connections = connections;
     failures.into_iter().for_each(|failure| got.fail(failure));
     got

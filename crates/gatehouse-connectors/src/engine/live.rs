@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use gatehouse_core::window::Window;
+use gatehouse_core::page::window::Window;
 use gatehouse_core::{Account, Connection, TenantName};
 use parking_lot::Mutex;
 use smol_str::SmolStr;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connector::{
-    Ask, Asking, By, Capabilities, Completed, Connector, Parts, PlatformPage, Position,
+    CallContext, Capabilities, Connector, DetailedConnections, LookUpKey, PlatformFuture,
+    PlatformPage, Position, ProductParts,
 };
 use crate::engine::latency::Latency;
 use crate::engine::marks::Marks;
@@ -33,7 +34,7 @@ pub struct LiveAccount {
     pub(crate) known: Mutex<Known>,
     pages: Flights<Position, PlatformPage>,
     pub(crate) neighbours: Neighbours,
-    look_ups: Flights<(By, Parts, Vec<String>), Vec<Arc<Connection>>>,
+    look_ups: Flights<(LookUpKey, ProductParts, Vec<String>), Vec<Arc<Connection>>>,
     /// When it was last asked for, as the roster counts.
     pub(crate) last_used: AtomicU64,
 }
@@ -184,7 +185,7 @@ impl LiveAccount {
     /// Asks for a page, perhaps together with those next to it.
     pub(crate) async fn page(
         self: &Arc<Self>,
-        ask: Ask,
+        ask: CallContext,
         at: &Position,
     ) -> Result<PlatformPage, Failure> {
         let size_max = self.capabilities()?.paging.size_max;
@@ -207,7 +208,7 @@ impl LiveAccount {
     /// Asks for a part of a larger page, as others do; nothing where the page doesn't tell.
     pub(crate) async fn page_within(
         self: &Arc<Self>,
-        ask: Ask,
+        ask: CallContext,
         around: &Position,
         part: Window,
     ) -> Result<Option<PlatformPage>, Failure> {
@@ -228,7 +229,7 @@ impl LiveAccount {
     /// Asks for exactly this page.
     async fn one_page(
         self: &Arc<Self>,
-        ask: Ask,
+        ask: CallContext,
         at: &Position,
     ) -> Result<Arc<PlatformPage>, Failure> {
         let set_off = || {
@@ -244,8 +245,8 @@ impl LiveAccount {
 
     pub(crate) async fn look_up(
         self: &Arc<Self>,
-        ask: Ask,
-        by: By,
+        ask: CallContext,
+        by: LookUpKey,
         values: Vec<String>,
     ) -> Result<Vec<Arc<Connection>>, Failure> {
         let question = (by, ask.parts, values);
@@ -257,15 +258,19 @@ impl LiveAccount {
     }
 
     /// Asks for what pages leave out of these connections, where it is to be known.
-    pub(crate) async fn complete(&self, ask: Ask, connections: Vec<Arc<Connection>>) -> Completed {
+    pub(crate) async fn complete(
+        &self,
+        ask: CallContext,
+        connections: Vec<Arc<Connection>>,
+    ) -> DetailedConnections {
         let is_needed = self
             .capabilities()
             .is_ok_and(|it| it.detail.as_ref().is_some_and(|detail| detail.parts.meets(ask.parts)));
         if connections.is_empty() || !is_needed {
-            return Completed { connections, failures: Vec::new() };
+            return DetailedConnections { connections, failures: Vec::new() };
         }
         let completed = self.observed(ask, |connector| connector.complete(ask, connections)).await;
-        completed.unwrap_or_else(|failure| Completed {
+        completed.unwrap_or_else(|failure| DetailedConnections {
             connections: Vec::new(),
             failures: vec![failure],
         })
@@ -278,8 +283,8 @@ impl LiveAccount {
     /// Asks the connector, within the time there is, and keeps in mind how it went.
     async fn observed<'a, T>(
         &'a self,
-        ask: Ask,
-        question: impl FnOnce(&'a dyn Connector) -> Asking<'a, T>,
+        ask: CallContext,
+        question: impl FnOnce(&'a dyn Connector) -> PlatformFuture<'a, T>,
     ) -> Result<T, Failure> {
         let answer = match self.connector() {
             // Who isn't asked any more shows nothing.

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use gatehouse_core::window::Window;
+use gatehouse_core::page::window::Window;
 use parking_lot::Mutex;
 
 use crate::connector::{PlatformPage, Position};

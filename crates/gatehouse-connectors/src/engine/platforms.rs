@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use gatehouse_core::{
-    Account, AccountName, CurrentSlice, Identifier, Product, ProductId, TenantName,
+    Account, AccountName, CurrentShare, Identifier, Product, ProductId, TenantName,
 };
 
-use crate::account_settings::Reached;
+use crate::account_settings::AccountSetup;
 use crate::catalog::Catalog;
-use crate::client::{AddressRules, Outside, Witness};
+use crate::client::{AddressRules, ClientPool, Observer};
 use crate::engine::live::LiveAccount;
 use crate::engine::memory::Memory;
 use crate::engine::open_accounts::OpenAccounts;
 use crate::failure::Failure;
 use crate::manifests::Manifests;
-use crate::meter::Meter;
+use crate::meter::PlatformMeter;
 
 /// What an operator may set.
 #[derive(Clone)]
-pub struct Options {
+pub struct PlatformOptions {
     /// Where platforms may be.
     pub addresses: AddressRules,
     /// Most calls to platforms at the same time, over all accounts: each is an open file.
@@ -30,7 +30,7 @@ pub struct Options {
 /// Most calls to platforms at the same time, where nobody knows how many files may be open.
 const CALLS_AT_ONCE: usize = 1024;
 
-impl Default for Options {
+impl Default for PlatformOptions {
     fn default() -> Self {
         Self {
             addresses: AddressRules::default(),
@@ -40,9 +40,9 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    fn outside(&self) -> Result<Outside, NoClient> {
-        Outside::new(self.addresses.clone(), self.calls_at_once).map_err(NoClient)
+impl PlatformOptions {
+    fn outside(&self) -> Result<ClientPool, ClientBuildError> {
+        ClientPool::new(self.addresses.clone(), self.calls_at_once).map_err(ClientBuildError)
     }
 }
 
@@ -51,18 +51,18 @@ pub struct Platforms {
     catalog: Catalog,
     open: OpenAccounts,
     pub(crate) memory: Memory,
-    meter: Meter,
-    outside: Arc<Outside>,
+    meter: PlatformMeter,
+    outside: Arc<ClientPool>,
 }
 
 /// Why no platform can be asked at all.
 #[derive(Debug, thiserror::Error)]
 #[error("no HTTP client can be made for platforms: {0}")]
-pub struct NoClient(reqwest::Error);
+pub struct ClientBuildError(reqwest::Error);
 
 /// What failed at one account.
 #[derive(Clone, Debug)]
-pub struct AccountTrouble {
+pub struct AccountFailure {
     /// The account.
     pub account: Arc<Account>,
     /// Why.
@@ -75,14 +75,14 @@ pub struct Listing {
     /// What was found, in the order of accounts.
     pub products: Vec<Product>,
     /// What failed, in the same order.
-    pub troubles: Vec<AccountTrouble>,
+    pub troubles: Vec<AccountFailure>,
     /// How many accounts matched, where that is more than the page has room for.
     pub too_many_accounts: Option<usize>,
 }
 
 /// What is looked for: all different, all well formed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FindRequest {
     /// By what connections carry.
     pub identifiers: Vec<Identifier>,
     /// By their own identifiers.
@@ -91,54 +91,57 @@ pub struct Wanted {
 
 /// What was found of it.
 #[derive(Clone, Debug, Default)]
-pub struct Finding {
+pub struct FindResult {
     /// Each product once, in the order of accounts.
     pub products: Vec<Product>,
     /// What failed, in the order of accounts.
-    pub troubles: Vec<AccountTrouble>,
+    pub troubles: Vec<AccountFailure>,
     /// What surely no account has: every one that could have it has answered.
-    pub missing: Wanted,
+    pub missing: FindRequest,
 }
 
 /// What came of asking for one product.
 #[derive(Clone, Debug, Default)]
-pub struct Reading {
+pub struct ReadResult {
     /// The product, where an account has it.
     pub product: Option<Product>,
     /// What failed on the way; without a product and without a failure, there is none.
-    pub troubles: Vec<AccountTrouble>,
+    pub troubles: Vec<AccountFailure>,
 }
 
 impl Platforms {
     /// Nothing is known yet, and nothing is asked.
-    pub fn new(options: Options) -> Result<Self, NoClient> {
+    pub fn new(options: PlatformOptions) -> Result<Self, ClientBuildError> {
         let outside = options.outside()?;
         Ok(Self::over(options, outside))
     }
 
     /// The same, where someone looks on at every call.
-    pub fn witnessed(options: Options, witness: Arc<dyn Witness>) -> Result<Self, NoClient> {
+    pub fn witnessed(
+        options: PlatformOptions,
+        witness: Arc<dyn Observer>,
+    ) -> Result<Self, ClientBuildError> {
         let outside = options.outside()?.witnessed_by(witness);
         Ok(Self::over(options, outside))
     }
 
-    fn over(options: Options, outside: Outside) -> Self {
+    fn over(options: PlatformOptions, outside: ClientPool) -> Self {
         Self {
             catalog: Catalog::new(options.addresses, options.manifests),
             open: OpenAccounts::default(),
             memory: Memory::default(),
-            meter: Meter::new(),
+            meter: PlatformMeter::new(),
             outside: Arc::new(outside),
         }
     }
 
     /// What is measured of the calls.
-    pub fn meter(&self) -> &Meter {
+    pub fn meter(&self) -> &PlatformMeter {
         &self.meter
     }
 
     /// Which part of every budget is this server's: all of it, until somebody says otherwise.
-    pub fn slice(&self) -> &CurrentSlice {
+    pub fn slice(&self) -> &CurrentShare {
         self.outside.slice()
     }
 
@@ -163,7 +166,7 @@ impl Platforms {
         tenant: &TenantName,
         account: Account,
         version: i64,
-        reached: Reached<'_>,
+        reached: AccountSetup<'_>,
     ) -> Arc<LiveAccount> {
         let meter = self.meter.account(tenant, &account);
         let latency = meter.latency().clone();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::window::Window;
+use gatehouse_core::page::window::Window;
 use tokio::time::Instant;
 
-use crate::connector::{Ask, Paging, Position, Steps};
+use crate::connector::{CallContext, Paging, PagingMethod, Position};
 use crate::engine::live::LiveAccount;
 use crate::engine::window::{Gathered, Got, gather};
 
@@ -64,7 +64,7 @@ pub(crate) fn is_too_long(account: &LiveAccount) -> bool {
 /// Looks through an account's whole list, unless that takes more than it may.
 pub(crate) async fn scan(
     account: &Arc<LiveAccount>,
-    ask: Ask,
+    ask: CallContext,
     effort: Effort,
 ) -> Result<Scanned, TooLong> {
     let paging = match account.capabilities() {
@@ -72,8 +72,10 @@ pub(crate) async fn scan(
         Err(failure) => return Ok(Scanned { got: Got::failed(failure), is_whole: false }),
     };
     let whole = match paging.steps {
-        Steps::Cursor => by_marks(account, ask, paging.size_max).await,
-        Steps::Numbered | Steps::Offset => by_position(account, ask, paging, effort).await,
+        PagingMethod::Cursor => by_marks(account, ask, paging.size_max).await,
+        PagingMethod::Numbered | PagingMethod::Offset => {
+            by_position(account, ask, paging, effort).await
+        }
     };
     if whole.is_err() {
         account.known.lock().too_long = Some(Instant::now());
@@ -84,7 +86,7 @@ pub(crate) async fn scan(
 /// The first page tells how many there are, or else pages are asked for until one is empty.
 async fn by_position(
     account: &Arc<LiveAccount>,
-    ask: Ask,
+    ask: CallContext,
     paging: Paging,
     effort: Effort,
 ) -> Result<Scanned, TooLong> {
@@ -123,7 +125,11 @@ async fn by_position(
     Ok(Scanned { is_whole: is_counted && got.failures.is_empty(), got })
 }
 
-async fn by_marks(account: &Arc<LiveAccount>, ask: Ask, size: u32) -> Result<Scanned, TooLong> {
+async fn by_marks(
+    account: &Arc<LiveAccount>,
+    ask: CallContext,
+    size: u32,
+) -> Result<Scanned, TooLong> {
     let mut got = Got::default();
     let mut after = None;
     for _ in 0..SCAN_PAGES_MAX {

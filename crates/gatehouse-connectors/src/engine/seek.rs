@@ -13,7 +13,7 @@ use gatehouse_core::{Connection, Identifier, IdentifierKind};
 use smol_str::SmolStr;
 use tokio::time::Instant;
 
-use crate::connector::{Ask, By, Detail, LookUp, Parts};
+use crate::connector::{CallContext, Detail, LookUp, LookUpKey, ProductParts};
 use crate::engine::live::LiveAccount;
 use crate::engine::scan::{self, Effort, SCAN_DETAILS_MAX, SCAN_PAGES_MAX, Scanned};
 use crate::engine::window::Got;
@@ -48,11 +48,11 @@ pub(crate) struct Sighting {
 /// Looks for all targets at an account. Each has a number of its own.
 pub(crate) async fn seek(
     account: &Arc<LiveAccount>,
-    ask: Ask,
+    ask: CallContext,
     targets: &[(usize, Target<'_>)],
 ) -> Sighting {
     // Who is looked for is recognised by what it carries.
-    let ask = ask.and_for(Parts::CHARACTERISTICS);
+    let ask = ask.and_for(ProductParts::CHARACTERISTICS);
     let mut seeking = Seeking::new(targets);
     let mut plan = match Plan::new(account, ask, targets) {
         Ok(plan) => plan,
@@ -82,8 +82,10 @@ pub(crate) async fn seek(
     }
     for by in &plan.not_searchable {
         let what = match by {
-            By::Id => "can't be asked for one connection",
-            By::Number(kind) => &format!("carries {} and can't be asked for them", kind.as_str()),
+            LookUpKey::Id => "can't be asked for one connection",
+            LookUpKey::Number(kind) => {
+                &format!("carries {} and can't be asked for them", kind.as_str())
+            }
         };
         let detail = format!("{what}, and its list is too long to be looked through");
         seeking.failures.add(Failure::new(FailureKind::LookupNotSupported, detail));
@@ -106,7 +108,7 @@ pub(crate) async fn seek(
 #[derive(Debug, Default)]
 struct Plan<'w> {
     look_ups: Vec<OneLookUp<'w>>,
-    not_searchable: Vec<By>,
+    not_searchable: Vec<LookUpKey>,
     /// Targets that are surely not there, without a call.
     never_carried: HashSet<usize>,
     n_targets: usize,
@@ -118,7 +120,7 @@ struct Plan<'w> {
 
 #[derive(Debug)]
 struct OneLookUp<'w> {
-    by: By,
+    by: LookUpKey,
     /// What is asked for, with the number of the target that it is.
     values: Vec<(usize, &'w str)>,
 }
@@ -129,16 +131,16 @@ struct TooMany;
 impl<'w> Plan<'w> {
     fn new(
         account: &LiveAccount,
-        ask: Ask,
+        ask: CallContext,
         targets: &[(usize, Target<'w>)],
     ) -> Result<Self, Failure> {
         let capabilities = account.capabilities()?;
         let detail = capabilities.detail.clone().filter(|it| it.parts.meets(ask.parts));
         let mut plan = Self { n_targets: targets.len(), detail, ..Self::default() };
-        for by in By::ALL {
+        for by in LookUpKey::ALL {
             let values = targets.iter().filter_map(|(n, target)| match (by, target) {
-                (By::Id, Target::Named(local_id)) => Some((*n, *local_id)),
-                (By::Number(kind), Target::Carrier(it)) if it.kind() == kind => {
+                (LookUpKey::Id, Target::Named(local_id)) => Some((*n, *local_id)),
+                (LookUpKey::Number(kind), Target::Carrier(it)) if it.kind() == kind => {
                     Some((*n, it.value()))
                 }
                 _ => None,
@@ -180,7 +182,7 @@ impl<'w> Plan<'w> {
     async fn recognisable(
         &self,
         account: &LiveAccount,
-        ask: Ask,
+        ask: CallContext,
         mut got: Got,
     ) -> Result<(Got, Known), TooMany> {
         let Some(detail) = self.detail.as_ref().filter(|_| self.is_hidden) else {
@@ -209,7 +211,7 @@ impl OneLookUp<'_> {
     async fn ask(
         &self,
         account: &Arc<LiveAccount>,
-        ask: Ask,
+        ask: CallContext,
     ) -> Result<Vec<Arc<Connection>>, Failure> {
         let values = self.values.iter().map(|(_, value)| (*value).to_owned()).collect();
         account.look_up(ask, self.by, values).await
@@ -279,7 +281,7 @@ impl<'w> Seeking<'w> {
     }
 
     /// Learns what is to be known of those who are known as their list shows them.
-    async fn complete(&mut self, account: &LiveAccount, ask: Ask) {
+    async fn complete(&mut self, account: &LiveAccount, ask: CallContext) {
         let mut bare: Vec<_> =
             self.as_listed.drain().filter_map(|id| self.seen.remove(&id)).collect();
         // In an order of their own, so that calls are.

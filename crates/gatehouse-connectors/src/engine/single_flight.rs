@@ -14,7 +14,7 @@ use futures_util::future::{Shared, WeakShared};
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
-use crate::connector::Ask;
+use crate::connector::CallContext;
 use crate::failure::Failure;
 
 /// A question on its way. Its answer is shared.
@@ -55,7 +55,7 @@ where
     /// Waits for the answer to a question, and asks it where nobody does already.
     pub(crate) async fn join<F>(
         &self,
-        ask: Ask,
+        ask: CallContext,
         question: &K,
         set_off: impl Fn() -> F,
     ) -> Result<Arc<T>, Failure>
@@ -75,7 +75,7 @@ where
 
     fn board<F>(
         &self,
-        ask: Ask,
+        ask: CallContext,
         question: &K,
         set_off: impl Fn() -> F,
     ) -> (Shared<Flight<T>>, Instant)

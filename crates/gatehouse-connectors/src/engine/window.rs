@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use gatehouse_core::Connection;
-use gatehouse_core::window::Window;
+use gatehouse_core::page::window::Window;
 use tokio::time::Instant;
 
-use crate::connector::{Ask, Paging, PlatformPage, Position, Steps};
+use crate::connector::{CallContext, Paging, PagingMethod, PlatformPage, Position};
 use crate::engine::live::LiveAccount;
 use crate::engine::page_coalescing;
 use crate::failure::{Failure, FailureKind, Failures};
@@ -59,7 +59,7 @@ struct Piece {
 }
 
 /// Asks an account for a window on its list.
-pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window) -> Got {
+pub(crate) async fn window(account: &Arc<LiveAccount>, ask: CallContext, window: Window) -> Got {
     let paging = match account.capabilities() {
         Ok(capabilities) => capabilities.paging,
         Err(failure) => return Got::failed(failure),
@@ -68,8 +68,10 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window)
         return Got::default();
     }
     let mut got = match paging.steps {
-        Steps::Cursor => walk(account, ask, window, paging).await,
-        Steps::Numbered | Steps::Offset => gather(account, ask, paging, window).await.got,
+        PagingMethod::Cursor => walk(account, ask, window, paging).await,
+        PagingMethod::Numbered | PagingMethod::Offset => {
+            gather(account, ask, paging, window).await.got
+        }
     };
     got.once_each();
     got
@@ -78,7 +80,7 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: Ask, window: Window)
 /// The pages that hold a window, where pages can be asked for by where they are.
 fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
     let numbered = |size: u64| {
-        let piece = |piece: gatehouse_core::window::Piece| Piece {
+        let piece = |piece: gatehouse_core::page::window::PagePart| Piece {
             at: Position::Page { index: piece.index, size: bounded(size) },
             before: piece.index * size,
             part: Window { start: piece.skip, len: piece.take },
@@ -87,8 +89,8 @@ fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
     };
     let (size_min, size_max) = (u64::from(paging.size_min), u64::from(paging.size_max));
     match paging.steps {
-        Steps::Numbered => numbered(window.page_size(size_min, size_max)),
-        Steps::Offset | Steps::Cursor => {
+        PagingMethod::Numbered => numbered(window.page_size(size_min, size_max)),
+        PagingMethod::Offset | PagingMethod::Cursor => {
             let step = size_max;
             let piece = |n: u64| {
                 let before = window.start + n * step;
@@ -119,7 +121,7 @@ pub(crate) struct Gathered {
 /// page is asked for that might not exist, but one.
 pub(crate) async fn gather(
     account: &Arc<LiveAccount>,
-    ask: Ask,
+    ask: CallContext,
     paging: Paging,
     window: Window,
 ) -> Gathered {
@@ -180,7 +182,12 @@ impl Filled {
 
 /// Asks for one page; one that was asked for by its offset is filled up: a platform may give less than it was
 /// asked for, and what it left out is on no other page.
-async fn fill(account: &Arc<LiveAccount>, ask: Ask, paging: Paging, piece: &Piece) -> Filled {
+async fn fill(
+    account: &Arc<LiveAccount>,
+    ask: CallContext,
+    paging: Paging,
+    piece: &Piece,
+) -> Filled {
     let mut filled = Filled::default();
     let mut at = piece.at.clone();
     let n_wanted = piece.at.size() as usize;
@@ -216,7 +223,7 @@ async fn fill(account: &Arc<LiveAccount>, ask: Ask, paging: Paging, piece: &Piec
 }
 
 /// Walks to a window, together with those who are on the way to one next to it.
-async fn walk(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging: Paging) -> Got {
+async fn walk(account: &Arc<LiveAccount>, ask: CallContext, window: Window, paging: Paging) -> Got {
     let Some((at, around)) = mark_around(account, window, paging.size_max) else {
         return walk_alone(account, ask, window, paging).await;
     };
@@ -246,7 +253,12 @@ fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(
 }
 
 /// Walks to a window from the nearest mark that the platform still takes.
-async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging: Paging) -> Got {
+async fn walk_alone(
+    account: &Arc<LiveAccount>,
+    ask: CallContext,
+    window: Window,
+    paging: Paging,
+) -> Got {
     for _ in 0..LOST_MARKS_MAX {
         let start = account.known.lock().marks.nearest(window.start, Instant::now());
         let position = start.as_ref().map(|(position, _)| *position);
@@ -264,7 +276,7 @@ async fn walk_alone(account: &Arc<LiveAccount>, ask: Ask, window: Window, paging
 /// Walks to a window from a mark. Also tells whether the platform refused at the very first step.
 async fn walk_from(
     account: &Arc<LiveAccount>,
-    ask: Ask,
+    ask: CallContext,
     window: Window,
     paging: Paging,
     start: Option<(u64, String)>,

@@ -253,7 +253,7 @@ impl<'m> Check<'m> {
             self.fault("detail", reason);
         }
         let Additions { status, properties, .. } = &detail.adds;
-        if detail.adds.parts() == crate::connector::Parts::default() {
+        if detail.adds.parts() == crate::connector::ProductParts::default() {
             self.fault("detail.adds", "must add something");
         }
         if let Some(status) = status {

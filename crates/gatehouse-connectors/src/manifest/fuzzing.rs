@@ -9,7 +9,7 @@ use http::header::LINK;
 use serde_json::Value;
 
 use super::{Manifest, ManifestFault};
-use crate::client::{AddressRules, Answer};
+use crate::client::{AddressRules, PlatformResponse};
 use crate::fuzzing::Heard;
 use crate::manifest::format::paging::{Leads, link, links};
 use crate::manifest::format::path::{Path, text_of};
@@ -150,7 +150,7 @@ pub(crate) fn answer(bytes: &[u8]) {
 }
 
 /// What a log-in gives: cookies and tokens are texts, and its time never reaches beyond what clocks have.
-fn begin(session: &Session, answer: &Answer) {
+fn begin(session: &Session, answer: &PlatformResponse) {
     for call in &session.calls {
         for source in call.take.values().chain(&call.expires_in) {
             let text = source.text(&answer.headers, answer.document());

@@ -14,7 +14,7 @@ use crate::manifests::Manifests;
 /// What a connector's platform can do, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct ConnectorSummary {
     /// What accounts name it by.
     pub connector: String,
     /// What people call the platform.
@@ -44,7 +44,7 @@ pub struct Summary {
     pub session: String,
 }
 
-impl Summary {
+impl ConnectorSummary {
     /// What stands over the columns.
     pub const HEADINGS: [&str; 13] = [
         "Connector",
@@ -84,10 +84,10 @@ impl Summary {
 
 impl Manifest {
     /// What its platform can do, in words.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> ConnectorSummary {
         let [id, iccid, imsi, msisdn, serial_number] =
             self.look_up.all().map(|(_, look_up)| look_up_words(look_up));
-        Summary {
+        ConnectorSummary {
             connector: self.name().to_string(),
             title: self.title.clone(),
             connectivity: self.connectivity().as_str(),
@@ -114,8 +114,8 @@ impl Manifests {
             let cells: Vec<String> = cells.iter().map(|it| cell(it)).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let mut table = row(&Summary::HEADINGS);
-        table += &row(&Summary::HEADINGS.map(|_| "---"));
+        let mut table = row(&ConnectorSummary::HEADINGS);
+        table += &row(&ConnectorSummary::HEADINGS.map(|_| "---"));
         for manifest in self.all() {
             table += &row(&manifest.summary().cells());
         }

@@ -20,7 +20,7 @@ fn shown(registry: &Registry) -> Vec<String> {
 
 #[test]
 fn an_account_has_all_its_figures_from_the_start() {
-    let (meter, registry) = (Meter::new(), Registry::new());
+    let (meter, registry) = (PlatformMeter::new(), Registry::new());
     meter.register(&registry).unwrap();
     let demo = "demo".parse().unwrap();
     let figures = meter.account(&demo, &account("acme-eu"));
@@ -51,7 +51,7 @@ fn an_account_has_all_its_figures_from_the_start() {
 
 #[test]
 fn figures_go_with_the_last_meter_of_an_account() {
-    let (meter, registry) = (Meter::new(), Registry::new());
+    let (meter, registry) = (PlatformMeter::new(), Registry::new());
     meter.register(&registry).unwrap();
     let demo = "demo".parse().unwrap();
     let old = meter.account(&demo, &account("acme-eu"));

@@ -13,10 +13,11 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::platform::{LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind};
-use crate::account_settings::{Fault, Settings, kind};
-use crate::client::{Answer, PlatformClient};
+use crate::account_settings::{SettingFault, Settings, kind};
+use crate::client::{PlatformClient, PlatformResponse};
 use crate::connector::{
-    Ask, Asking, By, Capabilities, Connector, LookUp, Paging, PlatformPage, Position,
+    CallContext, Capabilities, Connector, LookUp, LookUpKey, Paging, PlatformFuture, PlatformPage,
+    Position,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -42,7 +43,7 @@ pub struct SimulatorConnector {
 }
 
 /// All that is wrong with what this connector asks of an account.
-pub fn check(settings: &Settings, credentials: &Credentials) -> Vec<Fault> {
+pub fn check(settings: &Settings, credentials: &Credentials) -> Vec<SettingFault> {
     read_account(settings, credentials).err().unwrap_or_default()
 }
 
@@ -52,17 +53,21 @@ impl SimulatorConnector {
         line: PlatformClient,
         settings: &Settings,
         credentials: &Credentials,
-    ) -> Result<Self, Vec<Fault>> {
+    ) -> Result<Self, Vec<SettingFault>> {
         let (capabilities, headers) = read_account(settings, credentials)?;
         Ok(Self { line, headers, capabilities })
     }
 
-    async fn get(&self, ask: Ask, target: &str) -> Result<Answer, Failure> {
+    async fn get(&self, ask: CallContext, target: &str) -> Result<PlatformResponse, Failure> {
         self.line.get(ask, target, self.headers.clone()).await
     }
 
     /// Asks for one connection by what the platform calls it.
-    async fn read(&self, ask: Ask, local_id: &str) -> Result<Option<Arc<Connection>>, Failure> {
+    async fn read(
+        &self,
+        ask: CallContext,
+        local_id: &str,
+    ) -> Result<Option<Arc<Connection>>, Failure> {
         // In an address these two lead elsewhere, however they are written.
         if matches!(local_id, "" | "." | "..") {
             return Ok(None);
@@ -77,7 +82,7 @@ impl Connector for SimulatorConnector {
         &self.capabilities
     }
 
-    fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+    fn page<'a>(&'a self, ask: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage> {
         Box::pin(async move {
             let answer = self.get(ask, &page_target(at)).await?;
             read_page(&answer)
@@ -86,21 +91,21 @@ impl Connector for SimulatorConnector {
 
     fn look_up<'a>(
         &'a self,
-        ask: Ask,
-        by: By,
+        ask: CallContext,
+        by: LookUpKey,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Arc<Connection>>> {
+    ) -> PlatformFuture<'a, Vec<Arc<Connection>>> {
         Box::pin(async move {
             match by {
-                By::Id => {
+                LookUpKey::Id => {
                     let mut found = Vec::new();
                     for local_id in values {
                         found.extend(self.read(ask, local_id).await?);
                     }
                     Ok(found)
                 }
-                By::Number(_) if values.is_empty() => Ok(Vec::new()),
-                By::Number(kind) => {
+                LookUpKey::Number(_) if values.is_empty() => Ok(Vec::new()),
+                LookUpKey::Number(kind) => {
                     read_found(&self.get(ask, &look_up_target(kind, values)).await?)
                 }
             }
@@ -113,9 +118,9 @@ impl Connector for SimulatorConnector {
 fn read_account(
     settings: &Settings,
     credentials: &Credentials,
-) -> Result<(Capabilities, HeaderMap), Vec<Fault>> {
+) -> Result<(Capabilities, HeaderMap), Vec<SettingFault>> {
     let mut faults = Vec::new();
-    let mut fault = |name: String, reason: String| faults.push(Fault { name, reason });
+    let mut fault = |name: String, reason: String| faults.push(SettingFault { name, reason });
     let (mut paging, mut size_max, mut values_max) =
         (PagingKind::Page, PAGE_SIZE_DEFAULT, LOOK_UP_DEFAULT);
     for (name, value) in settings {
@@ -282,13 +287,13 @@ struct ErrorBody {
     message: String,
 }
 
-pub(super) fn read_page(answer: &Answer) -> Result<PlatformPage, Failure> {
+pub(super) fn read_page(answer: &PlatformResponse) -> Result<PlatformPage, Failure> {
     expect_ok(answer)?;
     page(answer.json()?)
 }
 
 /// What a look-up found: all of it, since what is left out would seem not to be there.
-pub(super) fn read_found(answer: &Answer) -> Result<Vec<Arc<Connection>>, Failure> {
+pub(super) fn read_found(answer: &PlatformResponse) -> Result<Vec<Arc<Connection>>, Failure> {
     let found = read_page(answer)?;
     if found.next.is_some() {
         return Err(answer.failure("the platform gave only a part of what a look-up found"));
@@ -296,7 +301,9 @@ pub(super) fn read_found(answer: &Answer) -> Result<Vec<Arc<Connection>>, Failur
     Ok(found.connections)
 }
 
-pub(super) fn read_connection(answer: &Answer) -> Result<Option<Arc<Connection>>, Failure> {
+pub(super) fn read_connection(
+    answer: &PlatformResponse,
+) -> Result<Option<Arc<Connection>>, Failure> {
     // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
     if answer.status == StatusCode::NOT_FOUND
         && answer.json().is_ok_and(|it: ErrorBody| it.status == answer.status.as_u16())
@@ -308,7 +315,7 @@ pub(super) fn read_connection(answer: &Answer) -> Result<Option<Arc<Connection>>
     connection.ok_or_else(no_id).map(Some)
 }
 
-fn expect_ok(answer: &Answer) -> Result<(), Failure> {
+fn expect_ok(answer: &PlatformResponse) -> Result<(), Failure> {
     if answer.status == StatusCode::OK {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use super::api::{self, Question};
 use super::connector::{read_connection, read_found, read_page};
 use super::platform::Platform;
 use super::profile::Profile;
-use crate::client::Answer;
+use crate::client::PlatformResponse;
 
 /// Any request to a simulated platform is answered, and any body is a profile or says what is wrong with it.
 pub(crate) fn request(bytes: &[u8]) {
@@ -30,7 +30,7 @@ pub(crate) fn request(bytes: &[u8]) {
 }
 
 /// Any answer is understood or is a failure: what was found is all there is.
-pub(crate) fn answer(answer: &Answer) {
+pub(crate) fn answer(answer: &PlatformResponse) {
     let (page, _) = (read_page(answer), read_connection(answer));
     if let Ok(found) = read_found(answer) {
         let page = page.expect("what a look-up found is a page");

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::account::{AddressedBy, Credentials};
+use gatehouse_core::account::{AddressSource, Credentials};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{Account, Connection, Identifier, PageRequest, ProductId, TenantName};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::account_settings::{Reached, Settings};
-use crate::client::{AddressRules, Exchange, Witness};
-use crate::connector::{Ask, By, CallKind, Parts};
+use crate::account_settings::{AccountSetup, Settings};
+use crate::client::{AddressRules, Exchange, Observer};
+use crate::connector::{CallContext, CallKind, LookUpKey, ProductParts};
 use crate::engine::live::LiveAccount;
-use crate::engine::platforms::{Options, Platforms, Wanted};
+use crate::engine::platforms::{FindRequest, PlatformOptions, Platforms};
 use crate::failure::Failure;
 use crate::manifest::Manifest;
 use crate::manifests::Manifests;
@@ -51,10 +51,10 @@ pub(crate) struct Outcome {
 #[derive(Default)]
 struct Calls {
     kinds: Mutex<Vec<CallKind>>,
-    also: Option<Arc<dyn Witness>>,
+    also: Option<Arc<dyn Observer>>,
 }
 
-impl Witness for Calls {
+impl Observer for Calls {
     fn saw(&self, exchange: &Exchange<'_>) {
         self.kinds.lock().push(exchange.kind);
         if let Some(also) = &self.also {
@@ -69,15 +69,15 @@ impl OneAccount {
         manifest: &Arc<Manifest>,
         access: &Access,
         patience: Duration,
-        also: Option<Arc<dyn Witness>>,
+        also: Option<Arc<dyn Observer>>,
     ) -> Result<Self, String> {
         let calls = Arc::new(Calls { also, ..Calls::default() });
-        let options = Options {
+        let options = PlatformOptions {
             addresses: AddressRules::of_a_person(access.allow_insecure_urls),
             manifests: Manifests::only(Arc::clone(manifest)),
-            ..Options::default()
+            ..PlatformOptions::default()
         };
-        let witness: Arc<dyn Witness> = Arc::clone(&calls) as Arc<dyn Witness>;
+        let witness: Arc<dyn Observer> = Arc::clone(&calls) as Arc<dyn Observer>;
         let platforms = Platforms::witnessed(options, witness).map_err(|it| it.to_string())?;
         let faults =
             platforms.catalog().faults(manifest.name(), &access.settings, &access.credentials);
@@ -92,10 +92,10 @@ impl OneAccount {
             platform_account: "account".parse().expect("it is what a platform calls an account"),
         };
         let tenant: TenantName = "tenant".parse().expect("it is a tenant's name");
-        let reached = Reached {
+        let reached = AccountSetup {
             settings: &access.settings,
             credentials: &access.credentials,
-            addressed_by: AddressedBy::Operator,
+            address_source: AddressSource::Operator,
         };
         let live = platforms.open(&tenant, account, 1, reached);
         Ok(Self { platforms, accounts: [live], calls, patience })
@@ -112,20 +112,20 @@ impl OneAccount {
         CallKind::ALL.iter().map(|kind| self.n_calls(*kind)).sum()
     }
 
-    fn ask(&self) -> Ask {
-        Ask::until(Instant::now() + self.patience)
+    fn ask(&self) -> CallContext {
+        CallContext::until(Instant::now() + self.patience)
     }
 
     /// Asks for a page with all that is known.
     pub(crate) async fn page(&self, number: u64, size: u64) -> Outcome {
-        self.page_with(number, size, Parts::ALL).await
+        self.page_with(number, size, ProductParts::ALL).await
     }
 
     /// Asks for a page with some of what is known.
-    pub(crate) async fn page_with(&self, number: u64, size: u64, parts: Parts) -> Outcome {
+    pub(crate) async fn page_with(&self, number: u64, size: u64, parts: ProductParts) -> Outcome {
         let everything = ProductFilter::read(&Expression::parse("", &VOCABULARY));
         let everything = everything.expect("nothing is a filter that lets everything through");
-        let (page, ask) = (PageRequest { number, size }, Ask { parts, ..self.ask() });
+        let (page, ask) = (PageRequest { number, size }, CallContext { parts, ..self.ask() });
         let listing = self.platforms.list(&self.accounts, &everything, page, ask).await;
         Outcome {
             connections: listing.products.into_iter().map(|it| it.connection).collect(),
@@ -135,15 +135,17 @@ impl OneAccount {
     }
 
     /// Looks values up; those that can't be such are nowhere.
-    pub(crate) async fn look_up(&self, by: By, values: &[String]) -> Outcome {
-        let mut wanted = Wanted::default();
+    pub(crate) async fn look_up(&self, by: LookUpKey, values: &[String]) -> Outcome {
+        let mut wanted = FindRequest::default();
         for value in values {
             match by {
-                By::Id => wanted.ids.push(ProductId {
+                LookUpKey::Id => wanted.ids.push(ProductId {
                     platform: PLATFORM.parse().expect("it is a platform's name"),
                     local_id: value.clone(),
                 }),
-                By::Number(kind) => wanted.identifiers.extend(Identifier::parse(kind, value).ok()),
+                LookUpKey::Number(kind) => {
+                    wanted.identifiers.extend(Identifier::parse(kind, value).ok())
+                }
             }
         }
         let n_unfit = values.len() - wanted.ids.len() - wanted.identifiers.len();

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::account_settings::Settings;
-use crate::connector::{By, CallKind};
+use crate::connector::{CallKind, LookUpKey};
 use crate::manifests::shipped_recording;
 
 pub use self::taking::{RecordOptions, record};
@@ -172,25 +172,25 @@ impl Kept {
 
 impl Question {
     /// What is looked up, where something is.
-    pub(crate) fn look_up(&self) -> Option<(By, &str)> {
+    pub(crate) fn look_up(&self) -> Option<(LookUpKey, &str)> {
         Some(match self {
             Self::Pages(_) => return None,
-            Self::Id(value) => (By::Id, value),
-            Self::Iccid(value) => (By::Number(IdentifierKind::Iccid), value),
-            Self::Imsi(value) => (By::Number(IdentifierKind::Imsi), value),
-            Self::Msisdn(value) => (By::Number(IdentifierKind::Msisdn), value),
-            Self::SerialNumber(value) => (By::Number(IdentifierKind::SerialNumber), value),
+            Self::Id(value) => (LookUpKey::Id, value),
+            Self::Iccid(value) => (LookUpKey::Number(IdentifierKind::Iccid), value),
+            Self::Imsi(value) => (LookUpKey::Number(IdentifierKind::Imsi), value),
+            Self::Msisdn(value) => (LookUpKey::Number(IdentifierKind::Msisdn), value),
+            Self::SerialNumber(value) => (LookUpKey::Number(IdentifierKind::SerialNumber), value),
         })
     }
 
     /// Asks for what carries a value.
-    pub(crate) fn of(by: By, value: String) -> Self {
+    pub(crate) fn of(by: LookUpKey, value: String) -> Self {
         match by {
-            By::Id => Self::Id(value),
-            By::Number(IdentifierKind::Iccid) => Self::Iccid(value),
-            By::Number(IdentifierKind::Imsi) => Self::Imsi(value),
-            By::Number(IdentifierKind::Msisdn) => Self::Msisdn(value),
-            By::Number(IdentifierKind::SerialNumber) => Self::SerialNumber(value),
+            LookUpKey::Id => Self::Id(value),
+            LookUpKey::Number(IdentifierKind::Iccid) => Self::Iccid(value),
+            LookUpKey::Number(IdentifierKind::Imsi) => Self::Imsi(value),
+            LookUpKey::Number(IdentifierKind::Msisdn) => Self::Msisdn(value),
+            LookUpKey::Number(IdentifierKind::SerialNumber) => Self::SerialNumber(value),
         }
     }
 }

@@ -306,7 +306,8 @@ impl Desk {
         let every = &manifest.every_call;
         let mut missed = None;
         let mut has_matched = false;
-        for (by, (_, look_up)) in crate::connector::By::ALL.into_iter().zip(manifest.look_up.all())
+        for (by, (_, look_up)) in
+            crate::connector::LookUpKey::ALL.into_iter().zip(manifest.look_up.all())
         {
             let LookUp::Searched(search) = look_up else { continue };
             let Some(heard) = Heard::of(&search.call, every, asked, url, MARK) else { continue };

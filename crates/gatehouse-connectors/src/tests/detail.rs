@@ -7,7 +7,9 @@ use gatehouse_core::{Connection, Identifier, IdentifierKind, PageRequest};
 
 use super::fake::{Fake, card, iccid, imsi};
 use super::{account, ask, filter, platforms};
-use crate::{Ask, Finding, Listing, LiveAccount, LookUp, Paging, Parts, Wanted};
+use crate::{
+    CallContext, FindRequest, FindResult, Listing, LiveAccount, LookUp, Paging, ProductParts,
+};
 
 const FIXED: Paging = Paging::fixed(10);
 
@@ -15,24 +17,33 @@ fn n_details(fake: &Fake) -> u32 {
     fake.n_details.load(Ordering::Relaxed)
 }
 
-async fn list(accounts: &[Arc<LiveAccount>], query: &str, size: u64, parts: Parts) -> Listing {
+async fn list(
+    accounts: &[Arc<LiveAccount>],
+    query: &str,
+    size: u64,
+    parts: ProductParts,
+) -> Listing {
     let page = PageRequest { number: 2, size };
-    platforms().list(accounts, &filter(query), page, Ask { parts, ..ask() }).await
+    platforms().list(accounts, &filter(query), page, CallContext { parts, ..ask() }).await
 }
 
-async fn find(accounts: &[Arc<LiveAccount>], kind: IdentifierKind, numbers: &[String]) -> Finding {
+async fn find(
+    accounts: &[Arc<LiveAccount>],
+    kind: IdentifierKind,
+    numbers: &[String],
+) -> FindResult {
     let identifiers = numbers.iter().map(|it| Identifier::parse(kind, it).unwrap()).collect();
-    platforms().find(accounts, &Wanted { identifiers, ids: Vec::new() }, ask()).await
+    platforms().find(accounts, &FindRequest { identifiers, ids: Vec::new() }, ask()).await
 }
 
-fn connections(finding: &Finding) -> Vec<Arc<Connection>> {
+fn connections(finding: &FindResult) -> Vec<Arc<Connection>> {
     finding.products.iter().map(|it| Arc::clone(&it.connection)).collect()
 }
 
 #[tokio::test]
 async fn what_the_list_leaves_out_is_asked_for_of_what_is_shown_alone() {
     let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
-    let listing = list(&[account("ALPHA", "a", &fake)], "", 3, Parts::ALL).await;
+    let listing = list(&[account("ALPHA", "a", &fake)], "", 3, ProductParts::ALL).await;
     let shown: Vec<_> = listing.products.iter().map(|it| Arc::clone(&it.connection)).collect();
     assert_eq!(shown, [card(3), card(4), card(5)]);
     assert_eq!((fake.n_calls().0, n_details(&fake)), (1, 3));
@@ -42,13 +53,13 @@ async fn what_the_list_leaves_out_is_asked_for_of_what_is_shown_alone() {
 async fn what_nobody_wants_to_know_is_not_asked_for() {
     let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
     let accounts = [account("ALPHA", "a", &fake)];
-    let status = Parts { status: true, ..Parts::default() };
-    for parts in [Parts::default(), status] {
+    let status = ProductParts { status: true, ..ProductParts::default() };
+    for parts in [ProductParts::default(), status] {
         assert_eq!(list(&accounts, "", 3, parts).await.products.len(), 3);
     }
     assert_eq!(n_details(&fake), 0);
     let by_property = "customProperty.name=third&customProperty.value=1";
-    let listing = list(&accounts, by_property, 6, Parts::default()).await;
+    let listing = list(&accounts, by_property, 6, ProductParts::default()).await;
     assert_eq!(listing.products.len(), 2, "a filter wants to know it");
     assert_eq!(n_details(&fake), 6);
 }
@@ -57,7 +68,7 @@ async fn what_nobody_wants_to_know_is_not_asked_for() {
 async fn of_whom_more_could_not_be_learnt_is_missing_and_told() {
     let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
     fake.keeps_details.store(true, Ordering::Relaxed);
-    let listing = list(&[account("ALPHA", "a", &fake)], "", 3, Parts::ALL).await;
+    let listing = list(&[account("ALPHA", "a", &fake)], "", 3, ProductParts::ALL).await;
     assert_eq!(listing.products.len(), 2);
     assert_eq!(listing.troubles.len(), 1);
 }

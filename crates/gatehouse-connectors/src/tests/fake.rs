@@ -10,8 +10,9 @@ use gatehouse_core::product::{Connectivity, Property};
 use gatehouse_core::{Connection, IdentifierKind};
 
 use crate::{
-    Ask, Asking, By, Capabilities, Completed, Connector, Detail, Failure, FailureKind, LookUp,
-    Paging, Parts, PlatformPage, Position, Said, Steps,
+    CallContext, Capabilities, Connector, Detail, DetailedConnections, Failure, FailureKind,
+    LookUp, LookUpKey, Paging, PagingMethod, PlatformFuture, PlatformPage, Position, ProductParts,
+    UnexpectedResponse,
 };
 
 /// A platform that is made up.
@@ -95,7 +96,7 @@ impl Fake {
     /// A platform whose list leaves out IMSIs and properties.
     pub(super) fn with_details(paging: Paging, first: u64, n: u64) -> Self {
         let mut fake = Self::new(paging, first, n);
-        let parts = Parts { status: false, characteristics: true, properties: true };
+        let parts = ProductParts { status: false, characteristics: true, properties: true };
         let detail = Detail { parts, numbers: vec![IdentifierKind::Imsi], values_max: 1 };
         fake.capabilities.detail = Some(detail);
         fake
@@ -157,7 +158,7 @@ impl Fake {
             return Err(refused("page too large"));
         }
         let size = u64::from(at.size());
-        let is_offset = self.capabilities.paging.steps == Steps::Offset;
+        let is_offset = self.capabilities.paging.steps == PagingMethod::Offset;
         let short_by = if is_offset { self.short_by.min(size - 1) } else { 0 };
         let numbered = |start: u64| PlatformPage {
             connections: self.slice(start, size + self.too_many - short_by),
@@ -165,9 +166,9 @@ impl Fake {
             ..PlatformPage::default()
         };
         match (self.capabilities.paging.steps, at) {
-            (Steps::Numbered, Position::Page { index, .. }) => Ok(numbered(index * size)),
-            (Steps::Offset, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
-            (Steps::Cursor, Position::Cursor { after, .. }) => {
+            (PagingMethod::Numbered, Position::Page { index, .. }) => Ok(numbered(index * size)),
+            (PagingMethod::Offset, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
+            (PagingMethod::Cursor, Position::Cursor { after, .. }) => {
                 let marks = self.marks.lock().unwrap().clone();
                 let gone = *self.marks_offset.lock().unwrap();
                 let start = match after {
@@ -194,7 +195,7 @@ impl Connector for Arc<Fake> {
         &self.capabilities
     }
 
-    fn page<'a>(&'a self, _: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+    fn page<'a>(&'a self, _: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage> {
         self.n_pages.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             self.check().await?;
@@ -212,11 +213,11 @@ impl Connector for Arc<Fake> {
     /// Also gives what is alike, as some platforms do.
     fn look_up<'a>(
         &'a self,
-        _: Ask,
-        by: By,
+        _: CallContext,
+        by: LookUpKey,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Arc<Connection>>> {
-        let n_asked = if by == By::Id { &self.n_reads } else { &self.n_look_ups };
+    ) -> PlatformFuture<'a, Vec<Arc<Connection>>> {
+        let n_asked = if by == LookUpKey::Id { &self.n_reads } else { &self.n_look_ups };
         n_asked.fetch_add(1, Ordering::Relaxed);
         let LookUp::Searched { values_max } = self.capabilities.look_up(by) else {
             panic!("{by:?} can't be looked up");
@@ -225,8 +226,8 @@ impl Connector for Arc<Fake> {
         Box::pin(async move {
             self.check().await?;
             let is_alike = |it: &Connection| match by {
-                By::Id => values.iter().any(|value| it.local_id == value),
-                By::Number(kind) => it.identifiers.iter().any(|(carried, it)| {
+                LookUpKey::Id => values.iter().any(|value| it.local_id == value),
+                LookUpKey::Number(kind) => it.identifiers.iter().any(|(carried, it)| {
                     *carried == kind && values.iter().any(|value| alike(kind, it, value))
                 }),
             };
@@ -235,14 +236,18 @@ impl Connector for Arc<Fake> {
         })
     }
 
-    fn complete<'a>(&'a self, _: Ask, connections: Vec<Arc<Connection>>) -> Asking<'a, Completed> {
+    fn complete<'a>(
+        &'a self,
+        _: CallContext,
+        connections: Vec<Arc<Connection>>,
+    ) -> PlatformFuture<'a, DetailedConnections> {
         self.n_details.fetch_add(u32::try_from(connections.len()).unwrap(), Ordering::Relaxed);
         Box::pin(async move {
             self.check().await?;
             if self.keeps_details.load(Ordering::Relaxed) {
                 let failure = Failure::new(FailureKind::Error, "keeps it to itself");
                 let connections = connections.into_iter().skip(1).collect();
-                return Ok(Completed { connections, failures: vec![failure] });
+                return Ok(DetailedConnections { connections, failures: vec![failure] });
             }
             let all = self.connections.lock().unwrap();
             // What is asked for twice is added twice.
@@ -256,13 +261,13 @@ impl Connector for Arc<Fake> {
                 Arc::new(connection)
             };
             let connections = connections.into_iter().map(complete).collect();
-            Ok(Completed { connections, failures: Vec::new() })
+            Ok(DetailedConnections { connections, failures: Vec::new() })
         })
     }
 }
 
 fn refused(why: &str) -> Failure {
-    let said = Said { status: 400, code: None, message: None, body: why.into() };
+    let said = UnexpectedResponse { status: 400, code: None, message: None, body: why.into() };
     Failure::new(FailureKind::Error, why).with_said(said)
 }
 

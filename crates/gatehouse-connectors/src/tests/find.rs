@@ -5,24 +5,24 @@ use gatehouse_core::{Identifier, IdentifierKind};
 
 use super::fake::{Fake, card, iccid, imsi};
 use super::{account, ask, platforms};
-use crate::{FailureKind, Finding, LiveAccount, LookUp, Paging, Platforms, Wanted};
+use crate::{FailureKind, FindRequest, FindResult, LiveAccount, LookUp, Paging, Platforms};
 
 const BY_TEN: Paging = Paging::numbered(10);
 
-fn cards(numbers: impl IntoIterator<Item = u64>) -> Wanted {
+fn cards(numbers: impl IntoIterator<Item = u64>) -> FindRequest {
     let card = |n| Identifier::parse(IdentifierKind::Iccid, &iccid(n, true)).unwrap();
-    Wanted { identifiers: numbers.into_iter().map(card).collect(), ids: Vec::new() }
+    FindRequest { identifiers: numbers.into_iter().map(card).collect(), ids: Vec::new() }
 }
 
-fn named(ids: &[&str]) -> Wanted {
-    Wanted { identifiers: Vec::new(), ids: ids.iter().map(|id| id.parse().unwrap()).collect() }
+fn named(ids: &[&str]) -> FindRequest {
+    FindRequest { identifiers: Vec::new(), ids: ids.iter().map(|id| id.parse().unwrap()).collect() }
 }
 
-fn found(finding: &Finding) -> Vec<String> {
+fn found(finding: &FindResult) -> Vec<String> {
     finding.products.iter().map(|it| format!("{}/{}", it.account.name, it.id())).collect()
 }
 
-fn missing(finding: &Finding) -> Vec<String> {
+fn missing(finding: &FindResult) -> Vec<String> {
     let identifiers = finding.missing.identifiers.iter().map(|it| it.value().to_owned());
     identifiers.chain(finding.missing.ids.iter().map(ToString::to_string)).collect()
 }
@@ -38,7 +38,11 @@ fn three() -> ([Arc<Fake>; 3], [Arc<LiveAccount>; 3]) {
     (fakes, accounts)
 }
 
-async fn find(platforms: &Platforms, accounts: &[Arc<LiveAccount>], wanted: &Wanted) -> Finding {
+async fn find(
+    platforms: &Platforms,
+    accounts: &[Arc<LiveAccount>],
+    wanted: &FindRequest,
+) -> FindResult {
     platforms.find(accounts, wanted, ask()).await
 }
 

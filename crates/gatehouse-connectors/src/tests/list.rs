@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::fake::{Fake, iccid, imsi};
 use super::{account, ask, filter, list, names, platforms};
-use crate::{Ask, FailureKind, Health, LookUp, Paging};
+use crate::{CallContext, FailureKind, Health, LookUp, Paging};
 use gatehouse_core::PageRequest;
 
 const BY_TEN: Paging = Paging::numbered(10);
@@ -262,7 +262,7 @@ async fn who_joins_late_has_all_of_the_time() {
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &silent)]);
     let filter = filter("");
     let page = PageRequest { number: 1, size: 10 };
-    let within = |seconds| Ask::until(Instant::now() + Duration::from_secs(seconds));
+    let within = |seconds| CallContext::until(Instant::now() + Duration::from_secs(seconds));
     let begin = Instant::now();
     let short = platforms.list(&accounts, &filter, page, within(1));
     let long = platforms.list(&accounts, &filter, page, within(3));

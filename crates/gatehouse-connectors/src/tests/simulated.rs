@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gatehouse_core::account::{AddressedBy, Credentials};
+use gatehouse_core::account::{AddressSource, Credentials};
 use gatehouse_core::page::share;
 use gatehouse_core::{Account, Identifier, IdentifierKind, PageRequest};
 use proptest::prelude::*;
@@ -14,12 +14,13 @@ use tokio::time::Instant;
 use super::{filter, names, options, platforms};
 use crate::simulator::{Misbehaviour, PagingKind, Platform, Profile, Server};
 use crate::{
-    Ask, Exchange, FailureKind, LiveAccount, Platforms, Reached, Settings, Wanted, Witness,
+    AccountSetup, CallContext, Exchange, FailureKind, FindRequest, LiveAccount, Observer,
+    Platforms, Settings,
 };
 
 /// More time than any of it takes, also where much else is under way.
-fn ask() -> Ask {
-    Ask::until(Instant::now() + Duration::from_secs(60))
+fn ask() -> CallContext {
+    CallContext::until(Instant::now() + Duration::from_secs(60))
 }
 
 fn start(paging: PagingKind, n_connections: u32, page_size_max: u32) -> Server {
@@ -46,7 +47,7 @@ fn open(platforms: &Platforms, server: &Server, name: &str) -> Arc<LiveAccount> 
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), token(name));
     let (settings, credentials) = (&settings, &credentials);
-    let reached = Reached { settings, credentials, addressed_by: AddressedBy::Operator };
+    let reached = AccountSetup { settings, credentials, address_source: AddressSource::Operator };
     platforms.open(&"acme".parse().unwrap(), account, 1, reached)
 }
 
@@ -158,7 +159,7 @@ async fn whatever_a_platform_does_the_others_are_there_and_it_is_named() {
         // Whoever is late is so in any time; the others need little.
         let is_late = kind == Some(Timeout);
         let seconds = if is_late { 2 } else { 60 };
-        let ask = Ask::until(Instant::now() + Duration::from_secs(seconds));
+        let ask = CallContext::until(Instant::now() + Duration::from_secs(seconds));
         let page = PageRequest { number: 1, size: 10 };
         let listing = platforms.list(&accounts, &filter(""), page, ask).await;
         let names = names(&listing);
@@ -220,7 +221,7 @@ async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
     let unknown = (0..400).map(|n| format!("8999{n:015}"));
     identifiers.extend(unknown.map(|it| Identifier::parse(IdentifierKind::Iccid, &it).unwrap()));
     let before: Vec<u64> = servers.iter().map(Server::requests).collect();
-    let wanted = Wanted { identifiers, ids: Vec::new() };
+    let wanted = FindRequest { identifiers, ids: Vec::new() };
     let finding = platforms.find(&accounts, &wanted, ask()).await;
     assert_eq!((finding.products.len(), finding.missing.identifiers.len()), (600, 400));
     for (server, before) in servers.iter().zip(before) {
@@ -232,7 +233,7 @@ async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
 
-impl Witness for Notes {
+impl Observer for Notes {
     fn saw(&self, exchange: &Exchange<'_>) {
         let (account, path) = (exchange.account, exchange.raw_url().rsplit('/').next().unwrap());
         let status = exchange.result.as_ref().unwrap().status.as_u16();
@@ -246,7 +247,7 @@ impl Witness for Notes {
 async fn whoever_looks_on_sees_every_call() {
     let server = start(PagingKind::Page, 30, 10);
     let notes = Arc::new(Notes::default());
-    let witness = Arc::clone(&notes) as Arc<dyn Witness>;
+    let witness = Arc::clone(&notes) as Arc<dyn Observer>;
     let platforms = Platforms::witnessed(options(), witness).unwrap();
     let accounts = [open(&platforms, &server, "seen")];
     let page = PageRequest { number: 2, size: 10 };

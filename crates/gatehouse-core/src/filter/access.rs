@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{Condition, Expression, Fault, Operator, Vocabulary, Word};
+use super::{Condition, Expression, FilterFault, FilterField, FilterFields, Operator};
 use crate::access::Access;
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
-use crate::span::Span;
+use crate::time_span::TimeSpan;
 
 const IS: &[Operator] = &[Operator::Equal];
 const COMPARES: &[Operator] = &[
@@ -17,15 +17,15 @@ const COMPARES: &[Operator] = &[
 ];
 
 /// The words for accesses.
-pub const WORDS: &[Word] = &[
-    Word::exact("contractId", "its contract", IS),
-    Word::exact("productOfferingId", "its contract's offering", IS),
-    Word::exact("createdBy", "the job that made it, as `job-…`", IS),
-    Word::exact("name", "its device's name, or else its username", IS),
-    Word::exact("username", "its username", IS),
-    Word::exact("createdAt", "when it was made", COMPARES),
-    Word::exact("startDateTime", "when its active period begins", COMPARES),
-    Word::exact(
+pub const WORDS: &[FilterField] = &[
+    FilterField::exact("contractId", "its contract", IS),
+    FilterField::exact("productOfferingId", "its contract's offering", IS),
+    FilterField::exact("createdBy", "the job that made it, as `job-…`", IS),
+    FilterField::exact("name", "its device's name, or else its username", IS),
+    FilterField::exact("username", "its username", IS),
+    FilterField::exact("createdAt", "when it was made", COMPARES),
+    FilterField::exact("startDateTime", "when its active period begins", COMPARES),
+    FilterField::exact(
         "endDateTime",
         "when its active period ends; one without an end passes no comparison",
         COMPARES,
@@ -33,8 +33,8 @@ pub const WORDS: &[Word] = &[
 ];
 
 /// The vocabulary of a list of accesses.
-pub const VOCABULARY: Vocabulary =
-    Vocabulary { request: &["pageNumber", "pageSize"], words: WORDS };
+pub const VOCABULARY: FilterFields =
+    FilterFields { request: &["pageNumber", "pageSize"], words: WORDS };
 
 /// Which accesses are wanted: those that pass any of the alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,11 +57,11 @@ pub struct Alternative {
     /// Its name, which is its device's or else its username.
     pub name: Option<DeviceName>,
     /// When it was made.
-    pub created: Span,
+    pub created: TimeSpan,
     /// When its active period begins.
-    pub start: Span,
+    pub start: TimeSpan,
     /// When its active period ends. `None` takes accesses without an end as well.
-    pub end: Option<Span>,
+    pub end: Option<TimeSpan>,
 }
 
 impl Alternative {
@@ -72,8 +72,8 @@ impl Alternative {
         job: None,
         username: None,
         name: None,
-        created: Span::ALWAYS,
-        start: Span::ALWAYS,
+        created: TimeSpan::ALWAYS,
+        start: TimeSpan::ALWAYS,
         end: None,
     };
 
@@ -93,11 +93,11 @@ impl Alternative {
     }
 
     /// Adds a condition; false when nothing can pass any more.
-    fn narrow(&mut self, condition: &Condition) -> Result<bool, Fault> {
+    fn narrow(&mut self, condition: &Condition) -> Result<bool, FilterFault> {
         let value = condition.value.as_str();
         let span = || {
-            Span::compared(condition.operator, &with_sign(value))
-                .map_err(|bad| Fault { name: condition.name.into(), reason: bad.to_string() })
+            TimeSpan::compared(condition.operator, &with_sign(value))
+                .map_err(|bad| FilterFault { name: condition.name.into(), reason: bad.to_string() })
         };
         Ok(match condition.name {
             "contractId" => must_be(&mut self.contract, value.parse()),
@@ -107,7 +107,7 @@ impl Alternative {
             "username" => must_be(&mut self.username, value.parse()),
             "createdAt" => must_be_in(&mut self.created, span()?),
             "startDateTime" => must_be_in(&mut self.start, span()?),
-            _ => must_be_in(self.end.get_or_insert(Span::ALWAYS), span()?),
+            _ => must_be_in(self.end.get_or_insert(TimeSpan::ALWAYS), span()?),
         })
     }
 }
@@ -132,14 +132,14 @@ fn must_be<T: PartialEq, E>(wanted: &mut Option<T>, value: Result<T, E>) -> bool
     }
 }
 
-fn must_be_in(wanted: &mut Span, span: Span) -> bool {
+fn must_be_in(wanted: &mut TimeSpan, span: TimeSpan) -> bool {
     *wanted = wanted.and(span);
     !wanted.is_empty()
 }
 
 impl AccessFilter {
     /// Reads what a query asks for; all that is wrong with it is told at once.
-    pub fn read(expression: &Expression) -> Result<Self, Vec<Fault>> {
+    pub fn read(expression: &Expression) -> Result<Self, Vec<FilterFault>> {
         let mut faults = expression.faults.clone();
         let mut alternatives = Vec::new();
         for conditions in &expression.filter.alternatives {

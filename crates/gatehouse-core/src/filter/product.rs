@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Expression, Fault, Operator, Vocabulary, Word};
+use super::{Expression, FilterFault, FilterField, FilterFields, Operator};
 use crate::account::Account;
 use crate::identifier::{Identifier, IdentifierKind};
 use crate::product::Connection;
@@ -13,24 +13,32 @@ const IS: &[Operator] = &[Operator::Equal];
 pub const IDENTIFIERS_MAX: usize = 1000;
 
 /// The words for products.
-pub const WORDS: &[Word] = &[
-    Word::exact("platform", "the platform that it is on, by its canonical name", IS),
-    Word::exact("relatedParty.name", "the account that it is held through", IS),
-    Word::exact("customProperty.name", "the name of a custom property that it has", IS),
-    Word::exact(
+pub const WORDS: &[FilterField] = &[
+    FilterField::exact("platform", "the platform that it is on, by its canonical name", IS),
+    FilterField::exact("relatedParty.name", "the account that it is held through", IS),
+    FilterField::exact("customProperty.name", "the name of a custom property that it has", IS),
+    FilterField::exact(
         "customProperty.value",
         "the value of a custom property that it has; beside a name, of one that has both",
         IS,
     ),
-    Word::in_any_case("ICCID", "numbers of its card, with commas between them", IS),
-    Word::in_any_case("IMSI", "numbers of its subscription, with commas between them", IS),
-    Word::in_any_case("MSISDN", "numbers that it is called by, with commas between them", IS),
-    Word::in_any_case("serialNumber", "numbers of its terminal, with commas between them", IS),
+    FilterField::in_any_case("ICCID", "numbers of its card, with commas between them", IS),
+    FilterField::in_any_case("IMSI", "numbers of its subscription, with commas between them", IS),
+    FilterField::in_any_case(
+        "MSISDN",
+        "numbers that it is called by, with commas between them",
+        IS,
+    ),
+    FilterField::in_any_case(
+        "serialNumber",
+        "numbers of its terminal, with commas between them",
+        IS,
+    ),
 ];
 
 /// The vocabulary of a list of products.
-pub const VOCABULARY: Vocabulary =
-    Vocabulary { request: &["pageNumber", "pageSize", "fields"], words: WORDS };
+pub const VOCABULARY: FilterFields =
+    FilterFields { request: &["pageNumber", "pageSize", "fields"], words: WORDS };
 
 /// Which products are wanted: those that pass any of the alternatives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +75,7 @@ pub enum Scope<'f> {
 
 impl ProductFilter {
     /// Reads what a query asks for; all that is wrong with it is told at once.
-    pub fn read(expression: &Expression) -> Result<Self, Vec<Fault>> {
+    pub fn read(expression: &Expression) -> Result<Self, Vec<FilterFault>> {
         let mut faults = expression.faults.clone();
         let mut alternatives = Vec::new();
         for conditions in &expression.filter.alternatives {
@@ -88,7 +96,7 @@ impl ProductFilter {
         if n_identifiers > IDENTIFIERS_MAX {
             let reason =
                 format!("may ask for at most {IDENTIFIERS_MAX} identifiers, not {n_identifiers}");
-            faults.push(Fault { name: "filter".into(), reason });
+            faults.push(FilterFault { name: "filter".into(), reason });
         }
         if faults.is_empty() { Ok(filter) } else { Err(faults) }
     }
@@ -134,7 +142,7 @@ pub fn distinct<'i>(identifiers: impl IntoIterator<Item = &'i Identifier>) -> Ve
 
 impl Alternative {
     /// Adds a condition; false when nothing can pass any more.
-    fn narrow(&mut self, name: &str, value: &str, faults: &mut Vec<Fault>) -> bool {
+    fn narrow(&mut self, name: &str, value: &str, faults: &mut Vec<FilterFault>) -> bool {
         match name {
             "platform" => must_be(&mut self.platform, value),
             "relatedParty.name" => must_be(&mut self.account, value),
@@ -152,7 +160,7 @@ impl Alternative {
                     match Identifier::given(kind, &number) {
                         Ok(identifier) => self.identifiers.push(identifier),
                         Err(bad) => {
-                            faults.push(Fault { name: name.into(), reason: bad.to_string() });
+                            faults.push(FilterFault { name: name.into(), reason: bad.to_string() });
                         }
                     }
                 }

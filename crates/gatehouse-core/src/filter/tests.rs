@@ -184,7 +184,7 @@ fn says_the_same_when_printed(query: &str) {
     }
 }
 
-fn says_the_same_to(query: &str, vocabulary: &Vocabulary) {
+fn says_the_same_to(query: &str, vocabulary: &FilterFields) {
     let expression = Expression::parse(query, vocabulary);
     let printed = expression.filter.to_string();
     let again = Expression::parse(&printed, vocabulary);

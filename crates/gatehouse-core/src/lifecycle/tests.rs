@@ -69,10 +69,11 @@ fn the_status_table_holds() {
         (access(Status::Terminated),           &by_use,  "refused",         "refused",         "="),
     ];
     for (from, contract, active, suspended, terminated) in rows {
-        for (target, expected) in Target::ALL.into_iter().zip([active, suspended, terminated]) {
+        for (target, expected) in TargetStatus::ALL.into_iter().zip([active, suspended, terminated])
+        {
             let case = format!("{from:?} to {target:?}");
             match set_status(&from, contract, target, day(5)) {
-                Err(Refusal::AccessTerminated) => assert_eq!("refused", expected, "{case}"),
+                Err(StateConflict::AccessTerminated) => assert_eq!("refused", expected, "{case}"),
                 Err(other) => panic!("{case}: {other}"),
                 Ok(after) if after == from => assert_eq!("=", expected, "{case}"),
                 Ok(after) => {
@@ -113,7 +114,7 @@ fn a_termination_is_planned_for_the_end_of_the_month_or_of_the_access() {
 
         assert_eq!(at(&planned, after(end, -1)), planned);
         assert_eq!(at(&planned, end).status, Status::Terminated);
-        let called_off = set_status(&planned, &by_use, Target::Active, day(6)).unwrap();
+        let called_off = set_status(&planned, &by_use, TargetStatus::Active, day(6)).unwrap();
         assert_eq!((called_off.status, called_off.end), (Active, from.end), "{from:?}");
     }
     for decided in [planned(PendingTerminate), planned(Suspended), access(Status::Terminated)] {
@@ -127,7 +128,7 @@ fn a_termination_is_planned_for_the_end_of_the_month_or_of_the_access() {
 fn a_batch_changes_accesses_that_are_paid_by_use() {
     assert_eq!(allow_batch(&contract(BillingModel::PayPerUse)), Ok(()));
     let refused = allow_batch(&contract(BillingModel::Prepaid));
-    assert_eq!(refused, Err(Refusal::NotPayPerUse));
+    assert_eq!(refused, Err(StateConflict::NotPayPerUse));
 }
 
 /// Status, first and last day, and `!` where a termination is planned.
@@ -142,14 +143,14 @@ fn shown(access: &Access) -> String {
 fn an_access_opens_as_its_contract_says() {
     let by_use = contract(BillingModel::PayPerUse);
     let opening = open(&by_use, 0, day(3)).unwrap();
-    assert_eq!(opening, Opening { status: Status::Active, start: day(3), end: None });
+    assert_eq!(opening, InitialState { status: Status::Active, start: day(3), end: None });
 
     let later =
         Contract { start: Some(day(7)), end: Some(day(9)), ..contract(BillingModel::Prepaid) };
     let opening = open(&later, 0, day(3)).unwrap();
     assert_eq!(
         opening,
-        Opening { status: Status::PendingActive, start: day(7), end: Some(day(9)) }
+        InitialState { status: Status::PendingActive, start: day(7), end: Some(day(9)) }
     );
     assert_eq!(open(&later, 0, day(8)).unwrap().start, day(8));
 }
@@ -160,18 +161,18 @@ fn a_contract_that_is_over_suspended_or_full_gets_no_accesses() {
     let with_status = |status| Contract { status, ..base.clone() };
     assert_eq!(
         open(&with_status(ContractStatus::Suspended), 0, day(0)),
-        Err(Refusal::ContractSuspended)
+        Err(StateConflict::ContractSuspended)
     );
     assert_eq!(
         open(&with_status(ContractStatus::Terminated), 0, day(0)),
-        Err(Refusal::ContractEnded)
+        Err(StateConflict::ContractEnded)
     );
     let ended = Contract { end: Some(day(1)), ..base.clone() };
     assert!(open(&ended, 0, after(day(1), -1)).is_ok());
-    assert_eq!(open(&ended, 0, day(1)), Err(Refusal::ContractEnded));
+    assert_eq!(open(&ended, 0, day(1)), Err(StateConflict::ContractEnded));
     let full = Contract { n_accesses_max: Some(2), ..base };
     assert!(open(&full, 1, day(0)).is_ok());
-    assert_eq!(open(&full, 2, day(0)), Err(Refusal::QuotaReached(2)));
+    assert_eq!(open(&full, 2, day(0)), Err(StateConflict::QuotaReached(2)));
 }
 
 #[test]
@@ -181,7 +182,11 @@ fn the_first_connection_starts_the_validity_once() {
     assert_eq!(shown(&first), "ACTIVE 2-32");
     assert_eq!(first.first_connected_at, Some(day(2)));
     assert_eq!(connect(&first, &prepaid, day(3)), Ok(first.clone()), "the second changes nothing");
-    assert_eq!(connect(&first, &prepaid, day(32)), Err(Refused), "the end is no longer inside");
+    assert_eq!(
+        connect(&first, &prepaid, day(32)),
+        Err(CheckRefused),
+        "the end is no longer inside"
+    );
 }
 
 #[test]
@@ -195,10 +200,10 @@ fn a_validity_never_passes_the_contracts_end() {
     assert_eq!(shown(&connect(&pending, &unlimited, day(2)).unwrap()), "ACTIVE 2-");
 
     let shortened = Contract { end: Some(day(1)), ..contract(BillingModel::Prepaid) };
-    assert_eq!(connect(&pending, &shortened, day(2)), Err(Refused));
+    assert_eq!(connect(&pending, &shortened, day(2)), Err(CheckRefused));
     assert_eq!(
-        set_status(&pending, &shortened, Target::Active, day(2)),
-        Err(Refusal::ContractEnded)
+        set_status(&pending, &shortened, TargetStatus::Active, day(2)),
+        Err(StateConflict::ContractEnded)
     );
 }
 
@@ -206,24 +211,24 @@ fn a_validity_never_passes_the_contracts_end() {
 fn before_the_contracts_start_nothing_connects_or_activates() {
     let later = Contract { start: Some(day(7)), ..contract(BillingModel::Prepaid) };
     let pending = Access { start: day(7), ..access(Status::PendingActive) };
-    assert_eq!(connect(&pending, &later, day(6)), Err(Refused));
+    assert_eq!(connect(&pending, &later, day(6)), Err(CheckRefused));
     assert_eq!(
-        set_status(&pending, &later, Target::Active, day(6)),
-        Err(Refusal::ContractNotStarted(day(7)))
+        set_status(&pending, &later, TargetStatus::Active, day(6)),
+        Err(StateConflict::ContractNotStarted(day(7)))
     );
     assert_eq!(shown(&connect(&pending, &later, day(7)).unwrap()), "ACTIVE 7-37");
 
     let sooner = contract(BillingModel::Prepaid);
     assert_eq!(shown(&connect(&pending, &sooner, day(6)).unwrap()), "ACTIVE 6-36", "moved since");
     assert_eq!(
-        set_status(&pending, &sooner, Target::Active, day(6)),
-        connect(&pending, &sooner, day(6)).map_err(|_| Refusal::AccessTerminated),
+        set_status(&pending, &sooner, TargetStatus::Active, day(6)),
+        connect(&pending, &sooner, day(6)).map_err(|_| StateConflict::AccessTerminated),
         "both ways alike"
     );
 
     let by_use = Contract { start: Some(day(7)), ..contract(BillingModel::PayPerUse) };
     let early = Access { start: day(7), ..access(Status::Active) };
-    assert_eq!(connect(&early, &by_use, day(6)), Err(Refused));
+    assert_eq!(connect(&early, &by_use, day(6)), Err(CheckRefused));
     assert!(connect(&early, &by_use, day(7)).is_ok());
 }
 
@@ -244,10 +249,10 @@ fn an_access_is_over_at_its_end_whether_or_not_it_was_written_down() {
     assert_eq!((over.status, over.end, over.version), (Status::Terminated, Some(day(9)), 2));
     assert_eq!(at(&over, day(10)), over, "only once");
     assert_eq!(
-        set_status(&ending, &by_use, Target::Active, day(9)),
-        Err(Refusal::AccessTerminated)
+        set_status(&ending, &by_use, TargetStatus::Active, day(9)),
+        Err(StateConflict::AccessTerminated)
     );
-    assert_eq!(rotate_password(&ending, day(9)), Err(Refusal::AccessTerminated));
+    assert_eq!(rotate_password(&ending, day(9)), Err(StateConflict::AccessTerminated));
 }
 
 /// Any access that the rules can have made: a termination is planned before the end it replaced.
@@ -274,24 +279,24 @@ fn any_contract() -> impl Strategy<Value = Contract> {
 }
 
 /// When an update must be refused, said once more and in another way than the code says it.
-fn is_refused(access: &Access, contract: &Contract, target: Target, now: Timestamp) -> bool {
+fn is_refused(access: &Access, contract: &Contract, target: TargetStatus, now: Timestamp) -> bool {
     let over = access.status == Status::Terminated || access.end.is_some_and(|end| end <= now);
     if over {
-        return target != Target::Terminated;
+        return target != TargetStatus::Terminated;
     }
     let waits = contract.billing_model == BillingModel::Prepaid
         && access.first_connected_at.is_none()
         && access.status != Status::Active;
     let contract_runs =
         contract.start.is_none_or(|start| start <= now) && contract.end.is_none_or(|end| end > now);
-    target == Target::Active && waits && !contract_runs
+    target == TargetStatus::Active && waits && !contract_runs
 }
 
 proptest! {
     #[test]
     fn an_update_is_refused_exactly_when_the_table_says_so(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
-        target in prop::sample::select(Target::ALL.to_vec()),
+        target in prop::sample::select(TargetStatus::ALL.to_vec()),
     ) {
         let refused = set_status(&access, &contract, target, now).is_err();
         prop_assert_eq!(refused, is_refused(&access, &contract, target, now));
@@ -300,7 +305,7 @@ proptest! {
     #[test]
     fn an_update_gives_what_was_asked_for_or_changes_nothing(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
-        target in prop::sample::select(Target::ALL.to_vec()),
+        target in prop::sample::select(TargetStatus::ALL.to_vec()),
     ) {
         if let Ok(after) = set_status(&access, &contract, target, now) {
             prop_assert_eq!(after.status, Status::from(target));
@@ -316,13 +321,13 @@ proptest! {
     #[test]
     fn what_is_terminated_stays_terminated(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
-        later in 0_i64..60, target in prop::sample::select(Target::ALL.to_vec()),
+        later in 0_i64..60, target in prop::sample::select(TargetStatus::ALL.to_vec()),
     ) {
         let later = after(now, later * DAY);
         if at(&access, now).status == Status::Terminated {
             let after = set_status(&access, &contract, target, later);
             prop_assert!(after.is_err() || after.unwrap().status == Status::Terminated);
-            prop_assert_eq!(connect(&access, &contract, later), Err(Refused));
+            prop_assert_eq!(connect(&access, &contract, later), Err(CheckRefused));
         }
     }
 
@@ -330,7 +335,7 @@ proptest! {
     fn suspending_never_prolongs(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
     ) {
-        if let Ok(after) = set_status(&access, &contract, Target::Suspended, now) {
+        if let Ok(after) = set_status(&access, &contract, TargetStatus::Suspended, now) {
             prop_assert_eq!(after.end, access.end);
         }
     }

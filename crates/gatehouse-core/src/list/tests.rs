@@ -5,7 +5,7 @@ use crate::access::Status;
 use crate::filter::Expression;
 use crate::filter::access::VOCABULARY;
 use crate::ids::AccessId;
-use crate::selection::{Probe, Selection};
+use crate::list::selection::{CountQuery, RunSelection};
 use proptest::prelude::*;
 
 /// The job that makes the accesses of a contract, one of two.
@@ -39,45 +39,47 @@ fn populate(seeds: &[(usize, Option<usize>, i64)]) -> Vec<Access> {
     seeds.iter().enumerate().map(access).collect()
 }
 
-fn is_in(set: &Set, access: &Access) -> bool {
+fn is_in(set: &NumberedSet, access: &Access) -> bool {
     sets_of(access).contains(set)
 }
 
 /// What a store would answer.
-fn answer(questions: &Questions, population: &[Access]) -> Answers {
-    let of = |set: &Set| population.iter().filter(|access| is_in(set, access)).collect::<Vec<_>>();
-    let mut answers = Answers::default();
+fn answer(questions: &PlanQuestions, population: &[Access]) -> PlanAnswers {
+    let of = |set: &NumberedSet| {
+        population.iter().filter(|access| is_in(set, access)).collect::<Vec<_>>()
+    };
+    let mut answers = PlanAnswers::default();
     for set in &questions.sizes {
         let found = of(set);
         let latest_at = found.last().map_or(Timestamp::EPOCH, |access| access.created_at);
-        answers.sizes.insert(set.clone(), Size { total: found.len() as u64, latest_at });
+        answers.sizes.insert(set.clone(), SetSize { total: found.len() as u64, latest_at });
     }
     for set in &questions.firsts {
         answers.firsts.extend(of(set).first().map(|first| (set.clone(), (*first).clone())));
     }
     for (n, access) in population.iter().enumerate() {
         if questions.usernames.contains(&access.username) {
-            let none = || Holders::Few(Vec::new());
+            let none = || UsernameHolders::Few(Vec::new());
             let holders = answers.by_username.entry(access.username.clone()).or_insert_with(none);
             match holders {
-                Holders::Few(few) if few.len() < HOLDERS_MAX => {
+                UsernameHolders::Few(few) if few.len() < HOLDERS_MAX => {
                     few.push((n as u64 + 1, access.clone()));
                 }
-                _ => *holders = Holders::Many,
+                _ => *holders = UsernameHolders::Many,
             }
         }
     }
     answers
 }
 
-fn find_runs(terms: &[Term], population: &[Access]) -> Vec<Run> {
+fn find_runs(terms: &[Term], population: &[Access]) -> Vec<NumberRun> {
     let mut pieces = Vec::new();
     for (reach, spans) in disjoint(terms) {
         match reach {
-            Reach::One(number) => {
-                pieces.push((Set::Tenant, Interval { after: number - 1, to: number }));
+            TermReach::One(number) => {
+                pieces.push((NumberedSet::Tenant, Interval { after: number - 1, to: number }));
             }
-            Reach::Set(set) => pieces.extend(spans.iter().map(|span| {
+            TermReach::Set(set) => pieces.extend(spans.iter().map(|span| {
                 let rank = |at: i64| {
                     let members = members(&set, population);
                     let before = |it: &&(u64, &Access)| it.1.created_at.as_millisecond() < at;
@@ -90,12 +92,12 @@ fn find_runs(terms: &[Term], population: &[Access]) -> Vec<Run> {
     runs(pieces)
 }
 
-fn members<'p>(set: &Set, population: &'p [Access]) -> Vec<(u64, &'p Access)> {
+fn members<'p>(set: &NumberedSet, population: &'p [Access]) -> Vec<(u64, &'p Access)> {
     (1..).zip(population).filter(|(_, access)| is_in(set, access)).collect()
 }
 
 /// The numbers on the page after the first `offset`, by the runs.
-fn page(runs: &[Run], offset: u64, size: u64, population: &[Access]) -> Vec<u64> {
+fn page(runs: &[NumberRun], offset: u64, size: u64, population: &[Access]) -> Vec<u64> {
     let bounds: Vec<Interval> =
         runs.iter().map(|run| Interval { after: 0, to: run.len() }).collect();
     let number = |run: usize, position: u64| {
@@ -105,8 +107,8 @@ fn page(runs: &[Run], offset: u64, size: u64, population: &[Access]) -> Vec<u64>
     let mut numbers = Vec::new();
     let mut counts = Vec::new();
     for n in [offset, offset + size] {
-        let mut selection = Selection::new(&bounds, n);
-        while let Some(Probe { run, positions }) = selection.probes(1).into_iter().next() {
+        let mut selection = RunSelection::new(&bounds, n);
+        while let Some(CountQuery { run, positions }) = selection.probes(1).into_iter().next() {
             selection.learn(run, positions.into_iter().map(|it| (it, number(run, it))));
         }
         counts.push(selection.counts());
@@ -157,7 +159,7 @@ proptest! {
         let numbered = (1..).zip(&population);
         let expected: Vec<u64> =
             numbered.filter(|(_, it)| filter.passes(it)).map(|(number, _)| number).collect();
-        prop_assert_eq!(runs.iter().map(Run::len).sum::<u64>(), expected.len() as u64);
+        prop_assert_eq!(runs.iter().map(NumberRun::len).sum::<u64>(), expected.len() as u64);
         for offset in 0..=expected.len() {
             let found = page(&runs, offset as u64, 7, &population);
             let expected = &expected[offset..expected.len().min(offset + 7)];

@@ -84,8 +84,8 @@ fn the_calendar_has_two_ends() {
     assert_eq!(Timestamp::EARLIEST.to_string(), "0000-01-01T00:00:00.000Z");
     assert_eq!(Timestamp::LATEST.to_string(), "9999-12-31T23:59:59.999Z");
     let (first, last) = (Timestamp::EARLIEST.as_millisecond(), Timestamp::LATEST.as_millisecond());
-    assert_eq!(Timestamp::from_millisecond(first - 1), Err(OutOfTime));
-    assert_eq!(Timestamp::from_millisecond(last + 1), Err(OutOfTime));
+    assert_eq!(Timestamp::from_millisecond(first - 1), Err(TimeOutOfRange));
+    assert_eq!(Timestamp::from_millisecond(last + 1), Err(TimeOutOfRange));
 }
 
 #[test]

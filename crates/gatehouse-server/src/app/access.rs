@@ -1,10 +1,10 @@
 //! Making an access and changing it.
 
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::{self, Refusal, Target};
+use gatehouse_core::lifecycle::{self, StateConflict, TargetStatus};
 use gatehouse_core::{Access, AccessId, Contract, ContractId, DeviceName, Timestamp, Username};
 use gatehouse_store::{Change, CreateRefused, IdempotentRequest, NewAccess, StoredAccess};
-use gatehouse_vault::Asker;
+use gatehouse_vault::HashCaller;
 
 use super::{App, Error};
 
@@ -25,7 +25,7 @@ pub struct Wanted {
 #[derive(Debug)]
 pub struct Update {
     /// The status that it is to have.
-    pub status: Option<Target>,
+    pub status: Option<TargetStatus>,
     /// The password that it is to have.
     pub password: Option<NewPassword>,
 }
@@ -69,7 +69,7 @@ impl App {
     /// done already, gets what it got then.
     pub async fn create_access(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         wanted: Wanted,
         once: Option<IdempotentRequest>,
     ) -> Result<Issued, Error> {
@@ -131,7 +131,7 @@ impl App {
     /// access the client means.
     pub async fn update_access(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         id: AccessId,
         update: Update,
         allowed: impl Fn(u64) -> bool + Clone + Send + 'static,
@@ -170,10 +170,10 @@ impl App {
 pub(crate) fn change(
     seen: Access,
     contract: &Contract,
-    status: Option<Target>,
+    status: Option<TargetStatus>,
     rotates: bool,
     now: Timestamp,
-) -> Result<Access, Refusal> {
+) -> Result<Access, StateConflict> {
     let mut access = seen.clone();
     if rotates {
         access = lifecycle::rotate_password(&access, now)?;

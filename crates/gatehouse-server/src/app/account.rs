@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use gatehouse_connectors::Settings;
-use gatehouse_core::account::{AddressedBy, Credentials};
+use gatehouse_core::account::{AddressSource, Credentials};
 use gatehouse_core::{Account, AccountName, TenantName};
 use gatehouse_store::{
     AccountChange, AccountPut, Put, PutAccountRefused, StoreError, StoredAccount,
@@ -55,7 +55,7 @@ impl App {
         &self,
         tenant: &TenantName,
         input: &AccountInput,
-        by: AddressedBy,
+        by: AddressSource,
     ) -> Result<PutAccount, Error> {
         for _ in 0..PUT_TRIES_MAX {
             if let Some(put) = self.try_put_account(tenant, input, by).await? {
@@ -70,15 +70,15 @@ impl App {
         &self,
         tenant: &TenantName,
         input: &AccountInput,
-        by: AddressedBy,
+        by: AddressSource,
     ) -> Result<Option<PutAccount>, Error> {
         let AccountInput { account, settings, credentials } = input;
         let kept = self.store.account(tenant, &account.name).await?;
         let had = kept.as_ref().map(|kept| Had::new(self, tenant, kept));
         self.check_input(input, had.as_ref())?;
-        let addressed_by = match (by, &had) {
-            (AddressedBy::Tenant, Some(had)) if !self.leads_elsewhere(input, had) => {
-                had.kept.addressed_by
+        let address_source = match (by, &had) {
+            (AddressSource::Tenant, Some(had)) if !self.leads_elsewhere(input, had) => {
+                had.kept.address_source
             }
             _ => by,
         };
@@ -100,7 +100,7 @@ impl App {
             account: account.clone(),
             settings,
             credentials: sealed,
-            addressed_by,
+            address_source,
             seen_version: kept.as_ref().map(|kept| kept.version),
         };
         match self.store.put_account(tenant, change).await? {

@@ -9,11 +9,11 @@ mod part;
 pub(crate) use part::{PART_ITEMS, read_change, read_creation};
 
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::Target;
-use gatehouse_core::task::{Task, TaskState, Work};
+use gatehouse_core::lifecycle::TargetStatus;
+use gatehouse_core::task::{Task, TaskState, TaskWork};
 use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Username};
 use gatehouse_store::{IdempotentRequest, NewTask, NotAccepted, PASSWORD_PART};
-use gatehouse_vault::{TaskKey, chance};
+use gatehouse_vault::{TaskKey, random};
 
 use super::{App, Error};
 use crate::reader::Fault;
@@ -109,7 +109,7 @@ pub enum BatchedChange {
     /// Another status, another password, or both.
     Update {
         /// The status that they are to have.
-        status: Option<Target>,
+        status: Option<TargetStatus>,
         /// The password that all of them are to have.
         password: Option<Password>,
     },
@@ -126,10 +126,10 @@ impl App {
         batch: NewBatch,
         once: Option<IdempotentRequest>,
         correlation_id: &str,
-    ) -> Result<(TaskId, Work), Error> {
+    ) -> Result<(TaskId, TaskWork), Error> {
         let NewBatch { contract_id, items } = batch;
         let is_explicit = matches!(items, NewItems::Explicit(_));
-        let work = Work::Creation { contract_id, is_explicit };
+        let work = TaskWork::Creation { contract_id, is_explicit };
         if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
             return Ok((id, work));
         }
@@ -166,13 +166,13 @@ impl App {
         change: BatchChange,
         once: Option<IdempotentRequest>,
         correlation_id: &str,
-    ) -> Result<(TaskId, Work), Error> {
+    ) -> Result<(TaskId, TaskWork), Error> {
         let (work, password) = match change.what {
             BatchedChange::Update { status, password } => {
                 let sets_password = password.is_some();
-                (Work::Update { target: status, sets_password }, password)
+                (TaskWork::Update { target: status, sets_password }, password)
             }
-            BatchedChange::Terminate => (Work::Termination, None),
+            BatchedChange::Terminate => (TaskWork::Termination, None),
         };
         if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
             return Ok((id, work));
@@ -198,7 +198,7 @@ impl App {
         self.accept(tenant, new).await
     }
 
-    async fn accept(&self, tenant: &TenantName, new: NewTask) -> Result<(TaskId, Work), Error> {
+    async fn accept(&self, tenant: &TenantName, new: NewTask) -> Result<(TaskId, TaskWork), Error> {
         let (id, work, once) = (new.id, new.work.clone(), new.once.clone());
         match self.store.accept_task(tenant, new).await {
             Ok(()) => {
@@ -255,7 +255,7 @@ impl App {
     }
 
     fn draw_task_id(&self) -> TaskId {
-        TaskId::new(self.now().unix_milliseconds(), &chance::bytes())
+        TaskId::new(self.now().unix_milliseconds(), &random::bytes())
     }
 }
 

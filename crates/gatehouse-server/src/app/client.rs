@@ -6,7 +6,9 @@ use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Client, ClientId, ClientName, TenantName};
 use gatehouse_store::StoreError;
-use gatehouse_vault::{Asker, Disconnection, VaultError, generate_client_code, generate_password};
+use gatehouse_vault::{
+    Disconnection, HashCaller, VaultError, generate_client_code, generate_password,
+};
 
 use super::access::OneTimePassword;
 use super::guesses::Guessed;
@@ -74,7 +76,7 @@ impl App {
         secret: &Password,
     ) -> Result<bool, Error> {
         let id = &client.id;
-        let asker = Asker { tenant: id.tenant(), gone };
+        let asker = HashCaller { tenant: id.tenant(), gone };
         let is_right = match self.vault.check(asker, hash, secret).await {
             Err(VaultError::UnknownKey) => {
                 tracing::warn!(client = %id, "its secret was hashed with a master key that is not here");

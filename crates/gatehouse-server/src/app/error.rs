@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use gatehouse_core::account::ACCOUNTS_MAX;
-use gatehouse_core::lifecycle::Refusal;
-use gatehouse_core::{AccessId, ContractId, RequestKey, TaskState, Trouble, Username};
+use gatehouse_core::lifecycle::StateConflict;
+use gatehouse_core::{AccessId, BatchFailure, ContractId, RequestKey, TaskState, Username};
 use gatehouse_store::{Failure, StoreError};
-use gatehouse_vault::{Busy, VaultError};
+use gatehouse_vault::{PoolBusy, VaultError};
 
 use crate::reader::{Fault, told};
 
@@ -23,10 +23,10 @@ pub enum Error {
     #[error("there is no {0} `{1}`")]
     NotFound(&'static str, String),
     /// The request names a contract that the tenant doesn't have.
-    #[error("{}", Trouble::unknown_contract(.0).detail)]
+    #[error("{}", BatchFailure::unknown_contract(.0).detail)]
     UnknownContract(ContractId),
     /// Another access of the tenant has this username.
-    #[error("{}", Trouble::username_taken(.0).detail)]
+    #[error("{}", BatchFailure::username_taken(.0).detail)]
     UsernameTaken(Username),
     /// A server of an older version, which is there or was a short while ago, could not read this username.
     #[error(
@@ -36,7 +36,7 @@ pub enum Error {
     UsernameUnreadable(Username),
     /// The present state doesn't allow it.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] StateConflict),
     /// What has accesses can't be deleted, or become something else.
     #[error(
         "{what} while there are accesses: it has {n_accesses}, TERMINATED and reserved ones included"
@@ -92,7 +92,7 @@ pub enum Error {
     Interrupted,
     /// Too much is being hashed just now.
     #[error(transparent)]
-    Busy(#[from] Busy),
+    Busy(#[from] PoolBusy),
     /// A stored hash can't be read with the keys that are here.
     #[error("a stored password can't be checked")]
     Vault(#[source] VaultError),

@@ -1,6 +1,6 @@
 //! Making an estate so, at start.
 
-use gatehouse_core::account::AddressedBy;
+use gatehouse_core::account::AddressSource;
 use gatehouse_store::Put;
 
 use super::{App, Error};
@@ -41,7 +41,7 @@ impl App {
             }
             for input in &wanted.accounts {
                 let account = &input.account.name;
-                let put = self.put_account(name, input, AddressedBy::Operator).await;
+                let put = self.put_account(name, input, AddressSource::Operator).await;
                 let put = put.map_err(failed(format!("account {account} of tenant {name}")))?;
                 count(put.put);
             }

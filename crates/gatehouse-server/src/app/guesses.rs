@@ -12,7 +12,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
-use gatehouse_core::{CurrentSlice, Slice, TenantName};
+use gatehouse_core::{CurrentShare, ReplicaShare, TenantName};
 use parking_lot::{Mutex, MutexGuard};
 
 /// How long is waited after the last failure that is free. Each further one doubles it.
@@ -29,7 +29,7 @@ const GENERATION: usize = 65_536;
 pub(crate) struct Guesses {
     /// Failures that are free, over all servers; 0 for any number.
     free: u32,
-    slice: CurrentSlice,
+    slice: CurrentShare,
     /// Names are told apart by these, which no attacker knows.
     hashers: [RandomState; 2],
     /// Apart from each other: trying a client's secret costs next to nothing, and must not have accesses forgotten.
@@ -74,7 +74,7 @@ pub(crate) struct Try<'a> {
 }
 
 impl Guesses {
-    pub(crate) fn new(free: u32, slice: CurrentSlice) -> Self {
+    pub(crate) fn new(free: u32, slice: CurrentShare) -> Self {
         let hashers = [RandomState::new(), RandomState::new()];
         Self { free, slice, hashers, accesses: Mutex::default(), clients: Mutex::default() }
     }
@@ -137,7 +137,7 @@ impl Guesses {
 }
 
 /// How long is waited after so many failures beyond those that are free, where all servers together wait a part of it each.
-fn wait_after(n_beyond: u32, slice: Slice) -> Duration {
+fn wait_after(n_beyond: u32, slice: ReplicaShare) -> Duration {
     let wait = FIRST_WAIT.checked_mul(1 << n_beyond.min(16)).unwrap_or(LONGEST_WAIT);
     wait.min(LONGEST_WAIT) * slice.of()
 }

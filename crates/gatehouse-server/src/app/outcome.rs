@@ -7,7 +7,7 @@
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle;
-use gatehouse_core::task::{FailedItem, Task, Work};
+use gatehouse_core::task::{FailedItem, Task, TaskWork};
 use gatehouse_core::{ShownAccess, TaskId, TenantName, Timestamp};
 use gatehouse_store::{CreatedAccess, PASSWORD_PART, SecretKind, StoreError, StoredTask};
 use gatehouse_vault::TaskKey;
@@ -218,8 +218,8 @@ impl Outcome {
         show: &mut (impl FnMut(Success<'_>) + Send),
     ) -> Result<(), Error> {
         match self.task.work {
-            Work::Creation { .. } => self.made(after, ordinals, show).await,
-            Work::Update { .. } | Work::Termination => self.changed(ordinals, show).await,
+            TaskWork::Creation { .. } => self.made(after, ordinals, show).await,
+            TaskWork::Update { .. } | TaskWork::Termination => self.changed(ordinals, show).await,
         }
     }
 
@@ -299,7 +299,7 @@ impl Outcome {
         key: &TaskKey,
         ordinals: &[u32],
     ) -> Result<Option<Vec<Option<Password>>>, Error> {
-        if !matches!(self.task.work, Work::Creation { is_explicit: true, .. }) {
+        if !matches!(self.task.work, TaskWork::Creation { is_explicit: true, .. }) {
             return Ok(Some(Vec::new()));
         }
         let mut last = self.part.lock().await;

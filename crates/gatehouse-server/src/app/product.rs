@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use gatehouse_connectors::{
-    Ask, Failure, FailureKind, Finding, Listing, LiveAccount, Reached, Reading, Wanted,
+    AccountSetup, CallContext, Failure, FailureKind, FindRequest, FindResult, Listing, LiveAccount,
+    ReadResult,
 };
 use gatehouse_core::filter::product::{ProductFilter, Scope};
 use gatehouse_core::{Account, AccountName, PageRequest, ProductId, TenantName};
@@ -22,7 +23,7 @@ impl App {
         tenant: &TenantName,
         filter: &ProductFilter,
         page: PageRequest,
-        ask: Ask,
+        ask: CallContext,
     ) -> Result<Listing, Error> {
         let matches = |account: &Account| filter.scope(account) != Scope::Nothing;
         let accounts = self.live_accounts(tenant, matches).await?;
@@ -33,9 +34,9 @@ impl App {
     pub async fn find_products(
         &self,
         tenant: &TenantName,
-        wanted: &Wanted,
-        ask: Ask,
-    ) -> Result<Finding, Error> {
+        wanted: &FindRequest,
+        ask: CallContext,
+    ) -> Result<FindResult, Error> {
         let may_have = |account: &Account| {
             !wanted.identifiers.is_empty()
                 || wanted.ids.iter().any(|id| id.platform == account.platform)
@@ -49,8 +50,8 @@ impl App {
         &self,
         tenant: &TenantName,
         id: &ProductId,
-        ask: Ask,
-    ) -> Result<Reading, Error> {
+        ask: CallContext,
+    ) -> Result<ReadResult, Error> {
         let is_there = |account: &Account| account.platform == id.platform;
         let accounts = self.live_accounts(tenant, is_there).await?;
         Ok(self.platforms.read(&accounts, id, ask).await)
@@ -95,11 +96,11 @@ impl App {
     ) -> Result<Option<Arc<LiveAccount>>, Error> {
         let Some(kept) = self.store.account(tenant, name).await? else { return Ok(None) };
         let opened = self.open_account(tenant, &kept);
-        let StoredAccount { account, version, addressed_by, .. } = kept;
+        let StoredAccount { account, version, address_source, .. } = kept;
         Ok(Some(match opened {
             Ok((settings, credentials)) => {
                 let (settings, credentials) = (&settings, &credentials);
-                let reached = Reached { settings, credentials, addressed_by };
+                let reached = AccountSetup { settings, credentials, address_source };
                 self.platforms.open(tenant, account, version, reached)
             }
             Err(error) => {

@@ -1,10 +1,10 @@
 //! Checking a device's credentials. The row is read at every check: what has been answered is obeyed.
 
 use gatehouse_core::credential::{Password, StoredHash};
-use gatehouse_core::lifecycle::{self, Refused};
+use gatehouse_core::lifecycle::{self, CheckRefused};
 use gatehouse_core::{Access, AccessId, TenantName, Username};
 use gatehouse_store::{Change, Failure, StoreError, StoredAccess};
-use gatehouse_vault::{Asker, VaultError};
+use gatehouse_vault::{HashCaller, VaultError};
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ impl App {
     /// Lets a device in, or doesn't say why not. The first connection of a prepaid access activates it.
     pub async fn verify(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         username: &Username,
         password: &Password,
     ) -> Result<Access, Error> {
         let tenant = asker.tenant;
         let Some(stored) = self.store.access_by_username(tenant, username).await? else {
-            let is_slow = self.vault.pretends_slow(username.as_str());
+            let is_slow = self.vault.unknown_is_slow(username.as_str());
             let guess = self.guess(tenant, username, None, is_slow)?;
-            let nothing = self.vault.check_nothing(asker, username.as_str(), password).await;
+            let nothing = self.vault.check_unknown(asker, username.as_str(), password).await;
             looked_at(guess, nothing)?;
             return Err(self.refuse(tenant, None).await?);
         };
@@ -33,10 +33,10 @@ impl App {
         let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
             let guess = self.guess(tenant, username, Some(id), is_slow)?;
             // Not by what is remembered: that would be quick for the right password alone.
-            let checked = match self.vault.check_afresh(asker, &stored.password, password).await {
+            let checked = match self.vault.check_uncached(asker, &stored.password, password).await {
                 Err(VaultError::UnknownKey) => {
                     let name = username.as_str();
-                    self.vault.check_nothing(asker, name, password).await.map_err(Error::from)
+                    self.vault.check_unknown(asker, name, password).await.map_err(Error::from)
                 }
                 checked => checked.map(drop).map_err(Error::from),
             };
@@ -80,16 +80,16 @@ impl App {
     /// Whether the password is the access's. One that was hashed with a master key that is gone is nobody's.
     async fn check_password(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         stored: &StoredAccess,
         password: &Password,
     ) -> Result<bool, Error> {
-        match self.vault.check_afresh(asker, &stored.password, password).await {
+        match self.vault.check_uncached(asker, &stored.password, password).await {
             Err(VaultError::UnknownKey) => {
                 let access = stored.access.id;
                 tracing::warn!(%access, "its password was hashed with a master key that is not here");
                 let username = stored.access.username.as_str();
-                self.vault.check_nothing(asker, username, password).await?;
+                self.vault.check_unknown(asker, username, password).await?;
                 Ok(false)
             }
             checked => Ok(checked?),
@@ -98,7 +98,12 @@ impl App {
 
     /// Hashes a password that was just found right under the first master key, where a former one has made its
     /// hash. What comes of it is nothing to who is let in: the next check tries again.
-    async fn renew_password(&self, asker: Asker<'_>, stored: &StoredAccess, password: &Password) {
+    async fn renew_password(
+        &self,
+        asker: HashCaller<'_>,
+        stored: &StoredAccess,
+        password: &Password,
+    ) {
         let (id, before) = (stored.access.id, &stored.password);
         let renewing = async {
             let renewed = self.vault.renew(asker, before, password).await;
@@ -141,7 +146,7 @@ impl App {
     /// Counts the first connection, exactly once however many come at the same time.
     async fn connect_first(
         &self,
-        asker: Asker<'_>,
+        asker: HashCaller<'_>,
         mut checked: StoredAccess,
         password: &Password,
     ) -> Result<Access, Error> {
@@ -213,8 +218,8 @@ impl Failure for NotConnected {
     }
 }
 
-impl From<Refused> for Error {
-    fn from(_: Refused) -> Self {
+impl From<CheckRefused> for Error {
+    fn from(_: CheckRefused) -> Self {
         Self::CredentialsRefused(None)
     }
 }

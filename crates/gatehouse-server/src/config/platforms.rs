@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use gatehouse_connectors::{AddressRules, BadManifests, Manifests, Network, Options, OwnManifest};
+use gatehouse_connectors::{
+    AddressRules, BadManifests, CustomManifest, Manifests, Network, PlatformOptions,
+};
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +62,7 @@ impl Platforms {
     }
 
     /// The connectors that there are, and those among them that are the operator's own.
-    pub fn manifests(&self) -> Result<(Manifests, Vec<OwnManifest>), BadManifests> {
+    pub fn manifests(&self) -> Result<(Manifests, Vec<CustomManifest>), BadManifests> {
         let mut manifests = Manifests::shipped();
         let own = match &self.connectors_dir {
             Some(dir) => manifests.add_dir(dir)?,
@@ -70,12 +72,12 @@ impl Platforms {
     }
 
     /// What those who ask platforms need to know.
-    pub fn options(&self, manifests: Manifests) -> Options {
+    pub fn options(&self, manifests: Manifests) -> PlatformOptions {
         let addresses = AddressRules {
             allow_insecure_urls: self.allow_insecure_urls,
             allowed_networks: self.allowed_networks.clone(),
             ..AddressRules::default()
         };
-        Options { addresses, manifests, ..Options::default() }
+        PlatformOptions { addresses, manifests, ..PlatformOptions::default() }
     }
 }

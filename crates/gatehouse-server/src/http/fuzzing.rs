@@ -9,7 +9,7 @@ use gatehouse_core::Timestamp;
 use gatehouse_core::filter::access::AccessFilter;
 use gatehouse_core::filter::product as products;
 use gatehouse_core::filter::product::ProductFilter;
-use gatehouse_core::filter::{Expression, Fault as FilterFault, Vocabulary, access as accesses};
+use gatehouse_core::filter::{Expression, FilterFault, FilterFields, access as accesses};
 use gatehouse_core::page::PageRequest;
 use gatehouse_core::rights::scopes_to_words;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -199,7 +199,7 @@ pub(crate) fn query(text: &str) {
 fn check_query<T: PartialEq + std::fmt::Debug>(
     text: &str,
     known: &[&'static str],
-    vocabulary: Option<&Vocabulary>,
+    vocabulary: Option<&FilterFields>,
     read: impl Fn(&Expression) -> Result<T, Vec<FilterFault>>,
 ) {
     let headers = HeaderMap::new();

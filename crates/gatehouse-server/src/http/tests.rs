@@ -38,7 +38,7 @@ use gatehouse_connectors::Platforms;
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
-use gatehouse_testing::{Cable, empty_schema};
+use gatehouse_testing::{FaultyLink, empty_schema};
 use gatehouse_vault::{Disconnection, MasterKey, TokenKeys, Vault};
 use http::response::Parts;
 use http::{HeaderMap, Request};

@@ -7,12 +7,12 @@ use std::time::Duration;
 use gatehouse_core::credential::Password;
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
-use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::{Access, AccessId, PageRequest, TaskId, TenantName};
 use gatehouse_store::{IdempotentRequest, Operation};
 use gatehouse_testing::history::call::{Answer, Call, Items, Request, Wanted};
 use gatehouse_testing::history::{Replicas, TENANTS};
-use gatehouse_vault::Asker;
+use gatehouse_vault::HashCaller;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -130,7 +130,7 @@ impl Replicas for Fleet {
 async fn ask(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error> {
     let tenant: TenantName = tenant.parse().unwrap();
     let gone = CancellationToken::new();
-    let asker = Asker { tenant: &tenant, gone: &gone };
+    let asker = HashCaller { tenant: &tenant, gone: &gone };
     let done = match request {
         Request::Create { device, .. } => {
             let wanted = WantedAccess {
@@ -293,8 +293,10 @@ fn unfit(device: &str) -> UnfitItem {
     UnfitItem { username: None, device_name: Some(device.to_owned()), faults: vec![fault] }
 }
 
-fn target(wanted: &Wanted) -> Option<Target> {
-    wanted.lets_in.map(|lets_in| if lets_in { Target::Active } else { Target::Suspended })
+fn target(wanted: &Wanted) -> Option<TargetStatus> {
+    wanted
+        .lets_in
+        .map(|lets_in| if lets_in { TargetStatus::Active } else { TargetStatus::Suspended })
 }
 
 fn password(text: String) -> Password {

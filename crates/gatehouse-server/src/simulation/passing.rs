@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{Tenant, TenantName};
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::Replicas;
 use tokio::time::{Instant, sleep};
 
@@ -19,7 +19,7 @@ const PASSING: &str = "passing";
 
 /// Makes, uses and deletes the tenant for so long.
 pub(super) async fn come_and_go(world: Arc<World>, fleet: Arc<Fleet>, time: Duration) {
-    let mut dice = Dice(world.dice().roll(1 << 30));
+    let mut dice = SeededRandom(world.dice().roll(1 << 30));
     let until = Instant::now() + time;
     while Instant::now() < until {
         sleep(Duration::from_millis(100 + dice.roll(900))).await;
@@ -44,7 +44,7 @@ pub(super) async fn come_and_go(world: Arc<World>, fleet: Arc<Fleet>, time: Dura
     }
 }
 
-async fn ask(app: &App, dice: &mut Dice) -> Result<(), Error> {
+async fn ask(app: &App, dice: &mut SeededRandom) -> Result<(), Error> {
     let name: TenantName = PASSING.parse().unwrap();
     match dice.roll(5) {
         0 => app.delete_tenant(&name).await,

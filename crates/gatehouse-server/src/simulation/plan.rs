@@ -1,7 +1,7 @@
 //! What a seed has in store. Each seed leaves out some kinds of trouble: what hides behind one kind is found without it.
 
 use gatehouse_core::Timestamp;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 
 /// How often what happens. Chances are "once in so many", and 0 is never.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Plan {
 const DECEMBER: &str = "2026-11-30T23:00:00Z";
 
 impl Plan {
-    pub(super) fn draw(dice: &mut Dice) -> Self {
+    pub(super) fn draw(dice: &mut SeededRandom) -> Self {
         let month_end: Timestamp = DECEMBER.parse().unwrap();
         // Mostly short. What a stopped server can do wrong when others have gone on takes longer than its leases.
         let load_milliseconds = match dice.roll(4) {

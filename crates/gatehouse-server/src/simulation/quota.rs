@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::lifecycle::Target;
+use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::{Access, AccessId, BillingModel, Contract, Tenant, TenantName, Timestamp};
 use gatehouse_store::Store;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::{Replicas, TENANTS};
-use gatehouse_vault::Asker;
+use gatehouse_vault::HashCaller;
 use tokio_util::sync::CancellationToken;
 
 use super::fleet::Fleet;
@@ -63,13 +63,13 @@ fn some_end(world: &World) -> Timestamp {
 /// A client of the tenant.
 pub(super) struct QuotaClient {
     fleet: Arc<Fleet>,
-    dice: Dice,
+    dice: SeededRandom,
     tenant: TenantName,
     known: Vec<(AccessId, String, Option<String>)>,
 }
 
 impl QuotaClient {
-    pub(super) fn new(fleet: Arc<Fleet>, dice: Dice) -> Self {
+    pub(super) fn new(fleet: Arc<Fleet>, dice: SeededRandom) -> Self {
         Self { fleet, dice, tenant: QUOTA_TENANT.parse().unwrap(), known: Vec::new() }
     }
 
@@ -117,7 +117,7 @@ impl QuotaClient {
         };
         let tenant = self.tenant.clone();
         let gone = CancellationToken::new();
-        let asker = Asker { tenant: &tenant, gone: &gone };
+        let asker = HashCaller { tenant: &tenant, gone: &gone };
         let Issued { access, password } = app.create_access(asker, wanted, None).await?;
         let Access { id, username, .. } = access;
         let password = password.map(|it| it.reveal().to_owned());
@@ -151,8 +151,12 @@ impl QuotaClient {
     async fn terminate(&mut self, app: &App) -> Result<(), Error> {
         let Some((id, ..)) = self.some_access() else { return Ok(()) };
         let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
-        let asker = Asker { tenant: &tenant, gone: &gone };
-        let status = *self.dice.pick(&[Target::Terminated, Target::Suspended, Target::Active]);
+        let asker = HashCaller { tenant: &tenant, gone: &gone };
+        let status = *self.dice.pick(&[
+            TargetStatus::Terminated,
+            TargetStatus::Suspended,
+            TargetStatus::Active,
+        ]);
         let update = Update { status: Some(status), password: None };
         app.update_access(asker, id, update, |_| true).await.map(drop)
     }
@@ -161,7 +165,7 @@ impl QuotaClient {
     async fn terminate_many(&mut self, app: &App) -> Result<(), Error> {
         let what = match self.dice.roll(2) {
             0 => BatchedChange::Terminate,
-            _ => BatchedChange::Update { status: Some(Target::Suspended), password: None },
+            _ => BatchedChange::Update { status: Some(TargetStatus::Suspended), password: None },
         };
         let named = self.known.iter().rev().take(12).zip(0..);
         let ids = named.map(|((id, ..), index)| NamedAccess { index, id: Ok(*id) }).collect();
@@ -174,7 +178,7 @@ impl QuotaClient {
     async fn connect(&mut self, app: &App) -> Result<(), Error> {
         let Some((_, username, Some(password))) = self.some_access() else { return Ok(()) };
         let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
-        let asker = Asker { tenant: &tenant, gone: &gone };
+        let asker = HashCaller { tenant: &tenant, gone: &gone };
         let password = gatehouse_core::credential::Password::new(password).unwrap();
         app.verify(asker, &username.parse().unwrap(), &password).await.map(drop)
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::TenantName;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::Replicas;
 use tokio::time::{Instant, sleep};
 
@@ -25,7 +25,7 @@ const KNOWN_AFTER: Duration = Duration::from_secs(8);
 pub(super) struct RateClient {
     world: Arc<World>,
     fleet: Arc<Fleet>,
-    dice: Dice,
+    dice: SeededRandom,
     tenant: TenantName,
     calm: Option<Calm>,
 }
@@ -39,7 +39,7 @@ struct Calm {
 }
 
 impl RateClient {
-    pub(super) fn new(world: &Arc<World>, fleet: &Arc<Fleet>, dice: Dice) -> Self {
+    pub(super) fn new(world: &Arc<World>, fleet: &Arc<Fleet>, dice: SeededRandom) -> Self {
         let (world, fleet) = (Arc::clone(world), Arc::clone(fleet));
         let tenant = LIMITED.parse().unwrap();
         Self { world, fleet, dice, tenant, calm: None }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, Mutex};
 
 use gatehouse_connectors::Platforms;
-use gatehouse_core::CurrentSlice;
+use gatehouse_core::CurrentShare;
 use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{MasterKeys, Vault};
 
@@ -44,7 +44,7 @@ impl Server {
             retention: Duration::milliseconds(RETENTION_MILLISECONDS.cast_unsigned()),
         };
         let app = App::new(store, Arc::new(Vault::new(&keys)), clock, tasks, PLATFORMS.clone());
-        let app = App { slice: CurrentSlice::default(), ..app }.with_failed_checks(0);
+        let app = App { slice: CurrentShare::default(), ..app }.with_failed_checks(0);
         let rates = Rates::new(REQUESTS_PER_SECOND, app.slice.clone());
         let presence = Presence::begin(&app, ([127, 0, 0, 1], 8080).into()).await.unwrap();
         world.tell(|| format!("server {number} joins"));

@@ -52,9 +52,10 @@ fn servers_that_die_stop_and_lose_the_database_do_everything_once() {
     let n_wanted = std::env::var(N_WANTED).ok();
     let n_wanted = n_wanted.map(|it| it.parse().expect("GATEHOUSE_SIM_SEEDS is a number"));
     let (first, n_seeds) = match std::env::var_os("TEST_LONG") {
-        Some(_) => {
-            (Dice::of_chance("simulation").roll(1 << 31) << 20, n_wanted.unwrap_or(N_SEEDS_LONG))
-        }
+        Some(_) => (
+            SeededRandom::from_entropy("simulation").roll(1 << 31) << 20,
+            n_wanted.unwrap_or(N_SEEDS_LONG),
+        ),
         None => (0, n_wanted.unwrap_or(N_SEEDS)),
     };
     let (mut figures, mut failed) = (Figures::new(), Vec::new());

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::call::{Items, Request};
 use gatehouse_testing::history::{Replicas, TENANTS};
 use tokio::time::sleep;
@@ -50,7 +50,7 @@ pub(super) async fn make(world: Arc<World>, fleet: Arc<Fleet>) {
 /// Has every tenant send a batch, so that tenants wait for one another and workers change.
 async fn burst(world: Arc<World>, fleet: Arc<Fleet>, number: usize) {
     let ask = async |tenant| {
-        let mut dice = Dice(world.dice().roll(1 << 30));
+        let mut dice = SeededRandom(world.dice().roll(1 << 30));
         let name = format!("burst-{number}-{tenant}");
         let items = Items::Number(40 + dice.roll(60));
         let request = Request::Batch { key: Some(format!("key-{name}")), name, items };

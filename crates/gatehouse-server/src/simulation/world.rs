@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use gatehouse_core::Timestamp;
 use gatehouse_store::{Clock, InMemoryDatabase};
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use tokio::time::Instant;
 
 use super::model::Model;
@@ -20,7 +20,7 @@ pub(super) struct World {
     /// The database's clock, which is the same for all.
     pub(super) clock: Clock,
     pub(super) began: Instant,
-    dice: Mutex<Dice>,
+    dice: Mutex<SeededRandom>,
     model: Mutex<Model>,
     course: Mutex<Course>,
     is_disturbed: AtomicBool,
@@ -37,7 +37,7 @@ struct Course {
 
 impl World {
     pub(super) fn new(seed: u64, is_told: bool) -> Self {
-        let mut dice = Dice(seed);
+        let mut dice = SeededRandom(seed);
         let plan = Plan::draw(&mut dice);
         let now = Instant::now();
         Self {
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    pub(super) fn dice(&self) -> MutexGuard<'_, Dice> {
+    pub(super) fn dice(&self) -> MutexGuard<'_, SeededRandom> {
         self.dice.lock().unwrap()
     }
 

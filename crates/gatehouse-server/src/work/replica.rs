@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use gatehouse_store::{Replica, StoreError};
-use gatehouse_vault::chance;
+use gatehouse_vault::random;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -32,7 +32,7 @@ impl Presence {
         }
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let replica = Replica {
-            id: chance::bytes(),
+            id: random::bytes(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host,
             listen: listen.to_string(),

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use gatehouse_core::TaskId;
-use gatehouse_core::task::{Task, TaskState, Work};
+use gatehouse_core::task::{Task, TaskState, TaskWork};
 use gatehouse_store::{
     Failpoint, Failpoints, Lease, StepResult, StoreError, TaskLifetimes, Waiters, WorkError,
     WorkKind,
@@ -200,7 +200,7 @@ impl TaskWorker {
         let n_before = task.n_processed();
         let place = self.place(lease).await?;
         let step = match (task.state, &task.work) {
-            (TaskState::Acknowledged, Work::Creation { .. }) => {
+            (TaskState::Acknowledged, TaskWork::Creation { .. }) => {
                 let started = self.app.store.start_creation(
                     lease,
                     task.id,
@@ -209,14 +209,14 @@ impl TaskWorker {
                 );
                 started.await?
             }
-            (TaskState::Acknowledged, Work::Update { .. } | Work::Termination) => {
+            (TaskState::Acknowledged, TaskWork::Update { .. } | TaskWork::Termination) => {
                 self.start_change(lease, &task, place).await?
             }
-            (_, Work::Creation { contract_id, is_explicit }) => {
+            (_, TaskWork::Creation { contract_id, is_explicit }) => {
                 let (contract_id, is_explicit) = (contract_id.clone(), *is_explicit);
                 self.create(lease, &task, &contract_id, is_explicit, place).await?
             }
-            (_, Work::Update { .. } | Work::Termination) => {
+            (_, TaskWork::Update { .. } | TaskWork::Termination) => {
                 self.change(lease, &task, password).await?
             }
         };

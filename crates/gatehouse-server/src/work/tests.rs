@@ -6,7 +6,7 @@ use gatehouse_connectors::Platforms;
 use gatehouse_core::{BillingModel, Contract, Tenant, TenantName, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
-use gatehouse_vault::{Asker, MasterKey, Vault};
+use gatehouse_vault::{HashCaller, MasterKey, Vault};
 use tokio_util::sync::CancellationToken;
 
 use super::task::{Did, TaskWorker};
@@ -23,10 +23,10 @@ pub(super) fn at(text: &str) -> Timestamp {
 }
 
 /// An asker whose client never disconnects.
-pub(super) fn asker() -> Asker<'static> {
+pub(super) fn asker() -> HashCaller<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(acme);
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    Asker { tenant: &ACME, gone: &*NEVER }
+    HashCaller { tenant: &ACME, gone: &*NEVER }
 }
 
 pub(super) fn acme() -> TenantName {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use gatehouse_core::task::{FailedItem, ItemName};
-use gatehouse_core::{AccessId, Contract, ContractId, Tenant, TenantName, Timestamp, Trouble};
+use gatehouse_core::task::{FailedItem, ItemReference};
+use gatehouse_core::{AccessId, BatchFailure, Contract, ContractId, Tenant, TenantName, Timestamp};
 
 use crate::access::{Change, StoredAccess, bulk};
 use crate::counts::derived_counts::DerivedCounts;
@@ -15,7 +15,9 @@ use crate::task::chunk::{ChunkTimer, ItemResult, PlannedItem};
 
 /// Decides an access's new state from its present one, its contract and tenant, and the time.
 pub type ChangeRule = Arc<
-    dyn Fn(&StoredAccess, &Contract, &Tenant, Timestamp) -> Result<Change, Trouble> + Send + Sync,
+    dyn Fn(&StoredAccess, &Contract, &Tenant, Timestamp) -> Result<Change, BatchFailure>
+        + Send
+        + Sync,
 >;
 
 /// Changes accesses by a rule, one after the other, until the timer is over. Returns the results of the items that it
@@ -44,8 +46,11 @@ pub(crate) async fn change_each(
                 PlannedItem::Do(id) => match found.remove(id) {
                     Some(before) => decide(&before, &contracts, &owner, now, rule)?
                         .map(|change| note(&before, change, &mut counts, &mut changes))
-                        .map_err(|trouble| (ItemName::of_access(*id), trouble)),
-                    None => Err((ItemName::of_access(*id), Trouble::no_access(&id.to_string()))),
+                        .map_err(|trouble| (ItemReference::of_access(*id), trouble)),
+                    None => Err((
+                        ItemReference::of_access(*id),
+                        BatchFailure::no_access(&id.to_string()),
+                    )),
                 },
                 PlannedItem::Fail(name, trouble) => Err((name.clone(), trouble.clone())),
             };
@@ -68,7 +73,7 @@ fn decide(
     owner: &Tenant,
     now: Timestamp,
     rule: &ChangeRule,
-) -> Result<Result<Change, Trouble>, StoreError> {
+) -> Result<Result<Change, BatchFailure>, StoreError> {
     let contract = contracts.get(&before.access.contract_id);
     let contract = contract.ok_or_else(|| StoreError::corrupt("an access without a contract"))?;
     Ok(rule(before, contract, owner, now))

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gatehouse_core::list::{Device, Rest, Set};
-use gatehouse_core::span::Span;
+use gatehouse_core::list::{Device, NumberedSet, RowConditions};
+use gatehouse_core::time_span::TimeSpan;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
 use crate::Store;
@@ -99,7 +99,7 @@ impl<'t> Search<'t> {
 
     fn push_term(&mut self, term: &'t Located) {
         let Located { set, interval, rest } = term;
-        let Rest { username, device, start, end } = rest;
+        let RowConditions { username, device, start, end } = rest;
         if let Some(username) = username {
             // The two indexes of usernames have one part each.
             for part in [" AND n.status <> 'TERMINATED'", " AND n.status = 'TERMINATED'"] {
@@ -114,7 +114,7 @@ impl<'t> Search<'t> {
             }
             return;
         }
-        let is_alone = *set == Set::Tenant && *start == Span::ALWAYS && end.is_none();
+        let is_alone = *set == NumberedSet::Tenant && *start == TimeSpan::ALWAYS && end.is_none();
         match device {
             Device::Named(name) if is_alone => {
                 // The index of names covers the statement.
@@ -149,7 +149,7 @@ impl<'t> Search<'t> {
     }
 
     fn push_rest(&mut self, term: &'t Located) {
-        let Located { set, interval, rest: Rest { start, end, .. } } = term;
+        let Located { set, interval, rest: RowConditions { start, end, .. } } = term;
         self.push(&format!("a.{} =", key_column(set)), key(self.tenant, set));
         let number = number_column(set);
         self.push(&format!("a.{number} >"), interval.after);
@@ -161,11 +161,11 @@ impl<'t> Search<'t> {
         }
     }
 
-    fn push_span(&mut self, column: &str, span: Span) {
-        if span.from > Span::ALWAYS.from {
+    fn push_span(&mut self, column: &str, span: TimeSpan) {
+        if span.from > TimeSpan::ALWAYS.from {
             self.push(&format!("{column} >="), span.from);
         }
-        if span.until < Span::ALWAYS.until {
+        if span.until < TimeSpan::ALWAYS.until {
             self.push(&format!("{column} <"), span.until);
         }
     }

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::lifecycle::{self, Refusal};
-use gatehouse_core::list::{Set, Size};
-use gatehouse_core::task::{FailedItem, ItemName};
+use gatehouse_core::lifecycle::{self, StateConflict};
+use gatehouse_core::list::{NumberedSet, SetSize};
+use gatehouse_core::task::{FailedItem, ItemReference};
 use gatehouse_core::{
-    Access, AccessId, ContractId, DeviceName, RequestKey, TaskId, TenantName, Timestamp, Trouble,
-    Username,
+    Access, AccessId, BatchFailure, ContractId, DeviceName, RequestKey, TaskId, TenantName,
+    Timestamp, Username,
 };
 
 use crate::Store;
@@ -56,7 +56,7 @@ pub enum CreateRefused {
     /// Another access of the tenant has the username.
     UsernameTaken,
     /// The contract's present state doesn't allow another access.
-    Refused(Refusal),
+    Refused(StateConflict),
     /// The idempotency key is in use: the request was processed before, or the key belongs to another request.
     Repeated,
 }
@@ -95,7 +95,7 @@ pub(crate) async fn create_numbered(
     tx: &Tx,
     usernames: &Usernames,
     tenant: &TenantName,
-    counter: Option<Size>,
+    counter: Option<SetSize>,
     new: Vec<NewAccess>,
 ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
     let Some(counter) = counter else {
@@ -125,7 +125,7 @@ pub(crate) async fn create_numbered(
 /// Quota that a batch has reserved, for the accesses that it creates.
 pub(crate) struct ReservedQuota {
     /// The tenant's counter, which is locked.
-    pub(crate) counter: Size,
+    pub(crate) counter: SetSize,
     /// The contract of all accesses of the batch.
     pub(crate) contract_id: ContractId,
     /// Accesses that the batch has reserved in its contract and not created.
@@ -183,7 +183,7 @@ struct Ledger {
     created_at: Timestamp,
     taken: HashSet<String>,
     contracts: HashMap<ContractId, CountedContract>,
-    counters: HashMap<Set, Size>,
+    counters: HashMap<NumberedSet, SetSize>,
     n_created: u64,
     counts: DerivedCounts,
     keys: HashSet<RequestKey>,
@@ -196,11 +196,12 @@ impl Ledger {
         usernames: &Usernames,
         tenant: &TenantName,
         new: &[&NewAccess],
-        counter: Size,
+        counter: SetSize,
     ) -> Result<Self, StoreError> {
         let in_doubt = usernames_in_doubt(new.iter().copied());
         let ids: HashSet<&ContractId> = new.iter().map(|new| &new.contract_id).collect();
-        let jobs: HashSet<Set> = new.iter().filter_map(|new| job_set(new.created_by)).collect();
+        let jobs: HashSet<NumberedSet> =
+            new.iter().filter_map(|new| job_set(new.created_by)).collect();
         let jobs = try_join_all(jobs.into_iter().map(async |set| {
             let counter = counter::get(tx, tenant, &set).await?;
             Ok::<_, StoreError>(counter.map(|counter| (set, counter)))
@@ -222,7 +223,7 @@ impl Ledger {
             created_at: now.max(counter.latest_at),
             taken,
             contracts: HashMap::new(),
-            counters: HashMap::from([(Set::Tenant, counter)]),
+            counters: HashMap::from([(NumberedSet::Tenant, counter)]),
             n_created: 0,
             counts,
             keys: keys.into_iter().collect(),
@@ -275,9 +276,9 @@ impl Ledger {
             self.once.push((once, access.clone()));
         }
         Ok(Numbered {
-            number: self.next(Set::Tenant),
-            offering_number: self.next(Set::Offering(access.offering_id.clone())),
-            contract_number: self.next(Set::Contract(access.contract_id.clone())),
+            number: self.next(NumberedSet::Tenant),
+            offering_number: self.next(NumberedSet::Offering(access.offering_id.clone())),
+            contract_number: self.next(NumberedSet::Contract(access.contract_id.clone())),
             job_number: job_set(access.created_by).map(|set| self.next(set)),
             password_hash: new.password.as_str().to_owned(),
             access,
@@ -291,16 +292,16 @@ impl Ledger {
         self.enter(new).map_err(|refused| {
             let trouble = match refused {
                 CreateRefused::NoTenant | CreateRefused::NoContract => {
-                    Trouble::unknown_contract(&contract_id)
+                    BatchFailure::unknown_contract(&contract_id)
                 }
                 // The items of a batch have no idempotency keys.
                 CreateRefused::UsernameTaken | CreateRefused::Repeated => {
-                    Trouble::username_taken(&username)
+                    BatchFailure::username_taken(&username)
                 }
-                CreateRefused::Refused(refusal) => Trouble::refused(&refusal),
+                CreateRefused::Refused(refusal) => BatchFailure::refused(&refusal),
             };
             let username = Some(username.to_string());
-            let name = ItemName { access_id: None, username, device_name };
+            let name = ItemReference { access_id: None, username, device_name };
             Box::new(FailedItem { ordinal: 0, index, name, trouble })
         })
     }
@@ -312,8 +313,8 @@ impl Ledger {
         }
     }
 
-    fn next(&mut self, set: Set) -> u64 {
-        let none = Size { total: 0, latest_at: self.created_at };
+    fn next(&mut self, set: NumberedSet) -> u64 {
+        let none = SetSize { total: 0, latest_at: self.created_at };
         let counter = self.counters.entry(set).or_insert(none);
         counter.total += 1;
         counter.latest_at = self.created_at;
@@ -350,11 +351,11 @@ fn usernames_in_doubt<'a>(new: impl Iterator<Item = &'a NewAccess>) -> Vec<&'a s
     new.filter(|new| !new.is_drawn).map(|new| new.username.as_str()).collect()
 }
 
-fn job_set(job: Option<TaskId>) -> Option<Set> {
-    job.map(Set::Job)
+fn job_set(job: Option<TaskId>) -> Option<NumberedSet> {
+    job.map(NumberedSet::Job)
 }
 
-type CountersOfContract = [(Set, Size); 2];
+type CountersOfContract = [(NumberedSet, SetSize); 2];
 
 async fn read_contract(
     tx: &Tx,
@@ -365,8 +366,8 @@ async fn read_contract(
     let Some(counted) = contract::read_limited_in(tx, tenant, id, now).await? else {
         return Ok(None);
     };
-    let contract = Set::Contract(id.clone());
-    let offering = Set::Offering(counted.contract.offering_id.clone());
+    let contract = NumberedSet::Contract(id.clone());
+    let offering = NumberedSet::Offering(counted.contract.offering_id.clone());
     let missing = || StoreError::corrupt("a contract without its counters");
     let (of_contract, of_offering) =
         try_join(counter::get(tx, tenant, &contract), counter::get(tx, tenant, &offering)).await?;

@@ -6,9 +6,12 @@
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::filter::access::AccessFilter;
-use gatehouse_core::list::{self, Answers, Interval, Path, Questions, Reach, Rest, Run, Set, Term};
-use gatehouse_core::selection::{Probe, Selection};
-use gatehouse_core::span::Span;
+use gatehouse_core::list::selection::{CountQuery, RunSelection};
+use gatehouse_core::list::{
+    self, Interval, ListPath, NumberRun, NumberedSet, PlanAnswers, PlanQuestions, RowConditions,
+    Term, TermReach,
+};
+use gatehouse_core::time_span::TimeSpan;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
 use crate::Store;
@@ -22,22 +25,22 @@ pub struct Listed {
     /// The page, oldest first.
     pub page: Page<Access>,
     /// The method, for metrics.
-    pub path: Path,
+    pub path: ListPath,
 }
 
 /// A term of a filter, with the running numbers that it matches.
 #[derive(Clone)]
 pub(crate) struct Located {
-    pub(crate) set: Set,
+    pub(crate) set: NumberedSet,
     pub(crate) interval: Interval,
-    pub(crate) rest: Rest,
+    pub(crate) rest: RowConditions,
 }
 
 impl Located {
     /// The number in the tenant of the one access that the term matches, where it is known.
     pub(crate) fn single(&self) -> Option<u64> {
-        let is_one = self.set == Set::Tenant && self.interval.len() == 1;
-        (is_one && self.rest == Rest::NOTHING).then_some(self.interval.to)
+        let is_one = self.set == NumberedSet::Tenant && self.interval.len() == 1;
+        (is_one && self.rest == RowConditions::NOTHING).then_some(self.interval.to)
     }
 }
 
@@ -51,7 +54,7 @@ impl Store {
     ) -> Result<Option<Listed>, StoreError> {
         let lookup = Lookup { db: &self.db, tenant };
         let answers = answer(&lookup, list::questions(filter)).await?;
-        if !answers.sizes.contains_key(&Set::Tenant) {
+        if !answers.sizes.contains_key(&NumberedSet::Tenant) {
             return Ok(None);
         }
         let terms = list::terms(filter, &answers);
@@ -60,13 +63,13 @@ impl Store {
         } else {
             let located = locate(&lookup, terms, &answers).await?;
             let page = self.count_page(tenant, located, request).await?;
-            Listed { page, path: Path::Counted }
+            Listed { page, path: ListPath::Counted }
         };
         Ok(Some(listed))
     }
 }
 
-async fn answer(lookup: &Lookup<'_>, questions: Questions) -> Result<Answers, StoreError> {
+async fn answer(lookup: &Lookup<'_>, questions: PlanQuestions) -> Result<PlanAnswers, StoreError> {
     let sizes = counter::sizes(lookup.db, lookup.tenant, &questions.sizes).await?;
     let firsts = questions.firsts.into_iter().filter(|set| sizes.contains_key(set));
     let firsts = try_join_all(firsts.map(async |set| {
@@ -78,7 +81,7 @@ async fn answer(lookup: &Lookup<'_>, questions: Questions) -> Result<Answers, St
         Ok::<_, StoreError>(holders.map(|holders| (username, holders)))
     }));
     let (firsts, by_username) = try_join(firsts, by_username).await?;
-    Ok(Answers {
+    Ok(PlanAnswers {
         sizes,
         firsts: firsts.into_iter().flatten().collect(),
         by_username: by_username.into_iter().flatten().collect(),
@@ -89,8 +92,8 @@ async fn answer(lookup: &Lookup<'_>, questions: Questions) -> Result<Answers, St
 async fn runs(
     lookup: &Lookup<'_>,
     terms: &[Term],
-    answers: &Answers,
-) -> Result<Vec<Run>, StoreError> {
+    answers: &PlanAnswers,
+) -> Result<Vec<NumberRun>, StoreError> {
     let disjoint = list::disjoint(terms);
     let spans = disjoint.iter().flat_map(|(reach, spans)| spans.iter().map(move |it| (reach, *it)));
     let pieces = spans.map(|(reach, span)| piece(lookup, reach, span, answers));
@@ -101,7 +104,7 @@ async fn runs(
 async fn locate(
     lookup: &Lookup<'_>,
     terms: Vec<Term>,
-    answers: &Answers,
+    answers: &PlanAnswers,
 ) -> Result<Vec<Located>, StoreError> {
     try_join_all(terms.into_iter().map(async |term| {
         let (set, interval) = piece(lookup, &term.reach, term.created, answers).await?;
@@ -112,13 +115,15 @@ async fn locate(
 
 async fn piece(
     lookup: &Lookup<'_>,
-    reach: &Reach,
-    created: Span,
-    answers: &Answers,
-) -> Result<(Set, Interval), StoreError> {
+    reach: &TermReach,
+    created: TimeSpan,
+    answers: &PlanAnswers,
+) -> Result<(NumberedSet, Interval), StoreError> {
     match reach {
-        Reach::One(number) => Ok((Set::Tenant, Interval { after: number - 1, to: *number })),
-        Reach::Set(set) => {
+        TermReach::One(number) => {
+            Ok((NumberedSet::Tenant, Interval { after: number - 1, to: *number }))
+        }
+        TermReach::Set(set) => {
             let size = *answers.sizes.get(set).ok_or_else(missing)?;
             let after = lookup.rank(set, size, created.from);
             let to = lookup.rank(set, size, created.until);
@@ -130,15 +135,15 @@ async fn piece(
 
 async fn page_of_runs(
     lookup: &Lookup<'_>,
-    runs: &[Run],
+    runs: &[NumberRun],
     request: PageRequest,
 ) -> Result<Listed, StoreError> {
-    let total = runs.iter().map(Run::len).sum();
+    let total = runs.iter().map(NumberRun::len).sum();
     let window = Interval {
         after: request.offset().min(total),
         to: request.offset().saturating_add(request.size).min(total),
     };
-    let path = if runs.len() > 1 { Path::Merged } else { Path::Interval };
+    let path = if runs.len() > 1 { ListPath::Merged } else { ListPath::Interval };
     let slices = match runs {
         _ if window.is_empty() => Vec::new(),
         [run] => vec![(run, window)],
@@ -149,7 +154,7 @@ async fn page_of_runs(
         .flat_map(|(run, slice)| run.slice(slice).into_iter().map(|interval| (&run.set, interval)));
     let rows = try_join_all(intervals.map(|(set, interval)| lookup.rows(set, interval))).await?;
     let mut rows: Vec<(u64, Access)> = rows.into_iter().flatten().collect();
-    if path == Path::Merged {
+    if path == ListPath::Merged {
         // Each run is in order already, which makes a stable sort fast.
         rows.sort_by_key(|(number, _)| *number);
     }
@@ -160,18 +165,18 @@ async fn page_of_runs(
 /// The positions of each run that fall into the window over all runs.
 async fn slices<'r>(
     lookup: &Lookup<'_>,
-    runs: &'r [Run],
+    runs: &'r [NumberRun],
     window: Interval,
-) -> Result<Vec<(&'r Run, Interval)>, StoreError> {
+) -> Result<Vec<(&'r NumberRun, Interval)>, StoreError> {
     let whole: Vec<Interval> =
         runs.iter().map(|run| Interval { after: 0, to: run.len() }).collect();
-    let begin = select(lookup, runs, Selection::new(&whole, window.after)).await?;
+    let begin = select(lookup, runs, RunSelection::new(&whole, window.after)).await?;
     let rest = runs
         .iter()
         .zip(&begin)
         .map(|(run, after)| Interval { after: *after, to: run.len().min(after + window.len()) });
     let rest: Vec<Interval> = rest.collect();
-    let end = select(lookup, runs, Selection::new(&rest, window.to)).await?;
+    let end = select(lookup, runs, RunSelection::new(&rest, window.to)).await?;
     let slices = begin.into_iter().zip(end).map(|(after, to)| Interval { after, to });
     Ok(runs.iter().zip(slices).collect())
 }
@@ -179,8 +184,8 @@ async fn slices<'r>(
 /// Answers a selection's probes until it has none left, and returns its counts.
 async fn select(
     lookup: &Lookup<'_>,
-    runs: &[Run],
-    mut selection: Selection,
+    runs: &[NumberRun],
+    mut selection: RunSelection,
 ) -> Result<Vec<u64>, StoreError> {
     loop {
         let probes = selection.probes(lookup.steps_ahead());
@@ -197,8 +202,8 @@ async fn select(
 /// The numbers in the tenant at some positions of a run.
 async fn look(
     lookup: &Lookup<'_>,
-    runs: &[Run],
-    probe: &Probe,
+    runs: &[NumberRun],
+    probe: &CountQuery,
 ) -> Result<Vec<(u64, u64)>, StoreError> {
     let run = &runs[probe.run];
     let in_set = probe.positions.iter().map(|position| run.number_at(*position));

@@ -3,8 +3,8 @@
 //! Every statement exists once for each kind of set: `?1` is the tenant, `?2` the set's name. Each uses the set's own
 //! index.
 
-use gatehouse_core::bracket::Bracket;
-use gatehouse_core::list::{HOLDERS_MAX, Holders, Interval, Set, Size};
+use gatehouse_core::list::{HOLDERS_MAX, Interval, NumberedSet, SetSize, UsernameHolders};
+use gatehouse_core::page::bracket::Bracket;
 use gatehouse_core::{Access, TenantName, Username};
 
 use crate::access::{columns, read_numbered};
@@ -40,16 +40,16 @@ pub(crate) struct Lookup<'a> {
 macro_rules! per_set {
     ($set:expr, $sql:ident $(, $besides:literal)*) => {
         match $set {
-            Set::Tenant => $sql!($($besides,)* "tenant", "number"),
-            Set::Offering(_) => $sql!($($besides,)* "offering_id", "offering_number"),
-            Set::Contract(_) => $sql!($($besides,)* "contract_id", "contract_number"),
-            Set::Job(_) => $sql!($($besides,)* "job", "job_number"),
+            NumberedSet::Tenant => $sql!($($besides,)* "tenant", "number"),
+            NumberedSet::Offering(_) => $sql!($($besides,)* "offering_id", "offering_number"),
+            NumberedSet::Contract(_) => $sql!($($besides,)* "contract_id", "contract_number"),
+            NumberedSet::Job(_) => $sql!($($besides,)* "job", "job_number"),
         }
     };
 }
 
 /// The column with an access's running number in a set.
-pub(crate) fn number_column(set: &Set) -> &'static str {
+pub(crate) fn number_column(set: &NumberedSet) -> &'static str {
     macro_rules! number {
         ($key:literal, $number:literal) => {
             $number
@@ -59,7 +59,7 @@ pub(crate) fn number_column(set: &Set) -> &'static str {
 }
 
 /// The column with the name of the access's set.
-pub(crate) fn key_column(set: &Set) -> &'static str {
+pub(crate) fn key_column(set: &NumberedSet) -> &'static str {
     macro_rules! key {
         ($key:literal, $number:literal) => {
             $key
@@ -89,7 +89,7 @@ impl Lookup<'_> {
     /// The accesses of a set with these running numbers, and their numbers in the tenant.
     pub(crate) async fn rows(
         &self,
-        set: &Set,
+        set: &NumberedSet,
         interval: Interval,
     ) -> Result<Vec<(u64, Access)>, StoreError> {
         macro_rules! rows {
@@ -125,7 +125,7 @@ impl Lookup<'_> {
     /// Numbers in the tenant of the accesses with these running numbers in a set.
     pub(crate) async fn numbers(
         &self,
-        set: &Set,
+        set: &NumberedSet,
         positions: &[u64],
     ) -> Result<Vec<(u64, u64)>, StoreError> {
         let one = per_set!(set, look, "number", " = ?3");
@@ -135,7 +135,11 @@ impl Lookup<'_> {
     }
 
     /// Creation times, in milliseconds, of the accesses with these running numbers in a set.
-    async fn times(&self, set: &Set, positions: &[u64]) -> Result<Vec<(u64, i64)>, StoreError> {
+    async fn times(
+        &self,
+        set: &NumberedSet,
+        positions: &[u64],
+    ) -> Result<Vec<(u64, i64)>, StoreError> {
         let one = per_set!(set, look, "created_at", " = ?3");
         let several = per_set!(set, look, "created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
         self.look(set, positions, one, several).await
@@ -144,7 +148,7 @@ impl Lookup<'_> {
     /// Reads one position, or up to seven: the last one is repeated to fill the statement.
     async fn look(
         &self,
-        set: &Set,
+        set: &NumberedSet,
         positions: &[u64],
         one: &'static str,
         several: &'static str,
@@ -161,7 +165,12 @@ impl Lookup<'_> {
     ///
     /// Creation times rise with the numbers, so a search takes a few steps. An index of the times would make every
     /// creation slower.
-    pub(crate) async fn rank(&self, set: &Set, size: Size, before: i64) -> Result<u64, StoreError> {
+    pub(crate) async fn rank(
+        &self,
+        set: &NumberedSet,
+        size: SetSize,
+        before: i64,
+    ) -> Result<u64, StoreError> {
         let latest = size.latest_at.as_millisecond();
         if before == i64::MIN || size.total == 0 {
             return Ok(0);
@@ -190,29 +199,29 @@ impl Lookup<'_> {
     pub(crate) async fn by_username(
         &self,
         username: &Username,
-    ) -> Result<Option<Holders>, StoreError> {
+    ) -> Result<Option<UsernameHolders>, StoreError> {
         let limit = (HOLDERS_MAX as u64 + 1).into();
         let values = [self.tenant.as_str().into(), username.as_str().into(), limit];
         let found = self.db.rows(BY_USERNAME, &values, read_numbered).await?;
         Ok(match found.len() {
             0 => None,
-            n if n > HOLDERS_MAX => Some(Holders::Many),
-            _ => Some(Holders::Few(found)),
+            n if n > HOLDERS_MAX => Some(UsernameHolders::Many),
+            _ => Some(UsernameHolders::Few(found)),
         })
     }
 
-    fn key<'v>(&'v self, set: &'v Set) -> Value<'v> {
+    fn key<'v>(&'v self, set: &'v NumberedSet) -> Value<'v> {
         key(self.tenant, set)
     }
 }
 
 /// A set's name, as the access's column holds it.
-pub(crate) fn key<'v>(tenant: &'v TenantName, set: &'v Set) -> Value<'v> {
+pub(crate) fn key<'v>(tenant: &'v TenantName, set: &'v NumberedSet) -> Value<'v> {
     match set {
-        Set::Tenant => tenant.as_str().into(),
-        Set::Offering(id) => id.as_str().into(),
-        Set::Contract(id) => id.as_str().into(),
-        Set::Job(id) => id.as_bytes().as_slice().into(),
+        NumberedSet::Tenant => tenant.as_str().into(),
+        NumberedSet::Offering(id) => id.as_str().into(),
+        NumberedSet::Contract(id) => id.as_str().into(),
+        NumberedSet::Job(id) => id.as_bytes().as_slice().into(),
     }
 }
 

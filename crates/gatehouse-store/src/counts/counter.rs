@@ -11,28 +11,28 @@ use std::sync::LazyLock;
 
 use gatehouse_core::TenantName;
 use gatehouse_core::filter::ALTERNATIVES_MAX;
-use gatehouse_core::list::{Set, Size};
+use gatehouse_core::list::{NumberedSet, SetSize};
 
 use crate::db::{Db, Row, Tx, Value};
 use crate::error::StoreError;
 
 /// The word in the database for a set's kind.
-pub(crate) fn kind(set: &Set) -> &'static str {
+pub(crate) fn kind(set: &NumberedSet) -> &'static str {
     match set {
-        Set::Tenant => "tenant",
-        Set::Offering(_) => "offering",
-        Set::Contract(_) => "contract",
-        Set::Job(_) => "job",
+        NumberedSet::Tenant => "tenant",
+        NumberedSet::Offering(_) => "offering",
+        NumberedSet::Contract(_) => "contract",
+        NumberedSet::Job(_) => "job",
     }
 }
 
 /// A set's name in the database.
-pub(crate) fn name(set: &Set) -> Cow<'_, str> {
+pub(crate) fn name(set: &NumberedSet) -> Cow<'_, str> {
     match set {
-        Set::Tenant => "".into(),
-        Set::Offering(id) => id.as_str().into(),
-        Set::Contract(id) => id.as_str().into(),
-        Set::Job(id) => id.to_string().into(),
+        NumberedSet::Tenant => "".into(),
+        NumberedSet::Offering(id) => id.as_str().into(),
+        NumberedSet::Contract(id) => id.as_str().into(),
+        NumberedSet::Job(id) => id.to_string().into(),
     }
 }
 
@@ -40,8 +40,11 @@ const READ: &str =
     "SELECT total, latest_at FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
 
 /// Locks the tenant's counter, which serializes creations; `None` when the tenant doesn't exist.
-pub(crate) async fn lock_tenant(tx: &Tx, tenant: &TenantName) -> Result<Option<Size>, StoreError> {
-    let values = [tenant.as_str().into(), kind(&Set::Tenant).into(), "".into()];
+pub(crate) async fn lock_tenant(
+    tx: &Tx,
+    tenant: &TenantName,
+) -> Result<Option<SetSize>, StoreError> {
+    let values = [tenant.as_str().into(), kind(&NumberedSet::Tenant).into(), "".into()];
     tx.lock_row(READ, &values, read).await
 }
 
@@ -49,8 +52,8 @@ pub(crate) async fn lock_tenant(tx: &Tx, tenant: &TenantName) -> Result<Option<S
 pub(crate) async fn get(
     tx: &Tx,
     tenant: &TenantName,
-    set: &Set,
-) -> Result<Option<Size>, StoreError> {
+    set: &NumberedSet,
+) -> Result<Option<SetSize>, StoreError> {
     let name = name(set);
     let values = [tenant.as_str().into(), kind(set).into(), name.as_ref().into()];
     tx.row(READ, &values, read).await
@@ -60,8 +63,8 @@ pub(crate) async fn get(
 pub(crate) async fn put(
     tx: &Tx,
     tenant: &TenantName,
-    set: &Set,
-    size: Size,
+    set: &NumberedSet,
+    size: SetSize,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO counter (tenant, kind, name, total, latest_at) \
                VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, kind, name) \
@@ -92,7 +95,11 @@ pub(crate) async fn open_tasks(tx: &Tx, tenant: &TenantName) -> Result<(), Store
 }
 
 /// Deletes the counter of a set without accesses.
-pub(crate) async fn remove(tx: &Tx, tenant: &TenantName, set: &Set) -> Result<(), StoreError> {
+pub(crate) async fn remove(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &NumberedSet,
+) -> Result<(), StoreError> {
     let sql = "DELETE FROM counter WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
     let name = name(set);
     let values = [tenant.as_str().into(), kind(set).into(), name.as_ref().into()];
@@ -103,8 +110,8 @@ pub(crate) async fn remove(tx: &Tx, tenant: &TenantName, set: &Set) -> Result<()
 pub(crate) async fn sizes(
     db: &Db,
     tenant: &TenantName,
-    sets: &BTreeSet<Set>,
-) -> Result<HashMap<Set, Size>, StoreError> {
+    sets: &BTreeSet<NumberedSet>,
+) -> Result<HashMap<NumberedSet, SetSize>, StoreError> {
     let names: Vec<_> = sets.iter().map(name).collect();
     let mut values: Vec<Value<'_>> = vec![tenant.as_str().into()];
     for (set, name) in sets.iter().zip(&names) {
@@ -113,8 +120,8 @@ pub(crate) async fn sizes(
     let sql = READ_SEVERAL[sets.len()].as_str();
     let read = |row: &Row<'_>| Ok((row.text(2)?, row.text(3)?, read(row)?));
     let found = db.rows(sql, &values, read).await?;
-    let size_of = |set: &Set| {
-        let is_its = |it: &&(String, String, Size)| it.0 == kind(set) && it.1 == name(set);
+    let size_of = |set: &NumberedSet| {
+        let is_its = |it: &&(String, String, SetSize)| it.0 == kind(set) && it.1 == name(set);
         found.iter().find(is_its).map(|it| (set.clone(), it.2))
     };
     Ok(sets.iter().filter_map(size_of).collect())
@@ -139,6 +146,6 @@ static READ_SEVERAL: LazyLock<[String; SETS_MAX + 1]> = LazyLock::new(|| {
     })
 });
 
-fn read(row: &Row<'_>) -> Result<Size, StoreError> {
-    Ok(Size { total: row.count(0)?, latest_at: row.time(1)? })
+fn read(row: &Row<'_>) -> Result<SetSize, StoreError> {
+    Ok(SetSize { total: row.count(0)?, latest_at: row.time(1)? })
 }

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, Either};
-use gatehouse_turns::{Places, Turn, Turns};
+use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -48,7 +48,7 @@ const READS_TOGETHER: usize = 8;
 
 /// Tenants' transactions at the same time. Tenants take turns. A tenant whose transactions take long, perhaps because
 /// they wait for one another, leaves some slots to the others.
-const WRITES: Places = Places {
+const WRITES: Capacity = Capacity {
     at_once: 10,
     at_once_of_tenant: 8,
     // The server's limit of requests bounds the queues, and so does each request's retry window.
@@ -108,7 +108,7 @@ pub(crate) struct Postgres {
     /// For `ping` alone: waiting calls say nothing about the database's health.
     ping_connection: Reader,
     writers: Mutex<Vec<Arc<Session>>>,
-    writes: Turns,
+    writes: FairSemaphore,
     server_slots: Semaphore,
     heartbeat_slots: Semaphore,
     snapshot_sessions: Mutex<Vec<Arc<Session>>>,
@@ -133,7 +133,7 @@ impl Postgres {
             readers: Default::default(),
             ping_connection: Reader::default(),
             writers: Mutex::default(),
-            writes: Turns::new(WRITES),
+            writes: FairSemaphore::new(WRITES),
             server_slots: Semaphore::new(SERVER_WRITES),
             heartbeat_slots: Semaphore::new(HEARTBEATS),
             snapshot_sessions: Mutex::default(),
@@ -268,7 +268,7 @@ impl Postgres {
     async fn turn(
         &self,
         kind: &WriteKind,
-    ) -> Result<Either<Turn, SemaphorePermit<'_>>, StoreError> {
+    ) -> Result<Either<Permit, SemaphorePermit<'_>>, StoreError> {
         let slots = match kind {
             WriteKind::Tenant(tenant) | WriteKind::Batch(tenant) => {
                 let turn = self.writes.take(tenant).await.map_err(|_| StoreError::gone())?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::Either;
 use gatehouse_core::TenantName;
-use gatehouse_turns::{Places, Turn, Turns};
+use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::StoreError;
@@ -19,25 +19,25 @@ const WAITING_MAX: usize = 64;
 const SERVER_READS: usize = 1;
 
 pub(super) struct SnapshotPool {
-    tenants: Turns,
+    tenants: FairSemaphore,
     server: Arc<Semaphore>,
 }
 
 /// Permission to run a snapshot, which ends when it is dropped.
-pub(super) type SnapshotPermit = Either<Turn, OwnedSemaphorePermit>;
+pub(super) type SnapshotPermit = Either<Permit, OwnedSemaphorePermit>;
 
 impl SnapshotPool {
     /// Makes a pool for `n_at_once` reads: one for the server's own, and at least two for tenants.
     pub(super) fn new(n_at_once: usize) -> Self {
         let at_once = n_at_once.saturating_sub(SERVER_READS).max(2);
-        let places = Places {
+        let places = Capacity {
             at_once,
             // Slow reads of one tenant leave one slot to the others.
             at_once_of_tenant: at_once - 1,
             waiting_of_tenant: WAITING_MAX,
             waiting: WAITING_MAX,
         };
-        Self { tenants: Turns::new(places), server: Arc::new(Semaphore::new(SERVER_READS)) }
+        Self { tenants: FairSemaphore::new(places), server: Arc::new(Semaphore::new(SERVER_READS)) }
     }
 
     /// Waits for a slot of the tenant, or of the server for `None`, at most for `limit`.

@@ -3,7 +3,7 @@
 //! A server keeps an account's connection state for as long as its version is the same. So a version is never used
 //! twice, not even for an account that was deleted and created again.
 
-use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
+use gatehouse_core::account::{ACCOUNTS_MAX, AddressSource};
 use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
 
 use crate::counts::counter;
@@ -41,7 +41,7 @@ pub struct StoredAccount {
     /// Changes with every change of the account.
     pub version: i64,
     /// Whether an operator or a tenant's admin has set the platform's addresses.
-    pub addressed_by: AddressedBy,
+    pub address_source: AddressSource,
 }
 
 /// An account to create or replace.
@@ -54,7 +54,7 @@ pub struct AccountChange {
     /// Sealed credentials. `None` keeps the present ones; empty bytes remove them.
     pub credentials: Option<Vec<u8>>,
     /// Whether an operator or a tenant's admin has set the platform's addresses.
-    pub addressed_by: AddressedBy,
+    pub address_source: AddressSource,
     /// The version that the caller has read; `None` when the account didn't exist.
     pub seen_version: Option<i64>,
 }
@@ -105,7 +105,7 @@ impl Store {
         change: AccountChange,
     ) -> Result<Result<AccountPut, PutAccountRefused>, StoreError> {
         let tenant = tenant.clone();
-        let AccountChange { account, settings, credentials, addressed_by, seen_version } = change;
+        let AccountChange { account, settings, credentials, address_source, seen_version } = change;
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 // Locked, so that a tenant that is being deleted leaves no account behind, and so that the limit holds.
@@ -123,7 +123,7 @@ impl Store {
                 let credentials = credentials.or(had).filter(|sealed| !sealed.is_empty());
                 let version = before.as_ref().map_or(0, |before| before.version);
                 let mut after =
-                    StoredAccount { account, settings, credentials, version, addressed_by };
+                    StoredAccount { account, settings, credentials, version, address_source };
                 if before.as_ref() != Some(&after) {
                     after.version = draw_version(&tx, &tenant).await?;
                     write_in(&tx, &tenant, &after).await?;
@@ -229,8 +229,8 @@ async fn write_in(tx: &Tx, tenant: &TenantName, stored: &StoredAccount) -> Resul
                connector = excluded.connector, platform_account = excluded.platform_account, \
                settings = excluded.settings, credentials = excluded.credentials, \
                version = excluded.version, vouched_version = excluded.vouched_version";
-    let StoredAccount { account, settings, credentials, version, addressed_by } = stored;
-    let vouched_version = (*addressed_by == AddressedBy::Operator).then_some(*version);
+    let StoredAccount { account, settings, credentials, version, address_source } = stored;
+    let vouched_version = (*address_source == AddressSource::Operator).then_some(*version);
     let values = [
         tenant.as_str().into(),
         account.name.as_str().into(),
@@ -257,12 +257,12 @@ fn read(row: &Row<'_>) -> Result<(Account, i64), StoreError> {
 
 fn read_stored(row: &Row<'_>) -> Result<StoredAccount, StoreError> {
     let (account, version) = read(row)?;
-    let addressed_by = match row.optional_integer(7)? == Some(version) {
-        true => AddressedBy::Operator,
-        false => AddressedBy::Tenant,
+    let address_source = match row.optional_integer(7)? == Some(version) {
+        true => AddressSource::Operator,
+        false => AddressSource::Tenant,
     };
     Ok(StoredAccount {
-        addressed_by,
+        address_source,
         account,
         settings: row.text(5)?,
         credentials: row.optional_bytes(6)?,

@@ -1,6 +1,6 @@
 //! Contracts, and the numbers of their accesses.
 
-use gatehouse_core::list::{Set, Size};
+use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{
     BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, Status, TenantName,
     Timestamp,
@@ -183,7 +183,7 @@ impl Store {
                 tx.execute("DELETE FROM contract WHERE tenant = ?1 AND id = ?2", &values).await?;
                 let sql = "DELETE FROM tally WHERE tenant = ?1 AND contract_id = ?2";
                 tx.execute(sql, &values).await?;
-                counter::remove(&tx, &tenant, &Set::Contract(id.clone())).await?;
+                counter::remove(&tx, &tenant, &NumberedSet::Contract(id.clone())).await?;
                 Ok::<_, StoreError>(Some(Ok(())))
             })
             .await
@@ -214,7 +214,7 @@ pub(crate) async fn read_limited_in(
 
 /// Number of accesses that exist, and that unfinished batches will create.
 async fn n_in_use(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, StoreError> {
-    let counter = counter::get(tx, tenant, &Set::Contract(id.clone())).await?;
+    let counter = counter::get(tx, tenant, &NumberedSet::Contract(id.clone())).await?;
     let n_accesses = counter.map_or(0, |counter| counter.total);
     Ok(n_accesses + tally::n_reserved(tx, tenant, id).await?)
 }
@@ -240,8 +240,11 @@ async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(
     ];
     tx.execute(sql, &values).await?;
     tally::open(tx, tenant, &contract.id).await?;
-    let none = Size { total: 0, latest_at: Timestamp::EPOCH };
-    for set in [Set::Contract(contract.id.clone()), Set::Offering(contract.offering_id.clone())] {
+    let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
+    for set in [
+        NumberedSet::Contract(contract.id.clone()),
+        NumberedSet::Offering(contract.offering_id.clone()),
+    ] {
         if counter::get(tx, tenant, &set).await?.is_none() {
             counter::put(tx, tenant, &set, none).await?;
         }

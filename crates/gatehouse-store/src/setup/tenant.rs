@@ -1,6 +1,6 @@
 //! Tenants, as the operator sets them up.
 
-use gatehouse_core::list::{Set, Size};
+use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
 use crate::counts::counter;
@@ -38,8 +38,8 @@ impl Store {
                     tenant.page_number_max.into(),
                 ];
                 if tx.execute(sql, &values).await? == 1 {
-                    let none = Size { total: 0, latest_at: Timestamp::EPOCH };
-                    counter::put(&tx, &tenant.name, &Set::Tenant, none).await?;
+                    let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
+                    counter::put(&tx, &tenant.name, &NumberedSet::Tenant, none).await?;
                     counter::open_tasks(&tx, &tenant.name).await?;
                     return Ok(Put::Created);
                 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use gatehouse_core::task::{FailedItem, ItemName};
-use gatehouse_core::{TaskId, Trouble};
+use gatehouse_core::task::{FailedItem, ItemReference};
+use gatehouse_core::{BatchFailure, TaskId};
 use tokio::time::Instant;
 
 use crate::db::{Tx, Waiters};
@@ -16,7 +16,7 @@ pub enum PlannedItem<T> {
     /// Work on this item.
     Do(T),
     /// Record this failure.
-    Fail(ItemName, Trouble),
+    Fail(ItemReference, BatchFailure),
 }
 
 impl<T> PlannedItem<T> {

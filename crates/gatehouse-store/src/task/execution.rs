@@ -10,8 +10,8 @@ use std::time::Duration;
 use futures_util::future::try_join;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle;
-use gatehouse_core::task::{FailedItem, ItemName, Task, TaskState, Work};
-use gatehouse_core::{AccessId, ContractId, TaskId, TenantName, Timestamp, Trouble};
+use gatehouse_core::task::{FailedItem, ItemReference, Task, TaskState, TaskWork};
+use gatehouse_core::{AccessId, BatchFailure, ContractId, TaskId, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::changes::{self, ChangeRule};
@@ -124,7 +124,7 @@ impl Store {
             .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
                 let mut task = lock(&tx, tenant, id, TaskState::Acknowledged).await?;
-                let Work::Creation { contract_id, .. } = task.work.clone() else {
+                let TaskWork::Creation { contract_id, .. } = task.work.clone() else {
                     return Err(WorkError::TaskChanged);
                 };
                 let now = tx.now().await?;
@@ -142,7 +142,7 @@ impl Store {
         &self,
         lease: &Lease,
         id: TaskId,
-        begin: Result<Option<StoredHash>, Trouble>,
+        begin: Result<Option<StoredHash>, BatchFailure>,
         lifetimes: TaskLifetimes,
         failpoints: Failpoints,
     ) -> Result<StepResult, WorkError> {
@@ -185,7 +185,7 @@ impl Store {
                 let counter =
                     counter.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
                 let timer = ChunkTimer::begin(limits);
-                let Work::Creation { contract_id, .. } = task.work.clone() else {
+                let TaskWork::Creation { contract_id, .. } = task.work.clone() else {
                     return Err(WorkError::TaskChanged);
                 };
                 let n_reserved = task.n_left().into();
@@ -243,7 +243,7 @@ impl Store {
                     return Ok(Some(Err(task.state)));
                 }
                 let now = tx.now().await?;
-                if let (Work::Creation { contract_id, .. }, TaskState::InProgress) =
+                if let (TaskWork::Creation { contract_id, .. }, TaskState::InProgress) =
                     (&task.work, task.state)
                 {
                     let n = i64::from(task.n_left());
@@ -265,15 +265,15 @@ async fn reserve(
     contract_id: &ContractId,
     n_items: u32,
     now: Timestamp,
-) -> Result<Result<(), Trouble>, StoreError> {
+) -> Result<Result<(), BatchFailure>, StoreError> {
     counter::lock_tenant(tx, tenant).await?;
     let Some(counted) = contract::read_limited_in(tx, tenant, contract_id, now).await? else {
-        return Ok(Err(Trouble::unknown_contract(contract_id)));
+        return Ok(Err(BatchFailure::unknown_contract(contract_id)));
     };
     let n_items = u64::from(n_items);
     let reserved = lifecycle::reserve(&counted.contract, counted.n_taken(), n_items, now);
     if let Err(refusal) = reserved {
-        return Ok(Err(Trouble::refused(&refusal)));
+        return Ok(Err(BatchFailure::refused(&refusal)));
     }
     tally::reserve(tx, tenant, contract_id, n_items.cast_signed()).await?;
     Ok(Ok(()))
@@ -284,11 +284,11 @@ async fn reject(
     tx: &Tx,
     tenant: &TenantName,
     task: &mut Task,
-    trouble: Trouble,
+    trouble: BatchFailure,
     lifetimes: TaskLifetimes,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let name = ItemName::default();
+    let name = ItemReference::default();
     let why = FailedItem { ordinal: 0, index: 0, name, trouble };
     item::put_failed(tx, tenant, task.id, 0, &[why]).await?;
     move_to(task, TaskState::Rejected)?;

@@ -4,11 +4,11 @@
 //! numbered from 1, also tell how many succeeded before each of them, and a success needs no row.
 
 use futures_util::future::try_join_all;
+use gatehouse_core::batch_failure::FieldFault;
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::list::Set;
-use gatehouse_core::task::{FailedItem, ItemName};
-use gatehouse_core::trouble::Field;
-use gatehouse_core::{AccessId, ShownAccess, TaskId, TenantName, Trouble, TroubleKind};
+use gatehouse_core::list::NumberedSet;
+use gatehouse_core::task::{FailedItem, ItemReference};
+use gatehouse_core::{AccessId, BatchFailure, BatchFailureKind, ShownAccess, TaskId, TenantName};
 
 use crate::Store;
 use crate::access::lookup::{self, Lookup};
@@ -166,7 +166,7 @@ impl Store {
         }
         let (first, last) = (u64::from(after) + 1, u64::from(to));
         let lookup = Lookup { db: &self.db, tenant };
-        let found = lookup.numbers(&Set::Job(task), &[first, last]).await?;
+        let found = lookup.numbers(&NumberedSet::Job(task), &[first, last]).await?;
         let ends = lookup::at(&found, first).zip(lookup::at(&found, last));
         Ok(ends.filter(|ends| ends.0 + (last - first) == ends.1))
     }
@@ -243,16 +243,16 @@ fn read_made<'r>(row: &'r Row<'_>, task: TaskId) -> Result<CreatedAccess<'r>, St
 
 fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {
     let small = |column| u32::try_from(row.integer(column)?).map_err(StoreError::corrupt);
-    let kind = TroubleKind::from_word(&row.text(2)?);
+    let kind = BatchFailureKind::from_word(&row.text(2)?);
     Ok(FailedItem {
         ordinal: small(0)?,
         index: small(1)?,
-        name: ItemName {
+        name: ItemReference {
             access_id: row.optional_text(5)?,
             username: row.optional_text(6)?,
             device_name: row.optional_text(7)?,
         },
-        trouble: Trouble {
+        trouble: BatchFailure {
             kind: kind.ok_or_else(|| StoreError::corrupt("an unknown kind of trouble"))?,
             detail: row.text(3)?,
             fields: read_fields(&row.text(4)?),
@@ -261,12 +261,12 @@ fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {
 }
 
 /// Writes fields as lines of a name, a space and a reason. Names have no spaces, and neither has line breaks.
-fn write_fields(fields: &[Field]) -> String {
+fn write_fields(fields: &[FieldFault]) -> String {
     let lines = fields.iter().map(|field| format!("{} {}", field.name, field.reason));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn read_fields(text: &str) -> Vec<Field> {
+fn read_fields(text: &str) -> Vec<FieldFault> {
     let lines = text.lines().filter_map(|line| line.split_once(' '));
-    lines.map(|(name, reason)| Field { name: name.into(), reason: reason.into() }).collect()
+    lines.map(|(name, reason)| FieldFault { name: name.into(), reason: reason.into() }).collect()
 }

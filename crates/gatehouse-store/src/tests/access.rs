@@ -1,6 +1,6 @@
 use super::*;
 use crate::{Change, CreateRefused, StoreError, StoredAccess};
-use gatehouse_core::lifecycle::{self, Refusal, Target};
+use gatehouse_core::lifecycle::{self, StateConflict, TargetStatus};
 use gatehouse_core::{Access, Status};
 
 async fn create(store: &Store, new: NewAccess) -> Result<Access, CreateRefused> {
@@ -75,7 +75,7 @@ async fn refusals_say_why() {
         assert_eq!(create(&case.store, new("c1", "ann")).await, Err(CreateRefused::UsernameTaken));
         assert_eq!(
             create(&case.store, new("c2", "x")).await,
-            Err(CreateRefused::Refused(Refusal::ContractSuspended))
+            Err(CreateRefused::Refused(StateConflict::ContractSuspended))
         );
     }
 }
@@ -99,7 +99,7 @@ async fn a_quota_counts_accesses_that_have_not_ended() {
         set_up(&case.store).await;
         let two = |end| Contract { n_accesses_max: Some(2), end, ..contract("c1", "o1") };
         case.store.put_contract(&acme(), &two(Some(day(3)))).await.unwrap().unwrap();
-        let full = Err(CreateRefused::Refused(Refusal::QuotaReached(2)));
+        let full = Err(CreateRefused::Refused(StateConflict::QuotaReached(2)));
         let first = create(&case.store, new("c1", "a")).await.unwrap();
         create(&case.store, new("c1", "b")).await.unwrap();
         assert_eq!(create(&case.store, new("c1", "c")).await, full);
@@ -124,7 +124,8 @@ async fn a_quota_counts_accesses_that_have_not_ended() {
 
 async fn terminate(case: &Case, id: AccessId, now: Timestamp) -> Access {
     change(&case.store, id, move |it, contract| {
-        let access = lifecycle::set_status(&it.access, contract, Target::Terminated, now).unwrap();
+        let access =
+            lifecycle::set_status(&it.access, contract, TargetStatus::Terminated, now).unwrap();
         Change { access, password: None }
     })
     .await
@@ -153,7 +154,8 @@ async fn a_change_is_made_by_its_rule_or_not_at_all() {
 
         let changed = change(&case.store, made.id, |it, contract| {
             let access =
-                lifecycle::set_status(&it.access, contract, Target::Suspended, day(1)).unwrap();
+                lifecycle::set_status(&it.access, contract, TargetStatus::Suspended, day(1))
+                    .unwrap();
             Change { access, password: Some(StoredHash::new("rotated".into())) }
         })
         .await;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::db::WriteKind;
 use crate::{AccountChange, AccountPut, Put, PutAccountRefused, StoredAccount};
-use gatehouse_core::account::{ACCOUNTS_MAX, AddressedBy};
+use gatehouse_core::account::{ACCOUNTS_MAX, AddressSource};
 use gatehouse_core::{Account, AccountName, PageRequest};
 
 pub(super) fn account(platform: &str, name: &str) -> Account {
@@ -30,7 +30,7 @@ pub(super) async fn try_put(
         account: account.clone(),
         settings: settings.to_owned(),
         credentials: credentials.map(<[u8]>::to_owned),
-        addressed_by: AddressedBy::Operator,
+        address_source: AddressSource::Operator,
         seen_version: seen.map(|it| it.version),
     };
     store.put_account(tenant, change).await.unwrap()
@@ -66,7 +66,7 @@ async fn an_account_is_stored_as_given() {
             settings: "{}".into(),
             credentials: Some(b"sealed again".to_vec()),
             version: day(0).as_millisecond() + 1,
-            addressed_by: AddressedBy::Operator,
+            address_source: AddressSource::Operator,
         };
         assert_eq!(kept.as_ref(), Some(&expected), "{}", case.kind);
         assert_eq!(kept, Some(changed.after), "{}", case.kind);
@@ -197,7 +197,7 @@ async fn a_tenant_is_deleted_with_its_accounts() {
 #[test]
 fn debug_hides_settings_and_credentials_of_an_account() {
     let kept = StoredAccount {
-        addressed_by: AddressedBy::Operator,
+        address_source: AddressSource::Operator,
         account: account("ALPHA", "a"),
         settings: "the settings".into(),
         credentials: Some(b"sealed".to_vec()),
@@ -218,7 +218,7 @@ async fn an_account_that_has_changed_meanwhile_is_left_as_it_is() {
                 account: given.clone(),
                 settings: r#"{"baseUrl":"x"}"#.into(),
                 credentials: None,
-                addressed_by: AddressedBy::Tenant,
+                address_source: AddressSource::Tenant,
                 seen_version,
             };
             let refused = case.store.put_account(&acme(), change).await.unwrap();
@@ -235,7 +235,7 @@ async fn an_operators_trust_does_not_outlive_a_change_by_an_older_program() {
         set_up(&case.store).await;
         let given = account("ALPHA", "a");
         let made = put(&case.store, &given, "{}", None).await;
-        assert_eq!(made.after.addressed_by, AddressedBy::Operator, "{}", case.kind);
+        assert_eq!(made.after.address_source, AddressSource::Operator, "{}", case.kind);
         let change = async |sql: &'static str| {
             let changed = case
                 .store
@@ -246,6 +246,6 @@ async fn an_operators_trust_does_not_outlive_a_change_by_an_older_program() {
         };
         change("UPDATE account SET settings = '{\"baseUrl\":\"x\"}', version = version + 1").await;
         let kept = case.store.account(&acme(), &given.name).await.unwrap().unwrap();
-        assert_eq!(kept.addressed_by, AddressedBy::Tenant, "{}", case.kind);
+        assert_eq!(kept.address_source, AddressSource::Tenant, "{}", case.kind);
     }
 }

@@ -7,7 +7,7 @@ use crate::counts::derived_counts::{self, DerivedCounts};
 use crate::db::WriteKind;
 use crate::work_queue::minute;
 use crate::{Change, ExpiryResult, Lease, StoreError, WorkError, WorkKind};
-use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::tenant::ZoneName;
 use gatehouse_core::{Access, Status};
 
@@ -87,14 +87,14 @@ async fn live_a_little(case: &Case) {
             lifecycle::set_status(it, contract, target, day(0)).unwrap()
         }
     };
-    change(&case.store, made[1].id, set(Target::Suspended)).await;
-    change(&case.store, made[2].id, set(Target::Terminated)).await;
-    change(&case.store, made[3].id, set(Target::Active)).await;
+    change(&case.store, made[1].id, set(TargetStatus::Suspended)).await;
+    change(&case.store, made[2].id, set(TargetStatus::Terminated)).await;
+    change(&case.store, made[3].id, set(TargetStatus::Active)).await;
     change(&case.store, made[5].id, plan).await;
-    change(&case.store, made[6].id, set(Target::Suspended)).await;
+    change(&case.store, made[6].id, set(TargetStatus::Suspended)).await;
     change(&case.store, made[6].id, plan).await;
     change(&case.store, made[7].id, plan).await;
-    change(&case.store, made[7].id, set(Target::Active)).await;
+    change(&case.store, made[7].id, set(TargetStatus::Active)).await;
 }
 
 #[tokio::test]

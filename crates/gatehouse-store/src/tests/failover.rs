@@ -1,16 +1,16 @@
 //! A database that is lost and comes back is a pause.
 
 use futures_util::future::join_all;
-use gatehouse_testing::Cable;
+use gatehouse_testing::FaultyLink;
 
 use super::*;
 use crate::db::{SnapshotFor, WriteKind};
 use crate::{Put, StoreError};
 
 /// A store whose connection to its database can be cut.
-async fn behind_a_cable(test: &str) -> (Store, Cable, DatabaseUrl) {
+async fn behind_a_cable(test: &str) -> (Store, FaultyLink, DatabaseUrl) {
     let url = gatehouse_testing::empty_schema(&format!("store_{test}")).await;
-    let cable = Cable::to(&url).await;
+    let cable = FaultyLink::to(&url).await;
     let through = cable.through(&url).parse().unwrap();
     let store = Store::open_postgres(&through, Clock::machine()).await.unwrap();
     set_up(&store).await;
@@ -230,10 +230,10 @@ async fn a_write_that_loses_a_deadlock_is_retried() {
 async fn a_working_host_is_found_among_several() {
     let url = gatehouse_testing::empty_schema("store_of_several_hosts").await;
     let (dead, frozen, well) =
-        (Cable::to(&url).await, Cable::to(&url).await, Cable::to(&url).await);
+        (FaultyLink::to(&url).await, FaultyLink::to(&url).await, FaultyLink::to(&url).await);
     dead.unplug();
     frozen.freeze();
-    let server = |cable: &Cable| {
+    let server = |cable: &FaultyLink| {
         let through = cable.through(&url);
         through.split(['@', '/']).nth(3).unwrap().to_owned()
     };

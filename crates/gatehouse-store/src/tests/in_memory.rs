@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use gatehouse_core::TaskId;
-use gatehouse_core::task::Work;
+use gatehouse_core::task::TaskWork;
 use rusqlite::Connection;
 
 use super::*;
@@ -85,7 +85,7 @@ async fn a_refusal_is_one_also_where_the_commit_would_be_lost() {
     fates.lay_out([CallFate::LostCommitted]);
     let new = NewTask {
         id: TaskId::from_bytes([1; 16]),
-        work: Work::Termination,
+        work: TaskWork::Termination,
         n_items: 1,
         parts: Vec::new(),
         sealed_key: None,

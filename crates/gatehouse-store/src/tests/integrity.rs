@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 
@@ -317,7 +317,7 @@ fn is_harmless(path: &Path) -> bool {
 async fn a_flipped_bit_is_harmless_or_found() {
     let (dir, path) = filled().await;
     let whole = fs::read(&path).unwrap();
-    let mut dice = Dice(20_261_117);
+    let mut dice = SeededRandom(20_261_117);
     let (mut n_found, mut n_harmless) = (0, 0);
     for nth in 0..100 {
         let damaged = dir.path().join(format!("flipped-{nth}.db"));

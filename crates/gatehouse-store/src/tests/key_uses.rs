@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gatehouse_core::rights::scopes_from_words;
-use gatehouse_core::task::Work;
+use gatehouse_core::task::TaskWork;
 use gatehouse_core::{Client, ClientId, Status, TaskId};
 
 use super::account::{account, put};
@@ -52,7 +52,7 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     put(store, &kept, "{}", Some(&sealed)).await;
     let task = NewTask {
         id: job(n),
-        work: Work::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
+        work: TaskWork::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
         n_items: 1,
         parts: vec![(0, b"part".to_vec())],
         sealed_key: Some(seal(key, "task")),

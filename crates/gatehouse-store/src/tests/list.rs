@@ -5,10 +5,10 @@ use crate::access::list::Listed;
 use crate::{Change, StoreError};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
-use gatehouse_core::lifecycle::{self, Target};
-use gatehouse_core::list::Path;
+use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::list::ListPath;
 use gatehouse_core::{Access, PageRequest, TaskId};
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use std::sync::Arc;
 
 fn job(n: u64) -> TaskId {
@@ -16,7 +16,7 @@ fn job(n: u64) -> TaskId {
 }
 
 /// A random access: contracts, jobs, names and times in every mixture.
-fn drawn(dice: &mut Dice, n: u64) -> NewAccess {
+fn drawn(dice: &mut SeededRandom, n: u64) -> NewAccess {
     let contract = dice.pick(&["c1", "c2", "c3", "late"]);
     // A job belongs to one contract.
     let job_of = ["c1", "c2", "c3", "late"].iter().position(|it| it == contract).unwrap() as u64;
@@ -27,7 +27,7 @@ fn drawn(dice: &mut Dice, n: u64) -> NewAccess {
     }
 }
 
-fn drawn_query(dice: &mut Dice) -> String {
+fn drawn_query(dice: &mut SeededRandom) -> String {
     let n_alternatives = 1 + dice.roll(4);
     let alternatives = (0..n_alternatives).map(|_| {
         let n_conditions = 1 + dice.roll(3);
@@ -37,7 +37,7 @@ fn drawn_query(dice: &mut Dice) -> String {
     alternatives.collect::<Vec<_>>().join(";")
 }
 
-fn drawn_condition(dice: &mut Dice) -> String {
+fn drawn_condition(dice: &mut SeededRandom) -> String {
     let compared = *dice.pick(&["=", "%3E=", "%3C=", "%3E=", "%3C="]);
     let time = (day(0).as_millisecond() + dice.roll(400) as i64 * 1000).to_string();
     let time = Timestamp::from_millisecond(time.parse().unwrap()).unwrap();
@@ -91,7 +91,7 @@ async fn set_up_for_lists(store: &Store) {
 async fn every_page_equals_a_scan_of_all_accesses() {
     for case in stores("every_page_is_what_a_look").await {
         set_up_for_lists(&case.store).await;
-        let mut dice = Dice(7);
+        let mut dice = SeededRandom(7);
         let mut population = Vec::new();
         for n in 0..150 {
             let later = day(0).as_millisecond() + n * 2000 + dice.roll(4) as i64 * 500;
@@ -116,11 +116,11 @@ async fn every_page_equals_a_scan_of_all_accesses() {
                 let context = format!("{}: page {number} of {size}: {query}", case.kind);
                 assert_eq!(ids(&listed), on_page.unwrap_or_default(), "{context}");
                 assert_eq!(listed.page.total, expected.len() as u64, "{context}");
-                assert!(listed.path != Path::Counted || may_count(&query), "{context}");
+                assert!(listed.path != ListPath::Counted || may_count(&query), "{context}");
                 paths.push(listed.path);
             }
         }
-        for path in [Path::Interval, Path::Merged, Path::Counted] {
+        for path in [ListPath::Interval, ListPath::Merged, ListPath::Counted] {
             assert!(
                 paths.iter().filter(|it| **it == path).count() > 50,
                 "{path:?} was rarely tried"
@@ -132,7 +132,7 @@ async fn every_page_equals_a_scan_of_all_accesses() {
 async fn end(store: &Store, id: AccessId, now: Timestamp) -> Access {
     let tenant = acme();
     let ended = store.change_access(&tenant, id, move |stored, contract| {
-        let access = lifecycle::set_status(&stored.access, contract, Target::Terminated, now);
+        let access = lifecycle::set_status(&stored.access, contract, TargetStatus::Terminated, now);
         Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
     });
     ended.await.unwrap().unwrap()
@@ -142,28 +142,28 @@ async fn end(store: &Store, id: AccessId, now: Timestamp) -> Access {
 async fn each_kind_of_filter_takes_its_path() {
     #[rustfmt::skip]
     let cases = [
-        ("",                                                      Path::Interval),
-        ("contractId=c1",                                         Path::Interval),
-        ("productOfferingId=o1",                                  Path::Interval),
-        ("createdBy=job-01010101-0101-0101-0101-010101010101",    Path::Interval),
-        ("contractId=c1&productOfferingId=o1",                    Path::Interval),
-        ("contractId=c1&productOfferingId=o2",                    Path::Interval),
-        ("createdAt%3E=2027-01-15&createdAt%3C2030-01-01",        Path::Interval),
-        ("contractId=c1&createdAt%3E=2027-01-15",                 Path::Interval),
-        ("username=n1",                                           Path::Interval),
-        ("username=n1;username=n2",                               Path::Interval),
-        ("username=n1&name=n1&endDateTime=2027-01-15",            Path::Interval),
-        ("contractId=c1;productOfferingId=o1",                    Path::Interval),
-        ("contractId=c1;createdAt%3E=2020-01-01",                 Path::Interval),
-        ("contractId=c1;contractId=c2",                           Path::Merged),
-        ("contractId=c1;contractId=c2&createdAt%3E=2020-01-01",   Path::Merged),
-        ("contractId=c1;productOfferingId=o2",                    Path::Merged),
-        ("name=n1",                                               Path::Counted),
-        ("startDateTime%3E=2020-01-01",                           Path::Counted),
-        ("contractId=c1&endDateTime%3C2030-01-01",                Path::Counted),
-        ("contractId=c2;name=n1",                                 Path::Counted),
-        ("name=n1&contractId=c2;name=n2&productOfferingId=o2",    Path::Counted),
-        ("name=n1&startDateTime%3E=2020-01-01;name=n2&startDateTime%3C=2040-01-01;name=n3&endDateTime%3E2020-01-01", Path::Counted),
+        ("",                                                      ListPath::Interval),
+        ("contractId=c1",                                         ListPath::Interval),
+        ("productOfferingId=o1",                                  ListPath::Interval),
+        ("createdBy=job-01010101-0101-0101-0101-010101010101",    ListPath::Interval),
+        ("contractId=c1&productOfferingId=o1",                    ListPath::Interval),
+        ("contractId=c1&productOfferingId=o2",                    ListPath::Interval),
+        ("createdAt%3E=2027-01-15&createdAt%3C2030-01-01",        ListPath::Interval),
+        ("contractId=c1&createdAt%3E=2027-01-15",                 ListPath::Interval),
+        ("username=n1",                                           ListPath::Interval),
+        ("username=n1;username=n2",                               ListPath::Interval),
+        ("username=n1&name=n1&endDateTime=2027-01-15",            ListPath::Interval),
+        ("contractId=c1;productOfferingId=o1",                    ListPath::Interval),
+        ("contractId=c1;createdAt%3E=2020-01-01",                 ListPath::Interval),
+        ("contractId=c1;contractId=c2",                           ListPath::Merged),
+        ("contractId=c1;contractId=c2&createdAt%3E=2020-01-01",   ListPath::Merged),
+        ("contractId=c1;productOfferingId=o2",                    ListPath::Merged),
+        ("name=n1",                                               ListPath::Counted),
+        ("startDateTime%3E=2020-01-01",                           ListPath::Counted),
+        ("contractId=c1&endDateTime%3C2030-01-01",                ListPath::Counted),
+        ("contractId=c2;name=n1",                                 ListPath::Counted),
+        ("name=n1&contractId=c2;name=n2&productOfferingId=o2",    ListPath::Counted),
+        ("name=n1&startDateTime%3E=2020-01-01;name=n2&startDateTime%3C=2040-01-01;name=n3&endDateTime%3E2020-01-01", ListPath::Counted),
     ];
     for case in stores("each_kind_of_filter_takes_its_path").await {
         set_up_for_lists(&case.store).await;
@@ -218,7 +218,7 @@ const N_CREATORS: u64 = 4;
 const N_EACH: u64 = 75;
 
 async fn create_on_and_on(store: Store, clock: Clock, made: Arc<Made>, creator: u64) {
-    let mut dice = Dice(creator);
+    let mut dice = SeededRandom(creator);
     for n in 0..N_EACH {
         let new = drawn(&mut dice, creator * N_EACH + n);
         let n_begun = made.n_begun.fetch_add(1, Ordering::SeqCst);
@@ -235,7 +235,7 @@ async fn create_on_and_on(store: Store, clock: Clock, made: Arc<Made>, creator: 
 }
 
 async fn watch(store: Store, made: Arc<Made>, seed: u64) -> Vec<Sight> {
-    let mut dice = Dice(seed);
+    let mut dice = SeededRandom(seed);
     let mut seen = Vec::new();
     let mut n_after_the_end = 0;
     // While others create, and a little longer.

@@ -1,18 +1,18 @@
 use super::*;
 use crate::replica::{ALIVE_MILLISECONDS, Replica};
-use gatehouse_core::Slice;
+use gatehouse_core::ReplicaShare;
 
 fn replica(id: u8) -> Replica {
     let (version, host, listen) = ("1.2.3".into(), format!("host-{id}"), "0.0.0.0:8080".into());
     Replica { id: [id; 16], version, host, listen, key_name: "12345678".into() }
 }
 
-fn slice(rank: u32, of: u32) -> Slice {
-    Slice::new(rank, of).unwrap()
+fn slice(rank: u32, of: u32) -> ReplicaShare {
+    ReplicaShare::new(rank, of).unwrap()
 }
 
 impl Case {
-    async fn beat(&self, id: u8) -> Slice {
+    async fn beat(&self, id: u8) -> ReplicaShare {
         self.store.heartbeat(&replica(id)).await.unwrap()
     }
 
@@ -30,7 +30,7 @@ impl Case {
 async fn a_new_server_gets_a_slice_and_the_others_learn_of_it_with_their_heartbeat() {
     for case in stores("who_joins_gets_a_place").await {
         assert_eq!(case.there().await, [0; 0], "{}", case.kind);
-        assert_eq!(case.beat(5).await, Slice::WHOLE);
+        assert_eq!(case.beat(5).await, ReplicaShare::WHOLE);
         assert_eq!(case.beat(9).await, slice(1, 2), "{}", case.kind);
         assert_eq!(case.beat(1).await, slice(0, 3));
         assert_eq!([case.beat(5).await, case.beat(9).await], [slice(1, 3), slice(2, 3)]);
@@ -53,12 +53,12 @@ async fn a_server_without_heartbeats_is_gone_and_may_come_back() {
         case.pass(ALIVE_MILLISECONDS - 1);
         assert_eq!(case.beat(2).await, slice(1, 2), "{}: not yet", case.kind);
         case.pass(1);
-        assert_eq!(case.beat(2).await, Slice::WHOLE, "{}", case.kind);
+        assert_eq!(case.beat(2).await, ReplicaShare::WHOLE, "{}", case.kind);
         assert_eq!(case.there().await, [2]);
         assert_eq!(case.beat(1).await, slice(0, 2), "{}: it was only slow", case.kind);
         // The row is deleted a day later, and comes back with the next heartbeat.
         case.pass(24 * 3_600_000 + 1);
-        assert_eq!(case.beat(2).await, Slice::WHOLE);
+        assert_eq!(case.beat(2).await, ReplicaShare::WHOLE);
         let count = "SELECT COUNT(*) FROM replica";
         let n_rows = case.store.db.row(count, &[], |row| row.integer(0)).await.unwrap();
         assert_eq!(n_rows, Some(1), "{}", case.kind);
@@ -86,7 +86,12 @@ async fn a_clock_that_is_set_back_keeps_no_gone_server_alive() {
         case.beat(1).await;
         case.beat(2).await;
         case.pass(-3_600_000);
-        assert_eq!(case.beat(2).await, Slice::WHOLE, "{}: until the other beats too", case.kind);
+        assert_eq!(
+            case.beat(2).await,
+            ReplicaShare::WHOLE,
+            "{}: until the other beats too",
+            case.kind
+        );
         assert_eq!([case.beat(1).await, case.beat(2).await], [slice(0, 2), slice(1, 2)]);
     }
 }

@@ -1,6 +1,6 @@
 //! Idempotent requests.
 
-use gatehouse_core::task::Work;
+use gatehouse_core::task::TaskWork;
 use gatehouse_core::{PageRequest, Status, TaskId};
 
 use super::*;
@@ -22,7 +22,7 @@ fn keyed(username: &str, key: &str, body: u8) -> NewAccess {
 fn batch(n: u8, key: &str, body: u8) -> NewTask {
     NewTask {
         id: TaskId::new(1, &[n; 10]),
-        work: Work::Termination,
+        work: TaskWork::Termination,
         n_items: 1,
         parts: vec![(0, b"part".to_vec())],
         sealed_key: None,

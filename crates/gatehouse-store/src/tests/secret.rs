@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use gatehouse_core::TaskId;
-use gatehouse_core::task::Work;
-use gatehouse_testing::Dice;
+use gatehouse_core::task::TaskWork;
+use gatehouse_testing::SeededRandom;
 
 use super::*;
 use crate::NewTask;
@@ -45,14 +45,14 @@ fn found(dir: &Path, secrets: &[Kept]) -> usize {
 }
 
 /// Stores a secret: a Task's key, or a response of random length.
-async fn keep(store: &Store, dice: &mut Dice, n: u64) -> Kept {
+async fn keep(store: &Store, dice: &mut SeededRandom, n: u64) -> Kept {
     let id = TaskId::new(n, dice.bytes(10).as_slice().try_into().unwrap());
     let name = id.to_string();
     if dice.roll(2) == 0 {
         let sealed = dice.bytes(77);
         let new = NewTask {
             id,
-            work: Work::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
+            work: TaskWork::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
             n_items: 1,
             parts: vec![(0, vec![0; dice.roll(9000) as usize])],
             sealed_key: Some(sealed.clone()),
@@ -83,7 +83,7 @@ async fn destroy(store: &Store, kept: &Kept) {
 
 #[tokio::test]
 async fn destroyed_secrets_are_nowhere_in_the_files() {
-    let mut dice = Dice::of_chance("destroyed_secrets_are_nowhere_in_the_files");
+    let mut dice = SeededRandom::from_entropy("destroyed_secrets_are_nowhere_in_the_files");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
@@ -123,7 +123,7 @@ async fn destroyed_secrets_are_nowhere_in_the_files() {
 
 #[tokio::test]
 async fn a_reader_that_prevents_a_checkpoint_is_waited_for() {
-    let mut dice = Dice::of_chance("a_reader_that_prevents_a_checkpoint_is_waited_for");
+    let mut dice = SeededRandom::from_entropy("a_reader_that_prevents_a_checkpoint_is_waited_for");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();

@@ -2,9 +2,9 @@ use super::*;
 use crate::db::WriteKind;
 use crate::{Change, Day, StoreError, Tally};
 use gatehouse_core::Status;
-use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::lifecycle::{self, TargetStatus};
 
-async fn set_status(case: &Case, username: &str, target: Target) {
+async fn set_status(case: &Case, username: &str, target: TargetStatus) {
     let tenant = acme();
     let stored = case.store.access_by_username(&tenant, &username.parse().unwrap()).await;
     let (id, now) = (stored.unwrap().unwrap().access.id, case.clock.now());
@@ -29,8 +29,8 @@ async fn live_through_a_few_days(case: &Case) {
         case.store.create_access(&acme(), new).await.unwrap().unwrap();
     }
     case.clock.set(day(2));
-    set_status(case, "u0", Target::Suspended).await;
-    set_status(case, "u1", Target::Terminated).await;
+    set_status(case, "u0", TargetStatus::Suspended).await;
+    set_status(case, "u1", TargetStatus::Terminated).await;
 }
 
 fn tally(statuses: &[(Status, i64)]) -> Tally {
@@ -75,7 +75,7 @@ async fn a_summary_counts_ends_from_the_moment_they_come() {
         }
         // After the next update has stored the expiry, the summary is the same.
         case.clock.set(day(4));
-        set_status(&case, "u0", Target::Terminated).await;
+        set_status(&case, "u0", TargetStatus::Terminated).await;
         let summary = case.store.summary(&acme(), day(4), 2).await.unwrap().unwrap();
         assert_eq!(of_contract(&summary, "ending"), tally(&[(terminated, 3)]), "{}", case.kind);
         assert_eq!(summary.days.len(), 2);

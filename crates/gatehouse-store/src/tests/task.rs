@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gatehouse_core::task::{ItemName, Task, TaskState, Work};
-use gatehouse_core::{PageRequest, TaskId, Trouble, TroubleKind};
+use gatehouse_core::task::{ItemReference, Task, TaskState, TaskWork};
+use gatehouse_core::{BatchFailure, BatchFailureKind, PageRequest, TaskId};
 
 use super::*;
 use crate::db::WriteKind;
@@ -31,7 +31,7 @@ fn job(n: u8) -> TaskId {
 fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
     NewTask {
         id: job(n),
-        work: Work::Creation { contract_id: contract.parse().unwrap(), is_explicit: true },
+        work: TaskWork::Creation { contract_id: contract.parse().unwrap(), is_explicit: true },
         n_items,
         parts: vec![(0, b"first".to_vec()), (1, b"second".to_vec())],
         sealed_key: Some(b"sealed".to_vec()),
@@ -117,11 +117,11 @@ async fn a_creation_runs_from_acceptance_to_its_end() {
         assert_eq!((task.n_succeeded, task.n_failed), (2, 0));
         assert_sound(&store).await;
         let mut last = stretch(1, 2, &["a", "d"]);
-        let unfit = Trouble::out_of_bounds(vec![gatehouse_core::trouble::Field {
+        let unfit = BatchFailure::out_of_bounds(vec![gatehouse_core::batch_failure::FieldFault {
             name: "password".into(),
             reason: "must be shorter".into(),
         }]);
-        last.items[1].1 = PlannedItem::Fail(ItemName::default(), unfit.clone());
+        last.items[1].1 = PlannedItem::Fail(ItemReference::default(), unfit.clone());
         let task = run(&store, &lease, last).await.unwrap();
         assert_eq!((task.n_succeeded, task.n_failed), (2, 2), "{kind}");
         assert_eq!(task.state, TaskState::Failed);
@@ -129,7 +129,7 @@ async fn a_creation_runs_from_acceptance_to_its_end() {
 
         let failed = store.failed_items(&acme(), job(1), 0, 10).await.unwrap();
         assert_eq!((failed[0].ordinal, failed[0].index), (2, 2));
-        assert_eq!(failed[0].trouble.kind, TroubleKind::UsernameTaken);
+        assert_eq!(failed[0].trouble.kind, BatchFailureKind::UsernameTaken);
         assert_eq!(failed[0].name.username.as_deref(), Some("a"));
         assert_eq!(failed[1].trouble, unfit);
         let within = store.failed_items_within(&acme(), job(1), 3, 4).await.unwrap();
@@ -390,7 +390,7 @@ async fn a_batch_reserves_its_quota_and_gives_it_back() {
         let rejected = start(&store, &lease, 2).await;
         assert_eq!((rejected.state, rejected.n_failed), (TaskState::Rejected, 0), "{kind}");
         let why = store.failed_items(&acme(), job(2), 0, 10).await.unwrap();
-        assert_eq!(why[0].trouble.kind, TroubleKind::QuotaReached);
+        assert_eq!(why[0].trouble.kind, BatchFailureKind::QuotaReached);
         assert!(why[0].trouble.detail.contains("2 more don't fit"), "{}", why[0].trouble.detail);
         assert_eq!(start(&store, &lease, 3).await.state, TaskState::InProgress);
         assert!(store.create_access(&acme(), new("c1", "single")).await.unwrap().is_err());
@@ -422,7 +422,7 @@ async fn tasks_take_turns_and_changes_keep_their_order() {
         let lease = claim(&store).await.unwrap();
         start(&store, &lease, 1).await;
         run(&store, &lease, stretch(1, 0, &["a"])).await.unwrap();
-        let change = |n| NewTask { work: Work::Termination, ..creation(n, "c1", 1) };
+        let change = |n| NewTask { work: TaskWork::Termination, ..creation(n, "c1", 1) };
         accept(&store, change(2)).await;
         accept(&store, change(3)).await;
         let next = async || store.next_task(&acme()).await.unwrap().unwrap().task.id;

@@ -9,8 +9,8 @@ use crate::migrate::{self, STEPS};
 use crate::{Change, CreateRefused, Replica, StoreError, UsernameReuse};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
-use gatehouse_core::lifecycle::{self, Target};
-use gatehouse_core::list::{HOLDERS_MAX, Path};
+use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::list::{HOLDERS_MAX, ListPath};
 use gatehouse_core::{Access, PageRequest, Status};
 
 async fn create(store: &Store, contract: &str, username: &str) -> Result<Access, CreateRefused> {
@@ -20,14 +20,15 @@ async fn create(store: &Store, contract: &str, username: &str) -> Result<Access,
 async fn terminate(store: &Store, id: AccessId) {
     let tenant = acme();
     let terminated = store.change_access(&tenant, id, |stored, contract| {
-        let rule = lifecycle::set_status(&stored.access, contract, Target::Terminated, day(0));
+        let rule =
+            lifecycle::set_status(&stored.access, contract, TargetStatus::Terminated, day(0));
         Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
     });
     assert_eq!(terminated.await.unwrap().unwrap().status, Status::Terminated);
 }
 
 /// The identifiers on a page, the total, and the method of finding them.
-async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64, Path) {
+async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64, ListPath) {
     let filter = AccessFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap();
     let request = PageRequest { number, size: 10 };
     let listed = store.accesses(&acme(), &filter, request).await.unwrap().unwrap();
@@ -66,13 +67,13 @@ async fn a_username_is_free_again_once_its_access_is_terminated() {
         }
         let last = create(&store, "c1", address).await.unwrap();
         held.push(last.id);
-        let all = (held.clone(), 4, Path::Interval);
+        let all = (held.clone(), 4, ListPath::Interval);
         assert_eq!(listed(&store, &format!("username={address}"), 1).await, all, "{kind}");
         let of_c1 = vec![held[0], held[2], held[3]];
         let query = format!("username={address}&contractId=c1");
         assert_eq!(listed(&store, &query, 1).await.0, of_c1, "{kind}");
         let query = format!("username={address}&contractId=c3;contractId=c1");
-        assert_eq!(listed(&store, &query, 1).await, (held.clone(), 4, Path::Merged), "{kind}");
+        assert_eq!(listed(&store, &query, 1).await, (held.clone(), 4, ListPath::Merged), "{kind}");
         assert_eq!(listed(&store, &format!("name={address}"), 1).await.0, held, "{kind}");
         assert_sound(&store, kind).await;
     }
@@ -177,7 +178,7 @@ async fn a_username_that_very_many_have_had_is_listed_whole() {
             }
             assert_eq!(found, expected, "{kind}: {query}");
         }
-        assert_eq!(listed(&store, "username=ann", 1).await.2, Path::Counted, "{kind}");
+        assert_eq!(listed(&store, "username=ann", 1).await.2, ListPath::Counted, "{kind}");
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::call::{Request, Wanted};
 use super::known::{Kept, Known};
 use super::{Replicas, Scale, TENANTS};
-use crate::Dice;
+use crate::SeededRandom;
 
 pub(super) struct Client<R> {
     number: u64,
     pub(super) scale: Scale,
     pub(super) replicas: Arc<R>,
     pub(super) known: Arc<Known>,
-    pub(super) dice: Dice,
+    pub(super) dice: SeededRandom,
     n_named: u64,
 }
 
@@ -23,7 +23,7 @@ impl<R: Replicas> Client<R> {
         scale: Scale,
         replicas: Arc<R>,
         known: Arc<Known>,
-        dice: Dice,
+        dice: SeededRandom,
     ) -> Self {
         Self { number, scale, replicas, known, dice, n_named: 0 }
     }
@@ -83,7 +83,7 @@ impl<R: Replicas> Client<R> {
         let request = Request::Create { key: Some(format!("key-{device}")), device };
         let how = self.dice.roll(4);
         if how == 0 {
-            let mut other = Dice(self.dice.roll(u64::from(u32::MAX)));
+            let mut other = SeededRandom(self.dice.roll(u64::from(u32::MAX)));
             tokio::join!(
                 self.replicas.insist(&mut self.dice, tenant, &request),
                 self.replicas.insist(&mut other, tenant, &request)

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use super::call::{Answer, Request};
 use super::{Replicas, TENANTS};
-use crate::Dice;
+use crate::SeededRandom;
 
 /// An access that everyone changes and checks.
 pub(super) struct Kept {
@@ -21,7 +21,7 @@ impl Kept {
     }
 
     /// One of its passwords, mostly one of the last three.
-    pub(super) fn some_password(&self, dice: &mut Dice) -> String {
+    pub(super) fn some_password(&self, dice: &mut SeededRandom) -> String {
         let passwords = self.passwords.lock().unwrap();
         let last = passwords.len().saturating_sub(3);
         let from = if dice.roll(8) == 0 { 0 } else { last };
@@ -44,7 +44,11 @@ pub(super) struct Known {
 
 impl Known {
     /// Makes the accesses that are changed and checked.
-    pub(super) async fn begin(replicas: &impl Replicas, dice: &mut Dice, n_kept: usize) -> Self {
+    pub(super) async fn begin(
+        replicas: &impl Replicas,
+        dice: &mut SeededRandom,
+        n_kept: usize,
+    ) -> Self {
         let mut kept = Vec::new();
         for tenant in 0..TENANTS.len() {
             for n in 0..n_kept {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::call::{Answer, Request};
-use crate::Dice;
+use crate::SeededRandom;
 
 /// A client comes again at the latest after this, whatever `Retry-After` says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -49,7 +49,7 @@ pub trait Replicas: Send + Sync + 'static {
     ) -> impl Future<Output = Option<Answer>> + Send;
 
     /// One that runs. Where none does, there will be one soon.
-    fn anyone(&self, dice: &mut Dice) -> impl Future<Output = usize> + Send {
+    fn anyone(&self, dice: &mut SeededRandom) -> impl Future<Output = usize> + Send {
         async {
             let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
@@ -65,7 +65,7 @@ pub trait Replicas: Send + Sync + 'static {
     /// Asks any replica, once; another one where one doesn't listen.
     fn ask(
         &self,
-        dice: &mut Dice,
+        dice: &mut SeededRandom,
         tenant: usize,
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
@@ -84,7 +84,7 @@ pub trait Replicas: Send + Sync + 'static {
     /// Asks until it is done or refused: for reads, and for what has an `Idempotency-Key`.
     fn insist(
         &self,
-        dice: &mut Dice,
+        dice: &mut SeededRandom,
         tenant: usize,
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {

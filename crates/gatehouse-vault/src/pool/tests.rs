@@ -11,8 +11,8 @@ fn tenant(name: &str) -> TenantName {
 
 /// A pool that makes one hash at a time, and is making one until the sender says so.
 async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>) {
-    let places = Places { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting: 100 };
-    let pool = HashPool { turns: Turns::new(places), meter: Arc::new(VaultMeter::new()) };
+    let places = Capacity { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting: 100 };
+    let pool = HashPool { turns: FairSemaphore::new(places), meter: Arc::new(VaultMeter::new()) };
     let pool = Arc::new(pool);
     let (open, gate) = mpsc::channel::<()>();
     let (began, begun) = oneshot::channel();
@@ -23,7 +23,7 @@ async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>)
             let _ = began.send(());
             let _ = gate.recv();
         };
-        first.run(Asker { tenant: &tenant("first"), gone: &gone }, work).await
+        first.run(HashCaller { tenant: &tenant("first"), gone: &gone }, work).await
     });
     begun.await.unwrap();
     (pool, open)
@@ -37,11 +37,11 @@ fn busy(pool: &HashPool) -> (i64, i64) {
 async fn what_does_not_fit_is_turned_away_and_the_rest_is_run() {
     let (pool, open) = occupied(1).await;
     let (acme, rival, gone) = (tenant("acme"), tenant("rival"), CancellationToken::new());
-    let run = |tenant| Box::pin(pool.run(Asker { tenant, gone: &gone }, || true));
+    let run = |tenant| Box::pin(pool.run(HashCaller { tenant, gone: &gone }, || true));
     let mut second = run(&acme);
     assert!(poll!(&mut second).is_pending(), "one waits");
     assert_eq!(busy(&pool), (1, 1));
-    assert_eq!(run(&acme).await, Err(Busy), "the next is turned away");
+    assert_eq!(run(&acme).await, Err(PoolBusy), "the next is turned away");
     let mut other = run(&rival);
     assert!(poll!(&mut other).is_pending(), "and another tenant's waits");
     assert_eq!(pool.meter.refused.get(), 1);
@@ -60,14 +60,14 @@ async fn what_nobody_waits_for_is_given_up() {
     let run = |gone, name: &'static str| {
         let began = Arc::clone(&began);
         let work = move || began.lock().unwrap().push(name);
-        Box::pin(pool.run(Asker { tenant: &acme, gone }, work))
+        Box::pin(pool.run(HashCaller { tenant: &acme, gone }, work))
     };
     let (mut left, mut dropped, mut stays) =
         (run(&gone, "left"), run(&here, "dropped"), run(&here, "stays"));
     assert!(poll!(&mut left).is_pending() && poll!(&mut dropped).is_pending());
     assert!(poll!(&mut stays).is_pending());
     gone.cancel();
-    assert_eq!(left.await, Err(Busy));
+    assert_eq!(left.await, Err(PoolBusy));
     drop(dropped);
     assert_eq!(busy(&pool), (1, 1), "their places are free");
     open.send(()).unwrap();

@@ -211,7 +211,7 @@ pub(crate) fn object<const N: usize>(fields: [(&str, Option<String>); N]) -> Val
 
 /// A name for a request that nothing else has.
 pub(crate) fn request_key() -> String {
-    let random = gatehouse_vault::chance::bytes::<16>();
+    let random = gatehouse_vault::random::bytes::<16>();
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use gatehouse_connectors::{AddressRules, Catalog, Fault, Manifests};
+use gatehouse_connectors::{AddressRules, Catalog, Manifests, SettingFault};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Contract, Tenant};
 use gatehouse_server::app::account::AccountInput;
@@ -323,7 +323,7 @@ fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
             }
             let given = credentials.as_ref().unwrap_or(&none);
             let faults = catalog.faults(&account.connector, settings, given);
-            for Fault { name, reason } in only_sure(faults, credentials.is_some()) {
+            for SettingFault { name, reason } in only_sure(faults, credentials.is_some()) {
                 lines.push(format!("account {}/{}: {name} {reason}", tenant.name, account.name));
             }
         }
@@ -332,8 +332,11 @@ fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
 }
 
 /// The faults that the server will find, too: credentials that the file leaves out may be kept there.
-fn only_sure(faults: Vec<Fault>, has_credentials: bool) -> impl Iterator<Item = Fault> {
-    let is_of_credentials = |it: &Fault| it.name.split('.').next() == Some("credentials");
+fn only_sure(
+    faults: Vec<SettingFault>,
+    has_credentials: bool,
+) -> impl Iterator<Item = SettingFault> {
+    let is_of_credentials = |it: &SettingFault| it.name.split('.').next() == Some("credentials");
     faults.into_iter().filter(move |it| has_credentials || !is_of_credentials(it))
 }
 
@@ -397,7 +400,7 @@ mod tests {
 
     #[test]
     fn credentials_that_the_file_leaves_out_are_no_fault() {
-        let fault = |name: &str| Fault { name: name.into(), reason: "is missing".into() };
+        let fault = |name: &str| SettingFault { name: name.into(), reason: "is missing".into() };
         let faults = ["settings.baseUrl", "credentials", "credentials.token", "connector"];
         let sure = |has_credentials| {
             let faults = faults.map(fault).to_vec();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_connectors::{Options, Platforms};
+use gatehouse_connectors::{PlatformOptions, Platforms};
 use gatehouse_server::app::App;
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
@@ -27,7 +27,7 @@ pub(crate) async fn open(config: &Config, intent: Intent) -> Result<App, String>
         Intent::Write => keys::join_vault(config, &store).await,
     };
     let vault = Arc::new(vault.map_err(|why| why.to_string())?);
-    let platforms = Platforms::new(Options::default()).map_err(|why| why.to_string())?;
+    let platforms = Platforms::new(PlatformOptions::default()).map_err(|why| why.to_string())?;
     Ok(App::new(store, vault, Clock::machine(), config.tasks.clone(), Arc::new(platforms)))
 }
 

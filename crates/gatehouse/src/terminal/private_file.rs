@@ -26,7 +26,7 @@ pub(crate) fn check(path: &Path, overwrites: bool) -> Result<(), Failure> {
 
 /// Whether something may be written here, under a name that nothing has.
 pub(crate) fn check_here() -> Result<(), Failure> {
-    let name = format!("gatehouse-{:08x}", u32::from_be_bytes(gatehouse_vault::chance::bytes()));
+    let name = format!("gatehouse-{:08x}", u32::from_be_bytes(gatehouse_vault::random::bytes()));
     check(Path::new(&name), false)
 }
 
@@ -42,7 +42,7 @@ impl PrivateFile {
         let Some(name) = path.file_name() else {
             return Err(Failure::input(format!("{shown} names no file")));
         };
-        let chance = u32::from_be_bytes(gatehouse_vault::chance::bytes());
+        let chance = u32::from_be_bytes(gatehouse_vault::random::bytes());
         let name = format!(".{}.{chance:08x}.unfinished", name.to_string_lossy());
         let unfinished = path.with_file_name(name);
         let mut options = OpenOptions::new();

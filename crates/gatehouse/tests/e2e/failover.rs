@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use cluster::Cluster;
 use figures::{Figures, Kill};
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use history::call::{Answer, Items, Request};
 use history::{Fleet, Load, Replicas, Scale, TENANTS, estate, judge, read_settled};
 use process::{Place, said};
@@ -60,7 +60,7 @@ async fn no_write_is_lost_with_a_primary() {
 
 /// Kills primaries under load, and says what it was like and what is wrong.
 async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<String>) {
-    let mut dice = Dice::of_chance(phase);
+    let mut dice = SeededRandom::from_entropy(phase);
     let place = Place { database_url: Some(url), kind: "PostgreSQL", ..Place::sqlite() };
     std::fs::write(place.path("estate.yaml"), estate()).unwrap();
     let servers: Vec<_> = (0..N_REPLICAS).map(|_| place.serve_allowing_guesses()).collect();
@@ -115,7 +115,7 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
 }
 
 /// Asks for a batch, and returns when some of it is done, but not all.
-async fn begin_batch(fleet: &Fleet, dice: &mut Dice, n: usize) {
+async fn begin_batch(fleet: &Fleet, dice: &mut SeededRandom, n: usize) {
     let name = format!("killed-{n}");
     let (key, items) = (Some(format!("key-{name}")), Items::Number(N_ITEMS));
     let answer = fleet.insist(dice, 0, &Request::Batch { name, key, items }).await;

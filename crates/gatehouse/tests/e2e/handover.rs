@@ -2,7 +2,7 @@
 
 use super::batch::is_over;
 use super::process::*;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use reqwest::Method;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ async fn state(server: &Server, tenant: &str, task: &str) -> serde_json::Value {
 /// With nobody else there: what it worked on lies there for anyone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_ends_leaves_nothing_taken_up() {
-    let mut dice = Dice::of_chance("a_server_that_ends_leaves_nothing_taken_up");
+    let mut dice = SeededRandom::from_entropy("a_server_that_ends_leaves_nothing_taken_up");
     let place = Place::postgres("leaves_nothing_taken_up").await;
     std::fs::write(place.path("estate.yaml"), estate()).unwrap();
     let mut server = place.serve();

@@ -10,7 +10,7 @@ mod verdict;
 
 use super::batch::{Wait, progress_path};
 use super::process::*;
-use gatehouse_testing::{Dice, record};
+use gatehouse_testing::{SeededRandom, record};
 use house::House;
 use reqwest::Method;
 use serde_json::json;
@@ -31,7 +31,7 @@ async fn batches_survive_kills_on_postgres() {
 }
 
 async fn survive_kills(place: Place) {
-    let mut dice = Dice::of_chance(place.kind);
+    let mut dice = SeededRandom::from_entropy(place.kind);
     // Not every kill hits something; when most of them don't, this is no test.
     let (n_wanted, n_most) = (n_kills(), 6 * n_kills());
     std::fs::write(place.path("estate.yaml"), House::estate(n_most)).unwrap();
@@ -73,7 +73,7 @@ async fn survive_kills(place: Place) {
 
 /// Waits until so much is done, and kills the server a few looks later: perhaps while a Task is stopped,
 /// perhaps while one more batch is on its way.
-async fn kill_at_some_point(server: Server, house: &mut House, dice: &mut Dice) {
+async fn kill_at_some_point(server: Server, house: &mut House, dice: &mut SeededRandom) {
     let enough = dice.roll(house.n_items() * 8 / 10);
     let wait = Wait::new(format!("{} items of {} are done", enough, house.tenant));
     while house.n_processed(&server).await < enough {

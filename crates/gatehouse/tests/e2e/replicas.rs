@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::history::call::{Answer, Call, N_KINDS};
 use super::history::{Fleet, Load, Replicas, Scale, estate, judge, read_settled};
 use super::process::*;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 
 const N_REPLICAS: usize = 3;
 
@@ -23,7 +23,7 @@ const LONGEST_ABSENCE_MS: u64 = 2000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_replicas_under_kills_lose_nothing_and_do_nothing_twice() {
-    let mut dice = Dice::of_chance("three_replicas_under_kills");
+    let mut dice = SeededRandom::from_entropy("three_replicas_under_kills");
     let place = Arc::new(Place::postgres("three_replicas_under_kills").await);
     std::fs::write(place.path("estate.yaml"), estate()).unwrap();
     let mut servers = vec![Some(place.serve_allowing_guesses())];

@@ -19,7 +19,7 @@ fn line(quotas: &[Quota], all: &SharedQuotas) -> Allowances {
 /// Makes a call that may wait so long, and tells how long it did.
 async fn call(line: &Allowances, kind: CallKind, patience: Duration) -> Result<Duration, Failure> {
     let began = Instant::now();
-    line.room(Ask::until(began + patience), kind).await?.take(Instant::now());
+    line.room(CallContext::until(began + patience), kind).await?.take(Instant::now());
     Ok(began.elapsed())
 }
 
@@ -170,14 +170,14 @@ async fn a_slice_counts_at_once_and_what_was_used_stays_used() {
     let all = SharedQuotas::default();
     let line = line(&[own(4), shared(2)], &all);
     assert!(call_now(&line, CallKind::List).await);
-    all.slice.set(Slice::new(1, 2).unwrap(), Instant::now().into_std());
+    all.slice.set(ReplicaShare::new(1, 2).unwrap(), Instant::now().into_std());
     assert!(call_now(&line, CallKind::Session).await, "two of four, and one of two");
     let failure = call(&line, CallKind::List, MINUTE / 2).await.unwrap_err();
     let expected = "the budget of 4 calls in 60 s that the platform gives the account is spent, as far as it \
                     is this server's: one of 2 shares";
     assert_eq!((failure.detail.as_str(), failure.retry_after), (expected, Some(MINUTE)));
 
-    all.slice.set(Slice::WHOLE, Instant::now().into_std());
+    all.slice.set(ReplicaShare::WHOLE, Instant::now().into_std());
     assert!(!call_now(&line, CallKind::List).await, "the other may have made its calls");
     tokio::time::advance(MINUTE).await;
     for is_made in [true, true, true, true, false] {

@@ -84,7 +84,7 @@ fn a_platform_says_in_a_way_of_its_own_when_it_may_be_asked_again() {
     let names = ["x-rate-limit-remaining", "x-rate-limit-reset"].map(HeaderName::from_static);
     let [remaining, reset] = names;
     for (status, left, until, unit, date, expected) in cases {
-        let wait = Wait { remaining: Some(remaining.clone()), reset: reset.clone(), unit };
+        let wait = WaitRule { remaining: Some(remaining.clone()), reset: reset.clone(), unit };
         let mut headers = HeaderMap::new();
         headers.insert(&reset, until.parse().unwrap());
         let given = [(&remaining, left), (&http::header::DATE, date)];
@@ -96,7 +96,7 @@ fn a_platform_says_in_a_way_of_its_own_when_it_may_be_asked_again() {
         let expected = expected.map(Duration::from_millis);
         assert_eq!(told, expected, "{status} {left:?} {until} {date:?}");
     }
-    let wait = Wait { remaining: None, reset, unit: seconds };
+    let wait = WaitRule { remaining: None, reset, unit: seconds };
     assert_eq!(reset_after(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), &wait), None);
     let mut headers = HeaderMap::new();
     headers.insert(&remaining, HeaderValue::from_static("0"));

@@ -2,31 +2,31 @@ use super::*;
 use crate::connector::QuotaScope;
 
 fn tally(calls: u32, per: Duration) -> Tally {
-    tally_of(Slice::WHOLE, calls, per)
+    tally_of(ReplicaShare::WHOLE, calls, per)
 }
 
-fn tally_of(slice: Slice, calls: u32, per: Duration) -> Tally {
+fn tally_of(slice: ReplicaShare, calls: u32, per: Duration) -> Tally {
     let quota = Quota { calls, per, of: Vec::new(), scope: QuotaScope::Account };
     Tally::new(&quota, slice, Instant::now())
 }
 
-fn slice(rank: u32, of: u32) -> Slice {
-    Slice::new(rank, of).unwrap()
+fn slice(rank: u32, of: u32) -> ReplicaShare {
+    ReplicaShare::new(rank, of).unwrap()
 }
 
 impl Tally {
     /// Makes a call if there is room for it.
     fn take(&mut self, now: Instant) -> Result<(), Duration> {
-        self.take_of(Slice::WHOLE, now)
+        self.take_of(ReplicaShare::WHOLE, now)
     }
 
-    fn take_of(&mut self, slice: Slice, now: Instant) -> Result<(), Duration> {
+    fn take_of(&mut self, slice: ReplicaShare, now: Instant) -> Result<(), Duration> {
         self.look(slice, now)?;
         self.count(now);
         Ok(())
     }
 
-    fn drain(&mut self, slice: Slice, now: Instant) -> usize {
+    fn drain(&mut self, slice: ReplicaShare, now: Instant) -> usize {
         std::iter::from_fn(|| self.take_of(slice, now).ok()).count()
     }
 }
@@ -47,10 +47,14 @@ async fn looking_counts_no_call() {
     let start = Instant::now();
     let mut tally = tally(1, Duration::from_secs(1));
     assert_eq!(
-        [tally.look(Slice::WHOLE, start), tally.look(Slice::WHOLE, start), tally.take(start)],
+        [
+            tally.look(ReplicaShare::WHOLE, start),
+            tally.look(ReplicaShare::WHOLE, start),
+            tally.take(start)
+        ],
         [Ok(()); 3]
     );
-    assert_eq!(tally.look(Slice::WHOLE, start), Err(Duration::from_secs(1)));
+    assert_eq!(tally.look(ReplicaShare::WHOLE, start), Err(Duration::from_secs(1)));
     assert!(!tally.is_empty(start) && tally.is_empty(start + Duration::from_secs(1)));
 }
 
@@ -70,18 +74,18 @@ async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let mut tally = tally_of(slice(1, 3), 10, per);
     assert_eq!(tally.drain(slice(1, 3), start), 3);
-    assert_eq!(tally.drain(Slice::WHOLE, start), 0);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 0);
     let noticed = start + Duration::from_secs(5);
-    assert_eq!(tally.look(Slice::WHOLE, noticed), Err(Duration::from_secs(55)));
+    assert_eq!(tally.look(ReplicaShare::WHOLE, noticed), Err(Duration::from_secs(55)));
     assert_eq!(
-        tally.drain(Slice::WHOLE, start + per),
+        tally.drain(ReplicaShare::WHOLE, start + per),
         10,
         "those who were gone had made theirs by then"
     );
 
     // Of what came to it, a smaller slice takes first what it could not use yet.
     let mut tally = tally_of(slice(1, 2), 10, per);
-    assert_eq!(tally.drain(Slice::WHOLE, start), 5);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 5);
     assert_eq!(tally.take_of(slice(1, 2), start), Err(per));
     assert_eq!(tally.drain(slice(1, 2), start + per), 5);
     assert_eq!(tally.drain(slice(1, 5), start + per), 0, "what was used stays used");
@@ -95,13 +99,13 @@ async fn whoever_waits_for_the_calls_of_others_waits_no_longer_than_for_its_own(
     let mut tally = tally_of(slice(0, 2), 4, per);
     assert_eq!(tally.drain(slice(0, 2), start), 2);
     assert_eq!(
-        tally.look(Slice::WHOLE, second(20)),
+        tally.look(ReplicaShare::WHOLE, second(20)),
         Err(Duration::from_secs(40)),
         "its own come first"
     );
-    assert_eq!(tally.drain(Slice::WHOLE, second(60)), 2);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, second(60)), 2);
     assert_eq!(tally.take(second(70)), Err(Duration::from_secs(10)), "then those of others");
-    assert_eq!(tally.drain(Slice::WHOLE, second(80)), 2);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, second(80)), 2);
 }
 
 #[tokio::test]
@@ -110,7 +114,7 @@ async fn where_there_are_more_servers_than_calls_each_waits_for_longer() {
     let mut tally = tally_of(slice(2, 3), 1, per);
     assert_eq!(tally.take_of(slice(2, 3), start), Ok(()));
     assert_eq!(tally.look(slice(2, 3), start + per), Err(2 * per));
-    assert_eq!(tally.look(Slice::WHOLE, start + per), Ok(()));
+    assert_eq!(tally.look(ReplicaShare::WHOLE, start + per), Ok(()));
     // Also one that did not count any more while the slice was larger.
     assert_eq!(tally.look(slice(1, 2), start + per), Err(per));
 }
@@ -120,7 +124,7 @@ fn drive(
     quota: (u32, Duration),
     n_servers: usize,
     seconds: u64,
-    slices: impl Fn(usize, u64) -> Option<Slice>,
+    slices: impl Fn(usize, u64) -> Option<ReplicaShare>,
 ) -> Vec<u64> {
     let start = Instant::now();
     let mut servers: Vec<Option<Tally>> = (0..n_servers).map(|_| None).collect();
@@ -146,7 +150,7 @@ proptest::proptest! {
     #[test]
     fn servers_that_know_of_each_other_keep_the_quota(calls in 1u32..30, of in 1u32..8, per in 1u64..60) {
         let quota = (calls, Duration::from_secs(per));
-        let made = drive(quota, of as usize, 600, |nth, _| Slice::new(nth as u32, of));
+        let made = drive(quota, of as usize, 600, |nth, _| ReplicaShare::new(nth as u32, of));
         let most = calls.max(of) as usize;
         proptest::prop_assert!(densest(&made, per) <= most);
         // And over time, however few calls there are: but for the first of each.
@@ -167,9 +171,9 @@ proptest::proptest! {
             let rank = nth as u32;
             match rank {
                 0 if now >= gone => None,
-                0 => Slice::new(0, of),
-                _ if now >= gone + noticed[nth] => Slice::new(rank - 1, of - 1),
-                _ => Slice::new(rank, of),
+                0 => ReplicaShare::new(0, of),
+                _ if now >= gone + noticed[nth] => ReplicaShare::new(rank - 1, of - 1),
+                _ => ReplicaShare::new(rank, of),
             }
         });
         proptest::prop_assert!(densest(&made, per) <= calls as usize);
@@ -188,8 +192,8 @@ proptest::proptest! {
             match (rank == of - 1, now) {
                 (true, now) if now < joined => None,
                 // The others learn of it a second later.
-                (false, now) if now <= joined => Slice::new(rank, of - 1),
-                _ => Slice::new(rank, of),
+                (false, now) if now <= joined => ReplicaShare::new(rank, of - 1),
+                _ => ReplicaShare::new(rank, of),
             }
         });
         let most = calls + calls.div_ceil(of);
@@ -202,7 +206,7 @@ proptest::proptest! {
         let quota = (calls, Duration::from_secs(per));
         let made = drive(quota, of as usize, 300, |nth, now| {
             let rank = nth as u32;
-            Slice::new(rank, if now == 0 { rank + 1 } else { of })
+            ReplicaShare::new(rank, if now == 0 { rank + 1 } else { of })
         });
         let most: u32 = (1..=of).map(|n| calls.div_ceil(n)).sum();
         proptest::prop_assert!(densest(&made, per) <= most as usize);
@@ -254,15 +258,15 @@ async fn a_tally_that_is_made_late_leaves_others_what_they_may_have_used() {
     let (start, per) = (Instant::now(), Duration::from_secs(600));
     let left = start + Duration::from_secs(60);
     let quota = Quota { calls: 10, per, of: Vec::new(), scope: QuotaScope::Account };
-    let slices = [(start, Slice::WHOLE), (start, slice(1, 2)), (left, Slice::WHOLE)];
+    let slices = [(start, ReplicaShare::WHOLE), (start, slice(1, 2)), (left, ReplicaShare::WHOLE)];
     let now = left + Duration::from_secs(3);
     let mut tally = Tally::after(&quota, &slices, now);
-    assert_eq!(tally.drain(Slice::WHOLE, now), 5, "the other one may have made five");
-    assert_eq!(tally.drain(Slice::WHOLE, left + per - Duration::from_secs(1)), 0);
-    assert_eq!(tally.drain(Slice::WHOLE, left + per), 5);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, now), 5, "the other one may have made five");
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, left + per - Duration::from_secs(1)), 0);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, left + per), 5);
 
     let mut much_later = Tally::after(&quota, &slices, left + per);
-    assert_eq!(much_later.drain(Slice::WHOLE, left + per), 10);
+    assert_eq!(much_later.drain(ReplicaShare::WHOLE, left + per), 10);
     let mut alone = Tally::after(&quota, &slices[..1], now);
-    assert_eq!(alone.drain(Slice::WHOLE, now), 10);
+    assert_eq!(alone.drain(ReplicaShare::WHOLE, now), 10);
 }

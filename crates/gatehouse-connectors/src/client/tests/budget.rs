@@ -8,7 +8,7 @@ async fn no_more_calls_run_at_once_than_may() {
     let Play::Send(answer) = reply(200, "", "") else { unreachable!() };
     let hold = Play::Hold(answer, Arc::clone(&allowed));
     let mut platform = Platform::new(move |_, _| hold.clone()).await;
-    let limits = Limits { calls_at_once: 2, ..UNLIMITED };
+    let limits = PlatformLimits { calls_at_once: 2, ..UNLIMITED };
     let mut line = line_with(outside(), &platform.url(), limits);
     let (registry, meter) = metered();
     line.meter = meter;
@@ -35,14 +35,14 @@ async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
     let hold = Play::Hold(answer, Arc::clone(&allowed));
     let mut busy = Platform::new(move |_, _| hold.clone()).await;
     let other = Platform::new(|_, _| reply(200, "", "")).await;
-    let first = line_with(Outside::new(here(), 2).unwrap(), &busy.url(), UNLIMITED);
+    let first = line_with(ClientPool::new(here(), 2).unwrap(), &busy.url(), UNLIMITED);
     let mut second = line(&other.url());
     second.outside = Arc::clone(&first.outside);
     let release = async {
         busy.request().await;
         busy.request().await;
         for _ in 0..breaker::FAILURES_MAX {
-            let ask = Ask::until(Instant::now() + Duration::from_millis(25));
+            let ask = CallContext::until(Instant::now() + Duration::from_millis(25));
             let failure = get(&second, ask).await.unwrap_err();
             assert_eq!(failure.kind, FailureKind::Timeout, "it says nothing about the platform");
             let words = "the server itself has too many calls under way";
@@ -61,7 +61,7 @@ async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
 #[tokio::test]
 async fn no_more_calls_are_made_over_time_than_may() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
-    let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
+    let limits = PlatformLimits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
     let mut line = line_with(outside(), &platform.url(), limits);
     let (registry, meter) = metered();
     line.meter = meter;
@@ -79,7 +79,7 @@ async fn no_more_calls_are_made_over_time_than_may() {
 #[tokio::test]
 async fn calls_wait_for_their_turn_in_the_budget() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
-    let limits = Limits { calls_per_second: Some(100.0), burst: 1, ..UNLIMITED };
+    let limits = PlatformLimits { calls_per_second: Some(100.0), burst: 1, ..UNLIMITED };
     let line = line_with(outside(), &platform.url(), limits);
     let calls = futures_util::future::join_all((0..6).map(|_| get(&line, patient())));
     assert!(calls.await.iter().all(Result::is_ok));
@@ -96,7 +96,7 @@ async fn every_redirect_and_every_retry_counts_against_what_the_platform_allows(
     .await;
     let per = Duration::from_secs(600);
     let quota = Quota { calls: 3, per, of: vec![CallKind::List], scope: QuotaScope::Account };
-    let limits = Limits { quotas: vec![quota], ..UNLIMITED };
+    let limits = PlatformLimits { quotas: vec![quota], ..UNLIMITED };
     let mut line = line_with(outside(), &platform.url(), limits);
     let (registry, meter) = metered();
     line.meter = meter;
@@ -119,7 +119,7 @@ async fn accounts_of_a_connector_share_what_its_host_allows() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let per = Duration::from_secs(600);
     let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Host };
-    let limits = Limits { quotas: vec![quota], ..UNLIMITED };
+    let limits = PlatformLimits { quotas: vec![quota], ..UNLIMITED };
     let first = line_with(outside(), &platform.url(), limits.clone());
     let base = BaseUrl::parse(&format!("{}/v2", platform.url()), &plain()).unwrap();
     let other = |connector: &str| {
@@ -140,8 +140,8 @@ async fn a_call_without_a_turn_counts_against_nothing() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let per = Duration::from_secs(600);
     let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Account };
-    let limits = Limits { quotas: vec![quota], ..UNLIMITED };
-    let line = line_with(Outside::new(here(), 1).unwrap(), &platform.url(), limits);
+    let limits = PlatformLimits { quotas: vec![quota], ..UNLIMITED };
+    let line = line_with(ClientPool::new(here(), 1).unwrap(), &platform.url(), limits);
     let taken = line.outside.turn(patient(), line.meter.tenant()).await.unwrap();
     assert_eq!(get(&line, short()).await.unwrap_err().kind, FailureKind::Timeout);
     drop(taken);
@@ -151,9 +151,9 @@ async fn a_call_without_a_turn_counts_against_nothing() {
 #[tokio::test]
 async fn of_a_rate_each_server_has_its_slice() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
-    let limits = Limits { calls_per_second: Some(0.02), burst: 4, ..UNLIMITED };
+    let limits = PlatformLimits { calls_per_second: Some(0.02), burst: 4, ..UNLIMITED };
     let line = line_with(outside(), &platform.url(), limits);
-    line.outside.slice().set(Slice::new(0, 2).unwrap(), Instant::now().into_std());
+    line.outside.slice().set(ReplicaShare::new(0, 2).unwrap(), Instant::now().into_std());
     assert!(get(&line, patient()).await.is_ok() && get(&line, patient()).await.is_ok());
     let failure = get(&line, patient()).await.unwrap_err();
     let expected = "the account's own budget of 0.02 calls a second is spent, as far as it is this server's: \
@@ -174,12 +174,12 @@ async fn calls_of_one_tenant_hold_up_no_other() {
     let hold = Play::Hold(answer, Arc::clone(&allowed));
     let mut busy = Platform::new(move |_, _| hold.clone()).await;
     let mut own = Platform::new(|_, _| reply(200, "", "")).await;
-    let limits = Limits { calls_at_once: 1000, ..UNLIMITED };
-    let attacker = line_with(Outside::new(here(), 1).unwrap(), &busy.url(), limits);
+    let limits = PlatformLimits { calls_at_once: 1000, ..UNLIMITED };
+    let attacker = line_with(ClientPool::new(here(), 1).unwrap(), &busy.url(), limits);
     let mut other = line(&own.url());
     other.outside = Arc::clone(&attacker.outside);
     let account = Account { name: "own".parse().unwrap(), ..metered_account() };
-    other.meter = Meter::new().account(&"rival".parse().unwrap(), &account);
+    other.meter = PlatformMeter::new().account(&"rival".parse().unwrap(), &account);
     let attacks: Vec<_> = (0..50).map(|_| Box::pin(get(&attacker, patient()))).collect();
     let attack = futures_util::future::join_all(attacks);
     let watch = async {

@@ -61,7 +61,7 @@ async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
 #[tokio::test]
 async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
-    let limits = Limits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
+    let limits = PlatformLimits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
     let line = line_with(outside(), &platform.url(), limits);
     let answer = get(&line, patient()).await.unwrap();
     assert_eq!((answer.status.as_u16(), platform.n_requests()), (503, 2));
@@ -73,7 +73,7 @@ async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
     let Play::Send(busy) = reply(429, "Retry-After: 3600\r\n", "") else { unreachable!() };
     let hold = Play::Hold(busy, Arc::clone(&allowed));
     let mut platform = Platform::new(move |_, _| hold.clone()).await;
-    let limits = Limits { calls_at_once: 1, ..UNLIMITED };
+    let limits = PlatformLimits { calls_at_once: 1, ..UNLIMITED };
     let line = line_with(outside(), &platform.url(), limits);
     let (mut first, mut second) =
         (Box::pin(get(&line, patient())), Box::pin(get(&line, patient())));
@@ -93,7 +93,7 @@ async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
 async fn a_platform_that_keeps_hanging_is_left_alone_too() {
     let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
     let line = line(&platform.url());
-    let ask = || Ask::until(Instant::now() + CHANCE_MIN);
+    let ask = || CallContext::until(Instant::now() + CHANCE_MIN);
     for _ in 0..breaker::FAILURES_MAX {
         assert_eq!(get(&line, ask()).await.unwrap_err().kind, FailureKind::Timeout);
     }
@@ -106,7 +106,7 @@ async fn a_caller_that_leaves_at_the_deadline_has_seen_the_platform_hang() {
     let line = line(&platform.url());
     for _ in 0..breaker::FAILURES_MAX {
         let deadline = Instant::now() + CHANCE_MIN;
-        let mut asked = Box::pin(get(&line, Ask::until(deadline)));
+        let mut asked = Box::pin(get(&line, CallContext::until(deadline)));
         tokio::select! {
             biased;
             _ = &mut asked => panic!("the platform hangs"),
@@ -123,7 +123,7 @@ async fn a_call_without_a_chance_says_nothing_about_the_platform() {
     let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
     let line = line(&platform.url());
     for _ in 0..2 * breaker::FAILURES_MAX {
-        let failure = get(&line, Ask::until(Instant::now() + CHANCE_MIN / 2)).await;
+        let failure = get(&line, CallContext::until(Instant::now() + CHANCE_MIN / 2)).await;
         assert_eq!(failure.unwrap_err().kind, FailureKind::Timeout);
     }
 }
@@ -135,11 +135,11 @@ async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_take
     let line = line(&platform.url());
     line.standing.lock().took(slow);
     for _ in 0..2 * breaker::FAILURES_MAX {
-        let failure = get(&line, Ask::until(Instant::now() + slow)).await.unwrap_err();
+        let failure = get(&line, CallContext::until(Instant::now() + slow)).await.unwrap_err();
         assert!(failure.is_ours && failure.kind == FailureKind::Timeout, "{failure:?}");
     }
     for _ in 0..breaker::FAILURES_MAX {
-        let failure = get(&line, Ask::until(Instant::now() + 2 * slow)).await.unwrap_err();
+        let failure = get(&line, CallContext::until(Instant::now() + 2 * slow)).await.unwrap_err();
         assert!(!failure.is_ours, "{failure:?}");
     }
     assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
@@ -148,7 +148,8 @@ async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_take
 #[tokio::test]
 async fn without_time_a_platform_is_not_asked() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
-    let failure = get(&line(&platform.url()), Ask::until(Instant::now())).await.unwrap_err();
+    let failure =
+        get(&line(&platform.url()), CallContext::until(Instant::now())).await.unwrap_err();
     let expected = "there was no time left to ask the platform";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Timeout, expected));
     assert_eq!(platform.n_requests(), 0);

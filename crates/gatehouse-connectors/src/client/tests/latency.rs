@@ -29,12 +29,12 @@ async fn a_platform_that_keeps_hanging_is_slow() {
     let fast = Duration::from_millis(5);
     for _ in 0..2 * breaker::FAILURES_MAX {
         latency.take(fast);
-        get(&line, Ask::until(Instant::now() + CHANCE_MIN / 2)).await.unwrap_err();
+        get(&line, CallContext::until(Instant::now() + CHANCE_MIN / 2)).await.unwrap_err();
     }
     assert_eq!(latency.median(), Some(fast), "it had no chance");
 
     for _ in 0..breaker::FAILURES_MAX {
-        let ask = Ask::until(Instant::now() + CHANCE_MIN);
+        let ask = CallContext::until(Instant::now() + CHANCE_MIN);
         assert_eq!(get(&line, ask).await.unwrap_err().kind, FailureKind::Timeout);
     }
     assert!(latency.median() >= Some(CHANCE_MIN), "when it is left alone, one sees why");

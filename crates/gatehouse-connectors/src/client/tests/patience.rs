@@ -97,7 +97,7 @@ async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
     ];
     for (host, ask, words) in cases {
         let rules = AddressRules { allow_insecure_urls: true, ..AddressRules::default() };
-        let outside = Outside::build(rules, CALLS_AT_ONCE, ask, |it| it.no_proxy()).unwrap();
+        let outside = ClientPool::build(rules, CALLS_AT_ONCE, ask, |it| it.no_proxy()).unwrap();
         let line = line_with(outside, &format!("http://{host}"), UNLIMITED);
         let failure = get(&line, patient()).await.unwrap_err();
         assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
@@ -114,7 +114,7 @@ async fn what_this_machine_lacks_is_not_the_platforms_fault() {
         |_| Box::pin(async { Err(Errno::ADDRNOTAVAIL.into()) }),
     ];
     for ask in lacking {
-        let outside = Outside::build(plain(), 1, ask, |it| it.no_proxy()).unwrap();
+        let outside = ClientPool::build(plain(), 1, ask, |it| it.no_proxy()).unwrap();
         let line = line_with(outside, "http://platform.example", UNLIMITED);
         for _ in 0..2 * breaker::FAILURES_MAX {
             let failure = get(&line, patient()).await.unwrap_err();
@@ -145,7 +145,7 @@ async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     // An address for examples, which is nobody's.
     let from = Some([192, 0, 2, 7].into());
-    let outside = Outside::build(plain(), 1, names_of_machine, |it| it.local_address(from));
+    let outside = ClientPool::build(plain(), 1, names_of_machine, |it| it.local_address(from));
     let line = line_with(outside.unwrap(), &platform.url(), UNLIMITED);
     let failure = get(&line, patient()).await.unwrap_err();
     assert_eq!(failure.detail, "the server could not open a connection just now");
@@ -180,7 +180,12 @@ async fn a_platform_that_is_always_busy_throttles() {
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, "too much"));
     assert_eq!(
         failure.said.as_deref(),
-        Some(&Said { status: 429, code: None, message: None, body: "slow down".into() })
+        Some(&UnexpectedResponse {
+            status: 429,
+            code: None,
+            message: None,
+            body: "slow down".into()
+        })
     );
 }
 
@@ -217,12 +222,12 @@ async fn a_pause_beyond_the_deadline_is_not_waited_for_and_holds_for_others() {
 
 /// A line to a platform that tells in headers of its own how much it may be asked.
 fn line_that_waits(url: &str) -> PlatformClient {
-    let wait = Wait {
+    let wait = WaitRule {
         remaining: Some("X-Left".parse().unwrap()),
         reset: "X-Reset".parse().unwrap(),
         unit: ResetUnit::Seconds,
     };
-    line_with(outside(), url, Limits { wait: Some(wait), ..UNLIMITED })
+    line_with(outside(), url, PlatformLimits { wait: Some(wait), ..UNLIMITED })
 }
 
 #[tokio::test]

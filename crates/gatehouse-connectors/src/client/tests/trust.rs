@@ -41,7 +41,7 @@ async fn encrypted(years: (i32, i32), is_trusted: bool) -> (Platform, PlatformCl
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let platform = Platform::with_tls(acceptor, |_, _| reply(200, "", "{}")).await;
     let trusted = reqwest::Certificate::from_der(certificate.der()).unwrap();
-    let outside = Outside::build(here(), CALLS_AT_ONCE, names_of_machine, |builder| {
+    let outside = ClientPool::build(here(), CALLS_AT_ONCE, names_of_machine, |builder| {
         if is_trusted { builder.tls_certs_only([trusted.clone()]) } else { builder }
     });
     let url = format!("https://{}", platform.address);

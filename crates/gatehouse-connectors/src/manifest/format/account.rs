@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::path::text_of;
 use super::pattern::Pattern;
 use super::template::{Named, What};
-use crate::account_settings::{Fault, Settings, kind};
+use crate::account_settings::{SettingFault, Settings, kind};
 use crate::client::{AddressRules, BaseUrl};
 
 /// What an account has to say.
@@ -82,9 +82,9 @@ impl AccountForm {
         settings: &Settings,
         credentials: &Credentials,
         rules: &AddressRules,
-    ) -> Result<AccountValues, Vec<Fault>> {
+    ) -> Result<AccountValues, Vec<SettingFault>> {
         let mut faults = Vec::new();
-        let mut fault = |name: String, reason: String| faults.push(Fault { name, reason });
+        let mut fault = |name: String, reason: String| faults.push(SettingFault { name, reason });
         for name in settings.keys().filter(|name| !self.settings.contains_key(*name)) {
             let others: String = self.settings.keys().map(|it| format!(", {it}")).collect();
             fault(

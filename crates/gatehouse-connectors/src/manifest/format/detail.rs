@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::call::Call;
 use super::path::Path;
 use super::product::Additions;
-use crate::connector::By;
+use crate::connector::LookUpKey;
 use gatehouse_core::IdentifierKind;
 
 /// What the list leaves out. It is asked for only where a request wants to know it.
@@ -57,7 +57,7 @@ impl Detail {
     }
 }
 
-impl From<DetailBy> for By {
+impl From<DetailBy> for LookUpKey {
     fn from(by: DetailBy) -> Self {
         match by {
             DetailBy::Id => Self::Id,

@@ -59,12 +59,12 @@ pub(crate) struct Wait {
 
 impl Limits {
     /// The same, as a line keeps to it.
-    pub(crate) fn apply_to(&self, limits: &mut connector::Limits) {
+    pub(crate) fn apply_to(&self, limits: &mut connector::PlatformLimits) {
         limits.calls_at_once = self.calls_at_once.unwrap_or(limits.calls_at_once);
         limits.quotas = self.buckets.iter().map(Bucket::quota).collect();
         limits.wait = self.wait.as_ref().and_then(|wait| {
             let remaining = wait.remaining.as_deref().map(header_name).transpose().ok()?;
-            Some(connector::Wait {
+            Some(connector::WaitRule {
                 remaining,
                 reset: header_name(&wait.reset).ok()?,
                 unit: wait.reset_is,

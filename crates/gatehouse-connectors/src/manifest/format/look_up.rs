@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use super::call::Call;
 use super::path::Path;
 use super::pattern::Pattern;
-use crate::connector::{self, By};
+use crate::connector::{self, LookUpKey};
 use gatehouse_core::IdentifierKind;
 
 /// How connections are looked up, by what they are called and by each kind of number.
@@ -32,13 +32,13 @@ pub(crate) struct LookUps {
 }
 
 impl LookUps {
-    pub(crate) fn by(&self, by: By) -> &LookUp {
+    pub(crate) fn by(&self, by: LookUpKey) -> &LookUp {
         match by {
-            By::Id => &self.id,
-            By::Number(IdentifierKind::Iccid) => &self.iccid,
-            By::Number(IdentifierKind::Imsi) => &self.imsi,
-            By::Number(IdentifierKind::Msisdn) => &self.msisdn,
-            By::Number(IdentifierKind::SerialNumber) => &self.serial_number,
+            LookUpKey::Id => &self.id,
+            LookUpKey::Number(IdentifierKind::Iccid) => &self.iccid,
+            LookUpKey::Number(IdentifierKind::Imsi) => &self.imsi,
+            LookUpKey::Number(IdentifierKind::Msisdn) => &self.msisdn,
+            LookUpKey::Number(IdentifierKind::SerialNumber) => &self.serial_number,
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::condition::Condition;
 use super::path::{Path, text_of};
 use super::source::Source;
-use crate::connector::{self, Steps};
+use crate::connector::{self, PagingMethod};
 
 /// How lists are paged through. Everything that mentions `{page.…}` is: the list, look-ups, details.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -101,9 +101,9 @@ impl Paging {
         let (size_min, size_max) = self.size.bounds();
         connector::Paging {
             steps: match self.by {
-                PagingBy::Number => Steps::Numbered,
-                PagingBy::Offset => Steps::Offset,
-                PagingBy::Cursor => Steps::Cursor,
+                PagingBy::Number => PagingMethod::Numbered,
+                PagingBy::Offset => PagingMethod::Offset,
+                PagingBy::Cursor => PagingMethod::Cursor,
             },
             size_min,
             size_max,

@@ -14,7 +14,7 @@ use super::condition::Condition;
 use super::property::PropertyRule;
 use super::selection::Selection;
 use super::status::Status;
-use crate::connector::Parts;
+use crate::connector::ProductParts;
 use crate::failure::{Failure, FailureKind};
 
 /// What of a document in a list or a look-up becomes a connection.
@@ -162,9 +162,9 @@ impl Additions {
     }
 
     /// What it is that it adds.
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> ProductParts {
         let has_numbers = self.identifiers.kinds().iter().any(|(_, it)| !it.picks().is_empty());
-        Parts {
+        ProductParts {
             status: self.status.is_some(),
             // The platform's own word for a status is a characteristic.
             characteristics: has_numbers || !self.imei.picks().is_empty() || self.status.is_some(),

@@ -9,10 +9,11 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::client::{Answer, PlatformClient, Request};
+use crate::client::{PlatformClient, PlatformRequest, PlatformResponse};
 use crate::clock::machine_time;
 use crate::connector::{
-    Ask, Asking, By, CallKind, Capabilities, Completed, Connector, PlatformPage, Position,
+    CallContext, CallKind, Capabilities, Connector, DetailedConnections, LookUpKey, PlatformFuture,
+    PlatformPage, Position,
 };
 use crate::failure::{Failure, FailureKind};
 use crate::manifest::Manifest;
@@ -50,7 +51,7 @@ pub(crate) struct ManifestConnector {
 
 /// An answer that is what was asked for.
 struct Spoken {
-    answer: Answer,
+    answer: PlatformResponse,
     /// What was asked.
     target: String,
 }
@@ -82,8 +83,9 @@ impl ManifestConnector {
     ) -> Self {
         let capabilities = manifest.capabilities();
         let errors = manifest.errors.clone();
-        let is_failure =
-            move |answer: &Answer| errors.is_told_failure(answer.status, answer.document());
+        let is_failure = move |answer: &PlatformResponse| {
+            errors.is_told_failure(answer.status, answer.document())
+        };
         let line = if manifest.errors.rules.is_empty() {
             line
         } else {
@@ -94,7 +96,11 @@ impl ManifestConnector {
 
     /// Asks, and asks once more with another session where this one has ended. Nothing where the platform says that
     /// there is no such thing.
-    async fn ask(&self, ask: Ask, question: Question<'_>) -> Result<Option<Spoken>, Failure> {
+    async fn ask(
+        &self,
+        ask: CallContext,
+        question: Question<'_>,
+    ) -> Result<Option<Spoken>, Failure> {
         let mut is_again = false;
         loop {
             let session =
@@ -133,14 +139,18 @@ impl ManifestConnector {
         }
     }
 
-    fn request(&self, question: Question<'_>, session: Option<&dyn Named>) -> Option<Request> {
+    fn request(
+        &self,
+        question: Question<'_>,
+        session: Option<&dyn Named>,
+    ) -> Option<PlatformRequest> {
         let scope = self.scope(question, session);
         let filled = question.call.fill(&self.manifest.every_call, &scope)?;
         let target = match question.followed {
             Some(followed) => self.renewed(followed, question, &scope),
             None => filled.target,
         };
-        Some(Request {
+        Some(PlatformRequest {
             kind: question.kind,
             method: filled.method,
             target,
@@ -192,7 +202,7 @@ impl ManifestConnector {
         if pairs.is_empty() { place.to_owned() } else { format!("{place}?{}", pairs.join("&")) }
     }
 
-    fn failure(&self, answer: &Answer, meaning: Meaning) -> Failure {
+    fn failure(&self, answer: &PlatformResponse, meaning: Meaning) -> Failure {
         let status = answer.status.as_u16();
         let code = self.manifest.errors.code(answer.document());
         let message = self.manifest.errors.message(answer.document());
@@ -241,7 +251,7 @@ impl ManifestConnector {
     }
 
     /// A page of the list.
-    async fn list(&self, ask: Ask, at: &Position) -> Result<PlatformPage, Failure> {
+    async fn list(&self, ask: CallContext, at: &Position) -> Result<PlatformPage, Failure> {
         let Manifest { list, paging, .. } = &*self.manifest;
         let page = page_scope(at, paging.first());
         let is_link =
@@ -287,7 +297,7 @@ impl ManifestConnector {
     /// What a look-up finds, page by page.
     async fn found(
         &self,
-        ask: Ask,
+        ask: CallContext,
         kind: CallKind,
         call: &Call,
         items: &Path,
@@ -394,8 +404,8 @@ impl ManifestConnector {
     /// The connections that a platform finds for some values.
     async fn search(
         &self,
-        ask: Ask,
-        by: By,
+        ask: CallContext,
+        by: LookUpKey,
         search: &Search,
         values: &[String],
     ) -> Result<Vec<Arc<Connection>>, Failure> {
@@ -418,18 +428,22 @@ impl ManifestConnector {
             // Nobody needs to know more of what is only alike.
             connections.retain(|it| is_meant(it, by, values));
         }
-        let Completed { connections, failures } = self.details(ask, connections).await;
+        let DetailedConnections { connections, failures } = self.details(ask, connections).await;
         failures.into_iter().next().map_or(Ok(connections), Err)
     }
 
-    fn needs_detail(&self, ask: Ask) -> bool {
+    fn needs_detail(&self, ask: CallContext) -> bool {
         self.capabilities.detail.as_ref().is_some_and(|it| it.parts.meets(ask.parts))
     }
 
     /// Connections with what their list leaves out.
-    async fn details(&self, ask: Ask, connections: Vec<Arc<Connection>>) -> Completed {
+    async fn details(
+        &self,
+        ask: CallContext,
+        connections: Vec<Arc<Connection>>,
+    ) -> DetailedConnections {
         let Some(detail) = &self.manifest.detail else {
-            return Completed { connections, failures: Vec::new() };
+            return DetailedConnections { connections, failures: Vec::new() };
         };
         let keys: Vec<String> = connections.iter().filter_map(|it| key(it, detail)).collect();
         let at_once = usize::try_from(detail.at_once).unwrap_or(usize::MAX).max(1);
@@ -467,14 +481,14 @@ impl ManifestConnector {
             );
             failures.push(Failure::new(FailureKind::Error, detail));
         }
-        Completed { connections, failures }
+        DetailedConnections { connections, failures }
     }
 
     /// What is known of some connections besides, by what they were asked for by. Of whom the platform no longer
     /// knows, nothing.
     async fn detail(
         &self,
-        ask: Ask,
+        ask: CallContext,
         detail: &Detail,
         keys: &[String],
     ) -> Result<HashMap<String, Option<Vec<Value>>>, Failure> {
@@ -501,16 +515,16 @@ impl Connector for ManifestConnector {
         &self.capabilities
     }
 
-    fn page<'a>(&'a self, ask: Ask, at: &'a Position) -> Asking<'a, PlatformPage> {
+    fn page<'a>(&'a self, ask: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage> {
         Box::pin(self.list(ask, at))
     }
 
     fn look_up<'a>(
         &'a self,
-        ask: Ask,
-        by: By,
+        ask: CallContext,
+        by: LookUpKey,
         values: &'a [String],
-    ) -> Asking<'a, Vec<Arc<Connection>>> {
+    ) -> PlatformFuture<'a, Vec<Arc<Connection>>> {
         Box::pin(async move {
             let LookUp::Searched(search) = self.manifest.look_up.by(by) else {
                 return Ok(Vec::new());
@@ -526,9 +540,9 @@ impl Connector for ManifestConnector {
 
     fn complete<'a>(
         &'a self,
-        ask: Ask,
+        ask: CallContext,
         connections: Vec<Arc<Connection>>,
-    ) -> Asking<'a, Completed> {
+    ) -> PlatformFuture<'a, DetailedConnections> {
         Box::pin(async move { Ok(self.details(ask, connections).await) })
     }
 }
@@ -570,9 +584,9 @@ fn page_scope(at: &Position, first: u64) -> PageScope<'_> {
 
 /// What the details of a connection are asked for by.
 fn key(connection: &Connection, detail: &Detail) -> Option<String> {
-    match By::from(detail.by) {
-        By::Id => Some(connection.local_id.to_string()),
-        By::Number(kind) => {
+    match LookUpKey::from(detail.by) {
+        LookUpKey::Id => Some(connection.local_id.to_string()),
+        LookUpKey::Number(kind) => {
             let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
             numbers.next().map(|(_, number)| number.to_string())
         }
@@ -580,10 +594,10 @@ fn key(connection: &Connection, detail: &Detail) -> Option<String> {
 }
 
 /// Whether a connection is one of those that are looked up.
-fn is_meant(connection: &Connection, by: By, values: &[String]) -> bool {
+fn is_meant(connection: &Connection, by: LookUpKey, values: &[String]) -> bool {
     match by {
-        By::Id => values.iter().any(|value| connection.local_id == *value),
-        By::Number(kind) => connection.identifiers.iter().any(|(carried, number)| {
+        LookUpKey::Id => values.iter().any(|value| connection.local_id == *value),
+        LookUpKey::Number(kind) => connection.identifiers.iter().any(|(carried, number)| {
             let number = identifier::key(kind, number);
             *carried == kind && values.iter().any(|it| identifier::key(kind, it) == number)
         }),

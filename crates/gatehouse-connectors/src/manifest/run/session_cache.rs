@@ -10,9 +10,9 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout_at};
 use zeroize::Zeroizing;
 
-use crate::client::{Answer, PlatformClient, Request};
+use crate::client::{PlatformClient, PlatformRequest, PlatformResponse};
 use crate::clock::machine_time;
-use crate::connector::{Ask, CallKind};
+use crate::connector::{CallContext, CallKind};
 use crate::failure::{Failure, FailureKind};
 use crate::manifest::Manifest;
 use crate::manifest::format::account::AccountValues;
@@ -94,7 +94,7 @@ impl SessionCache {
     /// The session, begun now where there is none; nothing where the platform has none.
     pub(in crate::manifest) async fn session(
         &self,
-        ask: Ask,
+        ask: CallContext,
         manifest: &Manifest,
         account: &AccountValues,
         line: &PlatformClient,
@@ -140,7 +140,12 @@ impl SessionCache {
     }
 
     /// Lets go of a session that the platform no longer takes, unless that has been done.
-    pub(in crate::manifest) async fn end(&self, ask: Ask, ended: &Arc<Begun>, kind: CallKind) {
+    pub(in crate::manifest) async fn end(
+        &self,
+        ask: CallContext,
+        ended: &Arc<Begun>,
+        kind: CallKind,
+    ) {
         if let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await
             && state.begun.as_ref().is_some_and(|it| Arc::ptr_eq(it, ended))
         {
@@ -174,7 +179,7 @@ impl State {
 
 /// Makes the calls of a session.
 async fn begin(
-    ask: Ask,
+    ask: CallContext,
     session: &Session,
     errors: &Errors,
     account: &AccountValues,
@@ -194,7 +199,7 @@ async fn begin(
         let answer = line.send_hiding(
             ask,
             values.values().cloned().collect(),
-            Request {
+            PlatformRequest {
                 kind: CallKind::Session,
                 method: filled.method,
                 target: filled.target,
@@ -235,7 +240,7 @@ async fn begin(
     Ok(Begun { values, began, ends, worked: AtomicU8::new(0), renewed_for: None })
 }
 
-fn refusal(answer: &Answer, meaning: Meaning, errors: &Errors) -> NotBegun {
+fn refusal(answer: &PlatformResponse, meaning: Meaning, errors: &Errors) -> NotBegun {
     let status = answer.status;
     let (code, message) = (errors.code(answer.document()), errors.message(answer.document()));
     let words = message.as_ref().map(|it| format!(": {it}")).unwrap_or_default();

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use super::super::{Misbehaviour, Platform, Profile, Server};
 use super::*;
 use crate::client::tests::here;
-use crate::connector::Steps;
-use crate::{BaseUrl, Limits, Meter, Outside};
+use crate::connector::PagingMethod;
+use crate::{BaseUrl, ClientPool, PlatformLimits, PlatformMeter};
 
 const TOKEN: &str = "tok-3n-0f-alpha";
 
@@ -36,15 +36,15 @@ fn line(url: &str) -> PlatformClient {
         connector: "simulator".parse().unwrap(),
         platform_account: "1".parse().unwrap(),
     };
-    let limits = Limits {
+    let limits = PlatformLimits {
         calls_at_once: 8,
         calls_per_second: None,
         burst: 1,
         quotas: Vec::new(),
         wait: None,
     };
-    let outside = Arc::new(Outside::new(here(), 8).unwrap());
-    let meter = Meter::new().account(&"acme".parse().unwrap(), &account);
+    let outside = Arc::new(ClientPool::new(here(), 8).unwrap());
+    let meter = PlatformMeter::new().account(&"acme".parse().unwrap(), &account);
     let base = BaseUrl::parse(url, &here()).unwrap();
     PlatformClient::new(outside, &account.connector, base, limits, meter, Vec::new())
 }
@@ -86,10 +86,10 @@ async fn instead(status: u16, body: &str) -> SimulatorConnector {
 }
 
 /// Long enough for whatever is to come.
-const IMSI: By = By::Number(IdentifierKind::Imsi);
+const IMSI: LookUpKey = LookUpKey::Number(IdentifierKind::Imsi);
 
-fn patient() -> Ask {
-    Ask::until(Instant::now() + Duration::from_secs(60))
+fn patient() -> CallContext {
+    CallContext::until(Instant::now() + Duration::from_secs(60))
 }
 
 /// All pages, one behind the other.
@@ -98,9 +98,9 @@ async fn walk(connector: &SimulatorConnector, size: u32) -> Vec<Arc<Connection>>
     let mut after = None;
     for index in 0.. {
         let at = match connector.capabilities().paging.steps {
-            Steps::Numbered => Position::Page { index, size },
-            Steps::Offset => Position::Offset { offset: index * u64::from(size), size },
-            Steps::Cursor => Position::Cursor { after, size },
+            PagingMethod::Numbered => Position::Page { index, size },
+            PagingMethod::Offset => Position::Offset { offset: index * u64::from(size), size },
+            PagingMethod::Cursor => Position::Cursor { after, size },
         };
         let page = connector.page(patient(), &at).await.unwrap();
         let is_last = page.next.is_none() && page.connections.len() < size as usize;
@@ -135,7 +135,8 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
                 for value in &values {
                     assert!(Identifier::parse(kind, value).is_ok(), "{value}");
                 }
-                let found = connector.look_up(patient(), By::Number(kind), &values).await.unwrap();
+                let found =
+                    connector.look_up(patient(), LookUpKey::Number(kind), &values).await.unwrap();
                 assert_eq!(found.iter().collect::<Vec<_>>(), some, "{name}: {kind:?}");
             }
         }
@@ -157,8 +158,8 @@ async fn totals_come_from_those_who_count() {
         let expected = (platform.paging != PagingKind::Cursor).then_some(1000);
         let (_server, connector) = pair(platform);
         let at = match connector.capabilities().paging.steps {
-            Steps::Cursor => Position::Cursor { after: None, size: 1 },
-            Steps::Offset => Position::Offset { offset: 999, size: 1 },
+            PagingMethod::Cursor => Position::Cursor { after: None, size: 1 },
+            PagingMethod::Offset => Position::Offset { offset: 999, size: 1 },
             _ => Position::Page { index: 999, size: 1 },
         };
         let page = connector.page(patient(), &at).await.unwrap();
@@ -268,7 +269,10 @@ fn an_account_is_read_and_what_it_leaves_out_has_a_default() {
     let searched = |values_max| LookUp::Searched { values_max };
     let least = read(json!({}));
     assert_eq!(least.paging, Paging::numbered(100));
-    assert_eq!(IdentifierKind::ALL.map(|kind| least.look_up(By::Number(kind))), [searched(100); 4]);
+    assert_eq!(
+        IdentifierKind::ALL.map(|kind| least.look_up(LookUpKey::Number(kind))),
+        [searched(100); 4]
+    );
     for (name, paging) in [
         ("page", Paging::numbered(1000)),
         ("offset", Paging::offset(1000)),

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use gatehouse_core::account::Credentials;
 
 use super::{Bench, Checks, Verdict, fine, same};
-use crate::connector::{By, CallKind};
+use crate::connector::{CallKind, LookUpKey};
 use crate::failure::{Failure, FailureKind};
 use crate::manifest::format::errors::Meaning;
 use crate::testing::one_account::{Access, OneAccount, Outcome};
@@ -144,7 +144,7 @@ async fn fails(bench: &Bench, given: Given, kind: FailureKind, said: &str) -> Re
 async fn page_is_no_miss(bench: &Bench) -> Result<(), String> {
     let Some(id) = bench.ids().into_iter().next() else { return Ok(()) };
     bench.stand_in.fail(Trouble::Answer(page(404)));
-    let outcome = bench.account()?.look_up(By::Id, &[id]).await;
+    let outcome = bench.account()?.look_up(LookUpKey::Id, &[id]).await;
     bench.stand_in.fail(Trouble::None);
     failed(&outcome, FailureKind::Error, "").map(drop)
 }

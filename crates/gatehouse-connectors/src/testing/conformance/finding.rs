@@ -6,7 +6,7 @@ use gatehouse_core::identifier::{self, luhn_digit};
 use gatehouse_core::{Identifier, IdentifierKind};
 
 use super::{Bench, Checks, Verdict, fine, same, verdict};
-use crate::connector::{By, CallKind, LookUp};
+use crate::connector::{CallKind, LookUp, LookUpKey};
 use crate::manifest::Manifest;
 use crate::manifest::format::look_up::{self, Match};
 use crate::testing::one_account::OneAccount;
@@ -19,7 +19,7 @@ const FILLERS_MAX: usize = 1000;
 const CARD_DIGITS: usize = 19;
 
 pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &Bench) {
-    for by in By::ALL {
+    for by in LookUpKey::ALL {
         let (name, look_up) = (name(by), bench.manifest.capabilities().look_up(by));
         let carriers = carriers(bench, by);
         if look_up == LookUp::NeverCarried {
@@ -43,7 +43,7 @@ pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &
                 result,
             );
         }
-        if by == By::Number(IdentifierKind::Iccid) {
+        if by == LookUpKey::Number(IdentifierKind::Iccid) {
             let result = both_ways(bench, &carriers).await;
             checks.take(format!("{name}: with and without check digit is the same"), result);
         }
@@ -56,7 +56,7 @@ pub(in crate::testing::conformance) async fn check_live(
     account: &OneAccount,
 ) {
     let listed = account.page(1, 100).await;
-    for by in By::ALL {
+    for by in LookUpKey::ALL {
         if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
             let why = "the platform can't be asked for it";
             checks.add(format!("{}: look-ups", name(by)), Verdict::DoesNotApply(why.into()));
@@ -115,13 +115,13 @@ pub(in crate::testing::conformance) fn exactness(
 }
 
 /// Who carries what, as far as it can be asked for.
-fn carriers(bench: &Bench, by: By) -> Vec<(String, String)> {
+fn carriers(bench: &Bench, by: LookUpKey) -> Vec<(String, String)> {
     let records = &bench.stand_in.fleet().records;
     let mut seen = BTreeSet::new();
     let all = records.iter().flat_map(|record| {
         let values: Vec<String> = match by {
-            By::Id => vec![record.id.clone()],
-            By::Number(kind) => {
+            LookUpKey::Id => vec![record.id.clone()],
+            LookUpKey::Number(kind) => {
                 let numbers = record.numbers.iter().filter(|(it, _)| *it == kind);
                 let fit = numbers.filter(|(_, it)| Identifier::parse(kind, it).is_ok());
                 fit.map(|(_, it)| it.clone()).collect()
@@ -134,7 +134,7 @@ fn carriers(bench: &Bench, by: By) -> Vec<(String, String)> {
 
 async fn hits(
     bench: &Bench,
-    by: By,
+    by: LookUpKey,
     carriers: &[(String, String)],
     look_up: LookUp,
 ) -> Result<(), String> {
@@ -156,7 +156,7 @@ async fn hits(
     Ok(())
 }
 
-async fn misses(bench: &Bench, by: By, value: &str) -> Result<(), String> {
+async fn misses(bench: &Bench, by: LookUpKey, value: &str) -> Result<(), String> {
     let miss = miss(by, value);
     let outcome = bench.account()?.look_up(by, std::slice::from_ref(&miss)).await;
     let n_missing = outcome.n_missing;
@@ -171,7 +171,7 @@ async fn misses(bench: &Bench, by: By, value: &str) -> Result<(), String> {
 
 async fn batch(
     bench: &Bench,
-    by: By,
+    by: LookUpKey,
     carriers: &[(String, String)],
     values_max: usize,
 ) -> Result<(), String> {
@@ -215,8 +215,9 @@ async fn both_ways(bench: &Bench, carriers: &[(String, String)]) -> Result<(), S
         }
         let long = format!("{short}{}", luhn_digit(short).unwrap_or('0'));
         for written in [short.to_owned(), long] {
-            let came =
-                fine(account.look_up(By::Number(kind), std::slice::from_ref(&written)).await)?;
+            let came = fine(
+                account.look_up(LookUpKey::Number(kind), std::slice::from_ref(&written)).await,
+            )?;
             if !came.contains(id) {
                 return Err(format!("asked for {written}: expected {id:?}, {came:?} came"));
             }
@@ -225,9 +226,9 @@ async fn both_ways(bench: &Bench, carriers: &[(String, String)]) -> Result<(), S
     Ok(())
 }
 
-async fn never_carried(bench: &Bench, by: By) -> Result<(), String> {
+async fn never_carried(bench: &Bench, by: LookUpKey) -> Result<(), String> {
     let value = match by {
-        By::Number(IdentifierKind::Iccid) => "8988000000000000000",
+        LookUpKey::Number(IdentifierKind::Iccid) => "8988000000000000000",
         _ => "123456789",
     };
     let account = bench.account()?;
@@ -236,12 +237,12 @@ async fn never_carried(bench: &Bench, by: By) -> Result<(), String> {
     same("calls", &0, &account.n_calls_all())
 }
 
-fn name(by: By) -> &'static str {
+fn name(by: LookUpKey) -> &'static str {
     match by {
-        By::Id => "id",
-        By::Number(IdentifierKind::Iccid) => "iccid",
-        By::Number(IdentifierKind::Imsi) => "imsi",
-        By::Number(IdentifierKind::Msisdn) => "msisdn",
-        By::Number(IdentifierKind::SerialNumber) => "serial_number",
+        LookUpKey::Id => "id",
+        LookUpKey::Number(IdentifierKind::Iccid) => "iccid",
+        LookUpKey::Number(IdentifierKind::Imsi) => "imsi",
+        LookUpKey::Number(IdentifierKind::Msisdn) => "msisdn",
+        LookUpKey::Number(IdentifierKind::SerialNumber) => "serial_number",
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Bench, Checks, Verdict, fine, same};
-use crate::connector::{CallKind, Parts};
+use crate::connector::{CallKind, ProductParts};
 use crate::manifest::format::paging::{Next, PageSize, PagingBy};
 use crate::testing::one_account::OneAccount;
 use crate::testing::recording::Recording;
@@ -134,7 +134,7 @@ async fn details(checks: &mut Checks, bench: &Bench) {
     };
     let result = async {
         let account = bench.account()?;
-        fine(account.page_with(1, 1000, Parts::default()).await)?;
+        fine(account.page_with(1, 1000, ProductParts::default()).await)?;
         same("calls for details without need", &0, &account.n_calls(CallKind::Detail))?;
         fine(account.page(1, 1000).await)?;
         let n_max = bench.ids().len().div_ceil(detail.at_once.max(1) as usize);

@@ -16,8 +16,8 @@ use super::cleaning::Read;
 use super::disguise::Disguise;
 use super::{Kept, KeptProduct, Question, Recording, Scene, VERSION};
 use crate::account_settings::Settings;
-use crate::client::{Exchange, Witness, forms};
-use crate::connector::{By, CallKind, LookUp};
+use crate::client::{Exchange, Observer, forms};
+use crate::connector::{CallKind, LookUp, LookUpKey};
 use crate::manifest::Manifest;
 use crate::manifest::format::path::text_of;
 use crate::manifest::format::source::Source;
@@ -60,7 +60,7 @@ struct Heard {
 #[derive(Default)]
 struct Ear(Mutex<Vec<Heard>>);
 
-impl Witness for Ear {
+impl Observer for Ear {
     fn saw(&self, exchange: &Exchange<'_>) {
         let Ok(seen) = &exchange.result else { return };
         self.0.lock().push(Heard {
@@ -99,7 +99,7 @@ pub fn record<'a>(
             allow_insecure_urls: options.allow_insecure_urls,
         };
         let ear = Arc::new(Ear::default());
-        let witness: Arc<dyn Witness> = Arc::clone(&ear) as Arc<dyn Witness>;
+        let witness: Arc<dyn Observer> = Arc::clone(&ear) as Arc<dyn Observer>;
         let account = OneAccount::open(manifest, &access, PATIENCE, Some(witness))?;
         let cleaner = Cleaner::new(manifest, &access);
         let mut conversation = Vec::new();
@@ -109,7 +109,7 @@ pub fn record<'a>(
             return Err("the account has no connections: there is nothing to record".into());
         }
         conversation.push(cleaner.scene(question, &listed, ear.take()));
-        for by in By::ALL {
+        for by in LookUpKey::ALL {
             if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
                 continue;
             }
@@ -159,23 +159,23 @@ fn answered(question: &Question, outcome: Outcome) -> Result<Vec<Arc<Connection>
 }
 
 /// What a connection is looked up by.
-pub(crate) fn value_of(connection: &Connection, by: By) -> Option<String> {
-    let By::Number(kind) = by else { return Some(connection.local_id.to_string()) };
+pub(crate) fn value_of(connection: &Connection, by: LookUpKey) -> Option<String> {
+    let LookUpKey::Number(kind) = by else { return Some(connection.local_id.to_string()) };
     let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
     let fits = |it: &str| Identifier::parse(kind, it).is_ok();
     numbers.find(|(_, it)| fits(it)).map(|(_, it)| it.to_string())
 }
 
 /// What nothing carries, as like as can be to what something carries: without its end, or with another one.
-pub(crate) fn miss(by: By, value: &str) -> String {
+pub(crate) fn miss(by: LookUpKey, value: &str) -> String {
     let shorter = match by {
         // Nineteen digits of twenty are the same card.
-        By::Number(IdentifierKind::Iccid) => value.get(..18),
+        LookUpKey::Number(IdentifierKind::Iccid) => value.get(..18),
         _ => value.get(..value.len().saturating_sub(1)),
     };
     let fits = |it: &&str| match by {
-        By::Id => false,
-        By::Number(kind) => *it != value && Identifier::parse(kind, it).is_ok(),
+        LookUpKey::Id => false,
+        LookUpKey::Number(kind) => *it != value && Identifier::parse(kind, it).is_ok(),
     };
     if let Some(shorter) = shorter.filter(fits) {
         return shorter.to_owned();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Desk;
 use super::server::Given;
-use crate::connector::{By, CallKind};
+use crate::connector::{CallKind, LookUpKey};
 use crate::manifest::Manifest;
 use crate::manifest::format::look_up::{LookUp, Match};
 use crate::manifest::format::path::{Path, text_of};
@@ -24,7 +24,7 @@ pub(crate) struct Fleet {
     /// Documents with what lists leave out, and whose they are.
     details: Vec<(String, Value)>,
     list: Shape,
-    look_ups: Vec<(By, Shape)>,
+    look_ups: Vec<(LookUpKey, Shape)>,
     detail: Shape,
     sessions: Vec<Value>,
 }
@@ -113,7 +113,7 @@ impl Fleet {
             plant(manifest, document);
         }
         let mut look_ups = Vec::new();
-        for (by, (_, look_up)) in By::ALL.into_iter().zip(manifest.look_up.all()) {
+        for (by, (_, look_up)) in LookUpKey::ALL.into_iter().zip(manifest.look_up.all()) {
             let LookUp::Searched(search) = look_up else { continue };
             let kept = recording
                 .conversation
@@ -145,7 +145,7 @@ impl Fleet {
         self.detail.clone()
     }
 
-    pub(in crate::testing::replay_platform) fn look_up(&self, by: By) -> Shape {
+    pub(in crate::testing::replay_platform) fn look_up(&self, by: LookUpKey) -> Shape {
         let shape = self.look_ups.iter().find(|(it, _)| *it == by);
         shape.map(|(_, it)| it.clone()).unwrap_or_default()
     }
@@ -161,7 +161,7 @@ impl Fleet {
     /// Who carries any of these, as the platform writes them.
     pub(in crate::testing::replay_platform) fn find(
         &self,
-        by: By,
+        by: LookUpKey,
         matching: Match,
         values: &[String],
     ) -> Vec<&Record> {
@@ -172,8 +172,8 @@ impl Fleet {
             })
         };
         let is_meant = |record: &&Record| match by {
-            By::Id => fits(&record.id),
-            By::Number(kind) => {
+            LookUpKey::Id => fits(&record.id),
+            LookUpKey::Number(kind) => {
                 record.numbers.iter().any(|(it, number)| *it == kind && fits(number))
             }
         };
@@ -198,9 +198,9 @@ fn record(
     let id = connection.local_id.to_string();
     let mut whole = listed.clone();
     if let Some(form) = &manifest.detail {
-        let key = match By::from(form.by) {
-            By::Id => Some(id.clone()),
-            By::Number(kind) => {
+        let key = match LookUpKey::from(form.by) {
+            LookUpKey::Id => Some(id.clone()),
+            LookUpKey::Number(kind) => {
                 let mut carried = connection.identifiers.iter().filter(|(it, _)| *it == kind);
                 carried.next().map(|(_, it)| it.to_string())
             }

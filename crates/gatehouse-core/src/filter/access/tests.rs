@@ -1,6 +1,6 @@
 use super::*;
 
-fn read(query: &str) -> Result<AccessFilter, Vec<Fault>> {
+fn read(query: &str) -> Result<AccessFilter, Vec<FilterFault>> {
     let expression = Expression::parse(query, &VOCABULARY);
     assert!(expression.faults.is_empty() && expression.ignored.is_empty(), "{query}");
     AccessFilter::read(&expression)

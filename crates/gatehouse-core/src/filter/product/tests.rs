@@ -4,7 +4,7 @@ use super::*;
 use crate::filter::Filter;
 use crate::product::{Connectivity, Property};
 
-fn read(query: &str) -> Result<ProductFilter, Vec<Fault>> {
+fn read(query: &str) -> Result<ProductFilter, Vec<FilterFault>> {
     ProductFilter::read(&Expression::parse(query, &VOCABULARY))
 }
 

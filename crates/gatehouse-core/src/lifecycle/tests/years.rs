@@ -84,10 +84,10 @@ fn live_through(zone: &ZoneName, mut dice: Dice) -> Seen {
         let before = swept.clone();
         let result = match dice.below(20) {
             0..=7 => Ok(plan_termination(&unswept, zone, now)),
-            8..=11 => set_status(&unswept, &by_use, Target::Active, now),
-            12..=15 => set_status(&unswept, &by_use, Target::Suspended, now),
+            8..=11 => set_status(&unswept, &by_use, TargetStatus::Active, now),
+            12..=15 => set_status(&unswept, &by_use, TargetStatus::Suspended, now),
             16 => rotate_password(&unswept, now),
-            17 => set_status(&unswept, &by_use, Target::Terminated, now),
+            17 => set_status(&unswept, &by_use, TargetStatus::Terminated, now),
             _ => Ok(unswept.clone()),
         };
         let Ok(after) = result else {

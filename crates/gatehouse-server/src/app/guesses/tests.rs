@@ -2,15 +2,15 @@ use super::*;
 
 const NAME: Name = [1, 2];
 
-fn guesses(free: u32, slice: Slice) -> Guesses {
-    let current = CurrentSlice::default();
+fn guesses(free: u32, slice: ReplicaShare) -> Guesses {
+    let current = CurrentShare::default();
     current.set(slice, Instant::now());
     Guesses::new(free, current)
 }
 
 #[test]
 fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
-    let guesses = guesses(10, Slice::WHOLE);
+    let guesses = guesses(10, ReplicaShare::WHOLE);
     let mut now = Instant::now();
     for n in 0..10 {
         assert_eq!(guesses.count(Guessed::Access, NAME, now), Ok(()), "{n}");
@@ -36,7 +36,7 @@ fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
 
 #[test]
 fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
-    let guesses = guesses(2, Slice::WHOLE);
+    let guesses = guesses(2, ReplicaShare::WHOLE);
     let tenant: TenantName = "acme".parse().unwrap();
     let begin = || guesses.begin(Guessed::Access, &tenant, "pump");
     for _ in 0..50 {
@@ -54,7 +54,7 @@ fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
 
 #[test]
 fn of_several_servers_each_has_its_slice() {
-    let guesses = guesses(10, Slice::new(2, 3).unwrap());
+    let guesses = guesses(10, ReplicaShare::new(2, 3).unwrap());
     let now = Instant::now();
     let n_free = (0..20).filter(|_| guesses.count(Guessed::Access, NAME, now).is_ok()).count();
     assert_eq!(n_free, 3);
@@ -63,7 +63,7 @@ fn of_several_servers_each_has_its_slice() {
 
 #[test]
 fn without_a_limit_nothing_is_counted() {
-    let guesses = guesses(0, Slice::WHOLE);
+    let guesses = guesses(0, ReplicaShare::WHOLE);
     let tenant: TenantName = "acme".parse().unwrap();
     assert!((0..1000).all(|_| guesses.begin(Guessed::Access, &tenant, "pump").is_ok()));
     assert!(guesses.lock(Guessed::Access).young.is_empty());
@@ -71,7 +71,7 @@ fn without_a_limit_nothing_is_counted() {
 
 #[test]
 fn memory_does_not_grow_without_bound() {
-    let guesses = guesses(1, Slice::WHOLE);
+    let guesses = guesses(1, ReplicaShare::WHOLE);
     let now = Instant::now();
     for n in 0..(3 * GENERATION as u64) {
         guesses.count(Guessed::Access, [n, n], now).unwrap();
@@ -82,9 +82,11 @@ fn memory_does_not_grow_without_bound() {
 
 #[test]
 fn the_slowest_rate_is_kept_also_where_few_are_free_or_servers_are_many() {
-    for (free, slice) in
-        [(1, Slice::WHOLE), (3, Slice::new(0, 4).unwrap()), (10, Slice::new(3, 40).unwrap())]
-    {
+    for (free, slice) in [
+        (1, ReplicaShare::WHOLE),
+        (3, ReplicaShare::new(0, 4).unwrap()),
+        (10, ReplicaShare::new(3, 40).unwrap()),
+    ] {
         let guesses = guesses(free, slice);
         let (begin, mut now) = (Instant::now(), Instant::now());
         let mut n_tried = 0;

@@ -2,7 +2,7 @@
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
-use gatehouse_vault::chance;
+use gatehouse_vault::random;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) const X_CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
@@ -29,7 +29,7 @@ impl Correlation {
         };
         let id = given
             .map(str::to_owned)
-            .unwrap_or_else(|| time_ordered(now.unix_milliseconds(), &chance::bytes()).to_string());
+            .unwrap_or_else(|| time_ordered(now.unix_milliseconds(), &random::bytes()).to_string());
         Self { id, by_correlator }
     }
 

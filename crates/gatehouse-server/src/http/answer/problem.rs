@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gatehouse_connectors::{AccountTrouble, Failure, FailureKind, Said};
-use gatehouse_core::{Trouble, TroubleKind};
+use gatehouse_connectors::{AccountFailure, Failure, FailureKind, UnexpectedResponse};
+use gatehouse_core::{BatchFailure, BatchFailureKind};
 use gatehouse_store::SNAPSHOT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(crate) struct Problem {
     /// What RFC 6749 calls it, where that matters.
     oauth: Option<OAuthError>,
     /// The account that it is about, and what its platform said.
-    trouble: Option<Box<AccountTrouble>>,
+    trouble: Option<Box<AccountFailure>>,
     /// What went wrong inside: for the log, never for a client.
     pub(crate) cause: Option<Box<str>>,
 }
@@ -224,8 +224,8 @@ struct ExternalError<'p> {
 }
 
 impl<'p> ExternalError<'p> {
-    fn new(said: &'p Said) -> Self {
-        let Said { status, code, message, body } = said;
+    fn new(said: &'p UnexpectedResponse) -> Self {
+        let UnexpectedResponse { status, code, message, body } = said;
         Self { status: *status, code: code.as_deref(), message: message.as_deref(), body }
     }
 }
@@ -248,10 +248,10 @@ impl From<Error> for Problem {
         match error {
             Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
             Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
-            Error::UnknownContract(id) => Trouble::unknown_contract(&id).into(),
-            Error::UsernameTaken(username) => Trouble::username_taken(&username).into(),
+            Error::UnknownContract(id) => BatchFailure::unknown_contract(&id).into(),
+            Error::UsernameTaken(username) => BatchFailure::username_taken(&username).into(),
             Error::UsernameUnreadable(_) => Self::unavailable("Upgrade under way", detail),
-            Error::Refused(refusal) => Trouble::refused(&refusal).into(),
+            Error::Refused(refusal) => BatchFailure::refused(&refusal).into(),
             Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::Unfit(faults) => Self::invalid(faults),
@@ -289,19 +289,21 @@ impl From<Error> for Problem {
 }
 
 /// What fails alone inside a Task has the status and the words that it would have alone.
-impl From<Trouble> for Problem {
-    fn from(trouble: Trouble) -> Self {
+impl From<BatchFailure> for Problem {
+    fn from(trouble: BatchFailure) -> Self {
         let (status, title) = match trouble.kind {
-            TroubleKind::UnknownContract => (StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract"),
-            TroubleKind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
-            TroubleKind::UsernameTaken => (StatusCode::CONFLICT, "Username taken"),
-            TroubleKind::OutOfBounds => (StatusCode::BAD_REQUEST, "Invalid request"),
-            TroubleKind::AccessTerminated => (StatusCode::CONFLICT, "Access terminated"),
-            TroubleKind::ContractSuspended => (StatusCode::CONFLICT, "Contract suspended"),
-            TroubleKind::ContractEnded => (StatusCode::CONFLICT, "Contract ended"),
-            TroubleKind::ContractNotStarted => (StatusCode::CONFLICT, "Contract not started"),
-            TroubleKind::QuotaReached => (StatusCode::CONFLICT, "Quota reached"),
-            TroubleKind::NotPayPerUse => (StatusCode::CONFLICT, "Not pay per use"),
+            BatchFailureKind::UnknownContract => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract")
+            }
+            BatchFailureKind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
+            BatchFailureKind::UsernameTaken => (StatusCode::CONFLICT, "Username taken"),
+            BatchFailureKind::OutOfBounds => (StatusCode::BAD_REQUEST, "Invalid request"),
+            BatchFailureKind::AccessTerminated => (StatusCode::CONFLICT, "Access terminated"),
+            BatchFailureKind::ContractSuspended => (StatusCode::CONFLICT, "Contract suspended"),
+            BatchFailureKind::ContractEnded => (StatusCode::CONFLICT, "Contract ended"),
+            BatchFailureKind::ContractNotStarted => (StatusCode::CONFLICT, "Contract not started"),
+            BatchFailureKind::QuotaReached => (StatusCode::CONFLICT, "Quota reached"),
+            BatchFailureKind::NotPayPerUse => (StatusCode::CONFLICT, "Not pay per use"),
         };
         let fields = trouble.fields.into_iter();
         let invalid = fields.map(|it| Fault { name: it.name, reason: it.reason }).collect();
@@ -311,9 +313,9 @@ impl From<Trouble> for Problem {
 
 /// What fails at one account. It stands beside what the others gave, and alone only where nothing else is
 /// there to answer with.
-impl From<AccountTrouble> for Problem {
-    fn from(trouble: AccountTrouble) -> Self {
-        let AccountTrouble { account, failure } = &trouble;
+impl From<AccountFailure> for Problem {
+    fn from(trouble: AccountFailure) -> Self {
+        let AccountFailure { account, failure } = &trouble;
         let (status, kind, title) = match failure.kind {
             FailureKind::Error => (StatusCode::BAD_GATEWAY, None, "Platform error"),
             FailureKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, None, "Platform too slow"),

@@ -2,7 +2,7 @@
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
-use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Access, AccessId};
 use http::{StatusCode, header};
@@ -184,8 +184,8 @@ pub(in crate::http) fn read_update(mut body: Reader<'_>) -> Update {
 pub(in crate::http) fn read_change(
     body: &mut Reader<'_>,
     may_hold: &str,
-) -> (Option<Target>, Option<Password>) {
-    let status = body.optional("status", word(&Target::ALL, Target::as_str));
+) -> (Option<TargetStatus>, Option<Password>) {
+    let status = body.optional("status", word(&TargetStatus::ALL, TargetStatus::as_str));
     let password = body.optional("password", password);
     for fixed in ["contractId", "username", "productOfferingId", "deviceName"] {
         body.forbid(fixed, &format!("can't be changed; an update may hold {may_hold}"));

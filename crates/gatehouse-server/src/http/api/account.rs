@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gatehouse_connectors::{Health, LiveAccount, Settings};
-use gatehouse_core::account::AddressedBy;
+use gatehouse_core::account::AddressSource;
 use gatehouse_core::{Account, AccountName, Page, rights::Scope};
 use gatehouse_store::StoredAccount;
 use http::StatusCode;
@@ -155,8 +155,8 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let input = call.object(|body| read_body(body, &name))?;
     let input = input.expect("what has no faults was read whole");
     let by = match call.caller().rights.cover_all() {
-        true => AddressedBy::Operator,
-        false => AddressedBy::Tenant,
+        true => AddressSource::Operator,
+        false => AddressSource::Tenant,
     };
     let made = call.app().put_account(call.tenant(), &input, by).await?;
     let body = AccountBody {

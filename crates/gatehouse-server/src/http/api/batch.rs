@@ -5,7 +5,7 @@
 
 use gatehouse_core::TaskId;
 use gatehouse_core::rights::Scope;
-use gatehouse_core::task::{TaskState, Work};
+use gatehouse_core::task::{TaskState, TaskWork};
 use http::{StatusCode, header};
 use serde_json::json;
 
@@ -96,7 +96,7 @@ async fn update(mut call: Call) -> Result<Reply, Problem> {
     Ok(accepted_reply(&call, &accepted))
 }
 
-fn accepted_reply(call: &Call, (id, work): &(TaskId, Work)) -> Reply {
+fn accepted_reply(call: &Call, (id, work): &(TaskId, TaskWork)) -> Reply {
     let body = TaskBody::new(*id, TaskState::Acknowledged, work);
     Reply::json(StatusCode::ACCEPTED, &body)
         .with(header::LOCATION, &call.address.task(call.tenant(), *id))

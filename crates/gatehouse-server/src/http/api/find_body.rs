@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use gatehouse_connectors::{Finding, Wanted};
+use gatehouse_connectors::{FindRequest, FindResult};
 use gatehouse_core::{Identifier, IdentifierKind, ProductId};
 
 use crate::http::answer::problem::Problem;
@@ -49,7 +49,7 @@ impl List {
 /// What a request looks for.
 #[derive(Debug, Default)]
 pub(in crate::http) struct Asked {
-    wanted: Wanted,
+    wanted: FindRequest,
     malformed: Vec<Fault>,
     /// Different ones, malformed ones included.
     n_items: usize,
@@ -108,8 +108,8 @@ impl Asked {
     }
 
     /// What is to be looked for: nothing, where it would be too much.
-    pub(in crate::http) fn wanted(&self) -> Wanted {
-        if self.is_too_much() { Wanted::default() } else { self.wanted.clone() }
+    pub(in crate::http) fn wanted(&self) -> FindRequest {
+        if self.is_too_much() { FindRequest::default() } else { self.wanted.clone() }
     }
 
     fn is_too_much(&self) -> bool {
@@ -118,7 +118,7 @@ impl Asked {
 
     /// All that is wrong: what can't be looked for, what failed, and what surely isn't there. An IMSI or an
     /// MSISDN that isn't there is no problem.
-    pub(in crate::http) fn problems(self, finding: &mut Finding) -> Vec<Problem> {
+    pub(in crate::http) fn problems(self, finding: &mut FindResult) -> Vec<Problem> {
         if self.is_too_much() {
             return vec![Problem::too_many_items(self.n_items, ITEMS_MAX)];
         }

@@ -3,7 +3,7 @@
 //! A platform that fails is never an error of a list or a search: what the others have is the answer, and
 //! what failed stands beside it.
 
-use gatehouse_connectors::{Ask, Listing, Reading};
+use gatehouse_connectors::{CallContext, Listing, ReadResult};
 use gatehouse_core::filter::product::{self as filter, ProductFilter};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{PageRequest, Product, ProductId};
@@ -84,7 +84,7 @@ pub(in crate::http) const READ: Operation = Operation {
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let ask = ask(&call);
     let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
-    let ask = Ask { parts: fields.parts(), ..ask };
+    let ask = CallContext { parts: fields.parts(), ..ask };
     let tenant = call.app().store.tenant(call.tenant()).await?;
     let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let number_max = tenant.page_number_max.unwrap_or(call.site.platforms.page_number_max);
@@ -126,8 +126,8 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 }
 
 /// What platforms are asked under: the time that they have begins now.
-fn ask(call: &Call) -> Ask {
-    Ask::until(Instant::now() + call.site.platforms.deadline.get())
+fn ask(call: &Call) -> CallContext {
+    CallContext::until(Instant::now() + call.site.platforms.deadline.get())
 }
 
 /// Room to wait for the tenant's platforms.
@@ -149,8 +149,8 @@ fn parts(listing: Listing, page: PageRequest) -> (Vec<Product>, Vec<Problem>) {
 
 /// The product, or why there is none. While an account can't be asked, nobody knows whether it has it: then
 /// the first that failed decides.
-fn only(reading: Reading, id: &ProductId) -> Result<Product, Problem> {
-    let Reading { product, troubles } = reading;
+fn only(reading: ReadResult, id: &ProductId) -> Result<Product, Problem> {
+    let ReadResult { product, troubles } = reading;
     product.ok_or_else(|| match troubles.into_iter().next() {
         Some(trouble) => trouble.into(),
         None => Error::NotFound("product", id.to_string()).into(),

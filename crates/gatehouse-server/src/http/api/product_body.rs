@@ -3,7 +3,7 @@
 //! A page has up to a thousand of them, so they are written straight into the answer's bytes.
 
 use bytes::Bytes;
-use gatehouse_connectors::Parts;
+use gatehouse_connectors::ProductParts;
 use gatehouse_core::product::Property;
 use gatehouse_core::{Account, Connection, IdentifierKind, Product, TenantName};
 
@@ -97,8 +97,8 @@ impl Fields {
     }
 
     /// What platforms are to be asked for, so that all of these can be shown.
-    pub(crate) fn parts(&self) -> Parts {
-        Parts {
+    pub(crate) fn parts(&self) -> ProductParts {
+        ProductParts {
             status: self.show(Field::Status),
             characteristics: self.show(Field::ProductCharacteristic),
             properties: self.show(Field::CustomProperty),

@@ -3,9 +3,9 @@
 //! A Task that is over may have very many accesses. Its answer is made while it goes out, some items at a
 //! time, so that it takes neither memory nor a transaction, however slowly it is read.
 
-use gatehouse_core::lifecycle::Target;
+use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::rights::Scope;
-use gatehouse_core::task::{FailedItem, Task, TaskState, Work};
+use gatehouse_core::task::{FailedItem, Task, TaskState, TaskWork};
 use gatehouse_core::{Page, TaskId, Timestamp};
 use http::{HeaderName, StatusCode, header};
 use serde::Serialize;
@@ -239,7 +239,7 @@ pub(in crate::http) struct TaskBody {
 }
 
 impl TaskBody {
-    pub(in crate::http) fn new(id: TaskId, state: TaskState, work: &Work) -> Self {
+    pub(in crate::http) fn new(id: TaskId, state: TaskState, work: &TaskWork) -> Self {
         let (id, state) = (id.to_string(), state.as_str());
         Self { id, state, base_type: "task", r#type: work.as_str() }
     }
@@ -294,13 +294,13 @@ struct ChangeBody {
 impl Progress {
     fn of(task: &Task) -> Self {
         let change = match &task.work {
-            Work::Creation { .. } => None,
-            Work::Update { target, sets_password } => Some(ChangeBody {
+            TaskWork::Creation { .. } => None,
+            TaskWork::Update { target, sets_password } => Some(ChangeBody {
                 operation_type: "update",
-                status: target.map(Target::as_str),
+                status: target.map(TargetStatus::as_str),
                 rotates_password: Some(*sets_password),
             }),
-            Work::Termination => Some(ChangeBody {
+            TaskWork::Termination => Some(ChangeBody {
                 operation_type: "terminate",
                 status: None,
                 rotates_password: None,
@@ -429,7 +429,7 @@ fn error_body(item: FailedItem, task: &Task) -> Map<String, Value> {
 }
 
 /// The problem of something that failed in a Task: it belongs to the request that the Task came with.
-fn problem_of(trouble: gatehouse_core::Trouble, task: &Task) -> Map<String, Value> {
+fn problem_of(trouble: gatehouse_core::BatchFailure, task: &Task) -> Map<String, Value> {
     Problem::from(trouble).body(&task.correlation_id)
 }
 

@@ -11,7 +11,7 @@ use std::pin::pin;
 use std::thread;
 
 use gatehouse_core::TenantName;
-use gatehouse_turns::{Places, Turn, Turns};
+use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit};
 use gatehouse_vault::Disconnection;
 use tokio::task::yield_now;
 
@@ -59,18 +59,18 @@ pub(crate) struct RequestTurns {
 
 /// Turns with one kind of request.
 struct KindTurns {
-    first_polls: Turns,
+    first_polls: FairSemaphore,
     /// Turns from the beginning of a request to its end.
-    whole: Option<Turns>,
+    whole: Option<FairSemaphore>,
 }
 
 /// A request's turn.
 #[derive(Default)]
 pub(crate) struct RequestTurn {
     /// Turn that ends after the handler's first poll.
-    first_poll: Option<Turn>,
+    first_poll: Option<Permit>,
     /// Turn that ends with the request.
-    whole: Option<Turn>,
+    whole: Option<Permit>,
 }
 
 impl RequestTurns {
@@ -79,7 +79,12 @@ impl RequestTurns {
         let n_max = usize::try_from(limits.concurrent_requests).unwrap_or(usize::MAX);
         let of = |at_once: usize, at_once_of_tenant: usize| {
             let waiting_of_tenant = n_max.saturating_sub(at_once_of_tenant);
-            Turns::new(Places { at_once, at_once_of_tenant, waiting_of_tenant, waiting: n_max })
+            FairSemaphore::new(Capacity {
+                at_once,
+                at_once_of_tenant,
+                waiting_of_tenant,
+                waiting: n_max,
+            })
         };
         let n_cores = thread::available_parallelism().map_or(1, NonZero::get);
         let n_polls = FIRST_POLLS_PER_CORE * n_cores;
@@ -129,10 +134,10 @@ impl RequestTurns {
 }
 
 async fn take(
-    turns: &Turns,
+    turns: &FairSemaphore,
     tenant: &TenantName,
     client: &impl Disconnection,
-) -> Result<Turn, Problem> {
+) -> Result<Permit, Problem> {
     let busy = |detail: &str| Problem::unavailable("Busy", detail);
     if let Some(turn) = turns.take_now(tenant) {
         return Ok(turn);

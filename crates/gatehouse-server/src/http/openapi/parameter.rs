@@ -1,6 +1,6 @@
 //! The parameters of paths, queries and headers.
 
-use gatehouse_core::filter::{ALTERNATIVES_MAX, CONDITIONS_MAX, Vocabulary, Word};
+use gatehouse_core::filter::{ALTERNATIVES_MAX, CONDITIONS_MAX, FilterField, FilterFields};
 use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ fn page_to_gather(name: &str) -> Value {
 }
 
 /// What a filter is, by example.
-fn filter(vocabulary: &Vocabulary) -> String {
+fn filter(vocabulary: &FilterFields) -> String {
     let mut names = vocabulary.words.iter().map(|word| word.name);
     let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
     format!(
@@ -169,7 +169,7 @@ fn filter(vocabulary: &Vocabulary) -> String {
 }
 
 /// A condition as a parameter: a form can only say `=`, so the other operators stand in words.
-fn condition(word: &Word) -> Value {
+fn condition(word: &FilterField) -> Value {
     let operators: Vec<String> =
         word.operators.iter().map(|it| format!("`{}`", it.as_str())).collect();
     let (compared, schema) = match operators.len() {

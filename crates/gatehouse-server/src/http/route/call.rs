@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use gatehouse_core::TenantName;
 use gatehouse_store::Put;
-use gatehouse_vault::Asker;
+use gatehouse_vault::HashCaller;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
@@ -71,8 +71,8 @@ impl Call {
     }
 
     /// For whom slow hashes are made.
-    pub(crate) fn asker(&self) -> Asker<'_> {
-        Asker { tenant: self.tenant(), gone: &self.gone }
+    pub(crate) fn asker(&self) -> HashCaller<'_> {
+        HashCaller { tenant: self.tenant(), gone: &self.gone }
     }
 
     /// Another parameter of the path. What can't be one doesn't exist.

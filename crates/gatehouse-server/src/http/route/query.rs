@@ -4,7 +4,7 @@
 //! What is unknown is ignored, as the contract says, and named in `X-Ignored-Params`; a client that
 //! sends `Prefer: handling=strict` gets 400 instead.
 
-use gatehouse_core::filter::{self, Expression, Ignored, Vocabulary};
+use gatehouse_core::filter::{self, Expression, FilterFields, IgnoredCondition};
 use http::{HeaderMap, HeaderName};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -54,7 +54,7 @@ impl Query {
     pub(crate) fn parse(
         raw: &str,
         known: &[&'static str],
-        filter: Option<&Vocabulary>,
+        filter: Option<&FilterFields>,
         headers: &HeaderMap,
     ) -> Self {
         // What HTTP libraries send for a space. Escapes are read after that, so a `+` out of `%2B` stays.
@@ -92,11 +92,11 @@ impl Query {
             return self.fault(FIELDS, reason);
         }
         for name in unknown {
-            self.ignore(Ignored { name, reason: String::new() });
+            self.ignore(IgnoredCondition { name, reason: String::new() });
         }
     }
 
-    fn ignore(&mut self, Ignored { name, reason }: Ignored) {
+    fn ignore(&mut self, IgnoredCondition { name, reason }: IgnoredCondition) {
         if self.is_strict {
             self.fault(&shortened(&name), reason);
         } else if self.ignored.len() <= NAMES_MAX && !self.ignored.contains(&name) {
@@ -105,7 +105,7 @@ impl Query {
     }
 
     /// Reads a query that is nothing but parameters.
-    fn read_plain(&mut self, raw: &str, known: &[&'static str]) -> Vec<Ignored> {
+    fn read_plain(&mut self, raw: &str, known: &[&'static str]) -> Vec<IgnoredCondition> {
         let mut ignored = Vec::new();
         let mut kept = Vec::new();
         for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
@@ -119,7 +119,7 @@ impl Query {
                 Some(known) => self.add(known, decode(value)),
                 None => {
                     let reason = "is not a parameter of this operation".into();
-                    ignored.push(Ignored { name, reason });
+                    ignored.push(IgnoredCondition { name, reason });
                 }
             }
         }
@@ -148,11 +148,11 @@ impl Query {
     /// The filter, as `read` reads it; where that finds faults they are added, and there is none.
     pub(crate) fn filter<T>(
         &mut self,
-        read: impl FnOnce(&Expression) -> Result<T, Vec<filter::Fault>>,
+        read: impl FnOnce(&Expression) -> Result<T, Vec<filter::FilterFault>>,
     ) -> Option<T> {
         read(&self.expression)
             .map_err(|faults| {
-                for filter::Fault { name, reason } in faults {
+                for filter::FilterFault { name, reason } in faults {
                     self.fault(&name, reason);
                 }
             })

@@ -5,7 +5,7 @@
 
 use std::pin::Pin;
 
-use gatehouse_core::filter::Vocabulary;
+use gatehouse_core::filter::FilterFields;
 use gatehouse_core::rights::Scope;
 use http::Method;
 use serde_json::Value;
@@ -90,7 +90,7 @@ pub(crate) struct Operation {
     /// What its pages are like, where it has such parameters.
     pub(crate) pages: Pages,
     /// What can be asked of the things that it lists. The whole query is then one expression.
-    pub(crate) filter: Option<&'static Vocabulary>,
+    pub(crate) filter: Option<&'static FilterFields>,
     /// Request headers of its own.
     pub(crate) headers: &'static [&'static str],
     /// What its body must be.

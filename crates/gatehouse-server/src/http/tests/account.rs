@@ -2,7 +2,7 @@ use super::*;
 use crate::app::Error;
 use crate::http::answer::problem::Problem;
 use crate::reader::Fault;
-use gatehouse_connectors::Reached;
+use gatehouse_connectors::AccountSetup;
 use gatehouse_store::AccountChange;
 use insta::assert_snapshot;
 
@@ -139,7 +139,7 @@ impl Gatehouse {
         let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
         let (settings, credentials) = app.open_account(&tenant, &kept).unwrap();
         let (settings, credentials) = (&settings, &credentials);
-        let reached = Reached { settings, credentials, addressed_by: kept.addressed_by };
+        let reached = AccountSetup { settings, credentials, address_source: kept.address_source };
         app.platforms.open(&tenant, kept.account, kept.version, reached);
         assert!(self.is_open(name, kept.version));
         kept.version
@@ -217,7 +217,7 @@ async fn what_is_sealed_for_one_account_opens_no_other() {
         account: b.account,
         settings: b.settings,
         credentials: b.credentials,
-        addressed_by: b.addressed_by,
+        address_source: b.address_source,
         seen_version: Some(b.version),
     };
     app.store.put_account(&acme, change).await.unwrap().unwrap();

@@ -2,7 +2,7 @@
 //! accounts.
 
 use super::*;
-use gatehouse_core::account::AddressedBy;
+use gatehouse_core::account::AddressSource;
 use gatehouse_store::AccountChange;
 use insta::assert_snapshot;
 
@@ -38,7 +38,7 @@ async fn damage(gate: &Gatehouse, name: &str) {
         account,
         settings: "{}".into(),
         credentials: Some(b"not sealed".to_vec()),
-        addressed_by: AddressedBy::Operator,
+        address_source: AddressSource::Operator,
         seen_version: None,
     };
     store.put_account(&tenant, change).await.unwrap().unwrap();

@@ -15,7 +15,7 @@ async fn anyone_may_see_whether_it_lives_and_is_ready() {
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_is_503_until_it_can() {
     let url = empty_schema("http_cannot_be_reached").await;
-    let cable = Cable::to(&url).await;
+    let cable = FaultyLink::to(&url).await;
     let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
     let url = cable.through(&url);
     let store = Store::open_postgres(&url.parse().unwrap(), clock.clone()).await.unwrap();

@@ -136,7 +136,7 @@ async fn before_its_start_nobody_is_let_in() {
 fn unknown(gate: &Gatehouse, is_slow: bool) -> String {
     let vault = &gate.gate.site.app.vault;
     let names = (0..).map(|n| format!("nobody-{n}"));
-    names.into_iter().find(|it| vault.pretends_slow(it) == is_slow).unwrap()
+    names.into_iter().find(|it| vault.unknown_is_slow(it) == is_slow).unwrap()
 }
 
 fn n_hashes(gate: &Gatehouse) -> u64 {
@@ -214,7 +214,7 @@ async fn wrong_guesses_of_one_tenant_do_not_lock_out_another() {
     let gate = Arc::new(Gatehouse::new().await);
     let vault = Arc::clone(&gate.gate.site.app.vault);
     let names: Vec<String> = (0..2000).map(|n| format!("nobody-{n}")).collect();
-    let slow = names.into_iter().filter(|it| vault.pretends_slow(it)).take(700);
+    let slow = names.into_iter().filter(|it| vault.unknown_is_slow(it)).take(700);
     let attack: Vec<_> = slow
         .map(|name| {
             let gate = Arc::clone(&gate);

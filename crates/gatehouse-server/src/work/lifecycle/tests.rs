@@ -1,5 +1,5 @@
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::{self, Target};
+use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::{Access, AccessId, Contract, Status, Timestamp, Username};
 use gatehouse_store::Change;
 
@@ -36,7 +36,7 @@ async fn terminate(app: &App, id: AccessId) -> Access {
     planned.await.unwrap().unwrap()
 }
 
-async fn set(app: &App, id: AccessId, status: Target) -> Access {
+async fn set(app: &App, id: AccessId, status: TargetStatus) -> Access {
     let update = Update { status: Some(status), password: None };
     app.update_access(asker(), id, update, |_| true).await.unwrap().access
 }
@@ -60,7 +60,7 @@ async fn a_month_ends_in_berlin() {
         let access = terminate(&app, planned).await;
         assert_eq!((access.status, access.end), (Status::PendingTerminate, end), "{kind}");
         terminate(&app, kept).await;
-        assert_eq!(set(&app, kept, Target::Active).await.end, None, "{kind}: called off");
+        assert_eq!(set(&app, kept, TargetStatus::Active).await.end, None, "{kind}: called off");
         assert_eq!(app.sweep_one().await.unwrap(), None, "{kind}: nothing is due");
 
         app.clock.set(at(DECEMBER).plus_milliseconds(-1));

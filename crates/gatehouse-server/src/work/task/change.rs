@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::lifecycle::{self, Target};
-use gatehouse_core::task::{ItemName, Task, Work};
-use gatehouse_core::{AccessId, Trouble};
+use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::task::{ItemReference, Task, TaskWork};
+use gatehouse_core::{AccessId, BatchFailure};
 use gatehouse_store::{
     Change, ChangeRule, Failpoint, ItemChunk, Lease, PlannedItem, PlannedItems, StepResult,
 };
@@ -29,7 +29,7 @@ impl TaskWorker {
         drop(place);
         let begin = match self.alive(lease, self.names_something(lease, task)).await?? {
             true => Ok(self.hash_password(lease, task).await?),
-            false => Err(Trouble::no_access_at_all(task.n_items)),
+            false => Err(BatchFailure::no_access_at_all(task.n_items)),
         };
         self.failpoints.pass(Failpoint::Hashed)?;
         let _place = self.place(lease).await?;
@@ -96,13 +96,13 @@ impl TaskWorker {
         lease: &Lease,
         task: &Task,
     ) -> Result<Option<StoredHash>, Stopped> {
-        let Work::Update { sets_password: true, .. } = task.work else { return Ok(None) };
+        let TaskWork::Update { sets_password: true, .. } = task.work else { return Ok(None) };
         let tenant = &lease.key.tenant;
         let key = self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?;
         let password = self.app.password_of_change(tenant, task.id, &key).await?;
         let password = password.ok_or_else(no_key)?;
         let chosen = vec![(password, key.salt(0))];
-        let hashes = self.alive(lease, self.app.vault.hash_quietly(chosen)).await?;
+        let hashes = self.alive(lease, self.app.vault.hash_batch(chosen)).await?;
         Ok(hashes.into_iter().next())
     }
 }
@@ -111,20 +111,23 @@ fn plan(named: NamedAccess) -> PlannedItem<AccessId> {
     match named.id {
         Ok(id) => PlannedItem::Do(id),
         Err(text) => {
-            let trouble = Trouble::no_access(&text);
-            PlannedItem::Fail(ItemName { access_id: Some(text), ..ItemName::default() }, trouble)
+            let trouble = BatchFailure::no_access(&text);
+            PlannedItem::Fail(
+                ItemReference { access_id: Some(text), ..ItemReference::default() },
+                trouble,
+            )
         }
     }
 }
 
 /// What becomes of each access.
-fn rule(work: &Work, password: Option<StoredHash>) -> ChangeRule {
-    let target: Option<Option<Target>> = match work {
-        Work::Update { target, .. } => Some(*target),
-        Work::Creation { .. } | Work::Termination => None,
+fn rule(work: &TaskWork, password: Option<StoredHash>) -> ChangeRule {
+    let target: Option<Option<TargetStatus>> = match work {
+        TaskWork::Update { target, .. } => Some(*target),
+        TaskWork::Creation { .. } | TaskWork::Termination => None,
     };
     Arc::new(move |stored, contract, tenant, now| {
-        let refused = |refusal: lifecycle::Refusal| Trouble::refused(&refusal);
+        let refused = |refusal: lifecycle::StateConflict| BatchFailure::refused(&refusal);
         lifecycle::allow_batch(contract).map_err(refused)?;
         let seen = lifecycle::at(&stored.access, now);
         let access = match target {

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
+use gatehouse_core::batch_failure::FieldFault;
 use gatehouse_core::credential::{Password, StoredHash};
-use gatehouse_core::task::{ItemName, Task};
-use gatehouse_core::trouble::Field;
-use gatehouse_core::{ContractId, TaskId, Trouble};
+use gatehouse_core::task::{ItemReference, Task};
+use gatehouse_core::{BatchFailure, ContractId, TaskId};
 use gatehouse_store::{
     Failpoint, ItemChunk, Lease, NewAccess, PlannedItem, PlannedItems, StepResult, StoreError,
     WorkError,
@@ -201,7 +201,7 @@ impl TaskWorker {
             .collect();
         let hashes = match chosen.is_empty() {
             true => Vec::new(),
-            false => self.alive(lease, self.app.vault.hash_quietly(chosen)).await?,
+            false => self.alive(lease, self.app.vault.hash_batch(chosen)).await?,
         };
         let mut hashes = hashes.into_iter();
         let mut items = PlannedItems::with_capacity(wanted.len());
@@ -268,9 +268,9 @@ async fn give_way(ordinal: u32) {
 
 fn fail<T>(item: UnfitItem) -> PlannedItem<T> {
     let UnfitItem { username, device_name, faults } = item;
-    let fields = faults.into_iter().map(|Fault { name, reason }| Field { name, reason });
-    let name = ItemName { access_id: None, username, device_name };
-    PlannedItem::Fail(name, Trouble::out_of_bounds(fields.collect()))
+    let fields = faults.into_iter().map(|Fault { name, reason }| FieldFault { name, reason });
+    let name = ItemReference { access_id: None, username, device_name };
+    PlannedItem::Fail(name, BatchFailure::out_of_bounds(fields.collect()))
 }
 
 pub(super) fn no_key() -> StoreError {

@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::Target;
-use gatehouse_core::{AccessId, Contract, Status, TaskId, TenantName, TroubleKind, Username};
+use gatehouse_core::lifecycle::TargetStatus;
+use gatehouse_core::{AccessId, BatchFailureKind, Contract, Status, TaskId, TenantName, Username};
 
 use super::*;
 use crate::app::access::{NewPassword, Update, Wanted};
@@ -13,7 +13,7 @@ use crate::app::batch::{
 use crate::app::outcome::{Item, Outcome, Success, Which};
 use crate::work::tests::{acme, apps, asker, at};
 use gatehouse_store::CreatedAccess;
-use gatehouse_vault::Asker;
+use gatehouse_vault::HashCaller;
 use tokio_util::sync::CancellationToken;
 
 fn count(n: u32) -> NewBatch {
@@ -60,7 +60,7 @@ async fn state(app: &App, task: TaskId) -> TaskState {
 }
 
 /// What came of an item: username and password, or the kind of trouble.
-type Shown = Result<(String, Option<String>), TroubleKind>;
+type Shown = Result<(String, Option<String>), BatchFailureKind>;
 
 /// What a Task shows, by index.
 async fn shown(app: &App, task: TaskId) -> BTreeMap<u32, Shown> {
@@ -87,7 +87,7 @@ async fn items(outcome: &Outcome, which: Which, from: u32, n: u32) -> Vec<(u32, 
 async fn lets_in(app: &App, tenant: &TenantName, username: &str, password: &str) -> bool {
     let username: Username = username.parse().unwrap();
     app.verify(
-        Asker { tenant, gone: &CancellationToken::new() },
+        HashCaller { tenant, gone: &CancellationToken::new() },
         &username,
         &Password::new(password.into()).unwrap(),
     )
@@ -141,8 +141,8 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
         assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
         let shown = shown(&app, job).await;
         assert_eq!(shown[&0], Ok(("ann".into(), Some("s3cret".into()))), "{kind}");
-        assert_eq!(shown[&1], Err(TroubleKind::OutOfBounds));
-        assert_eq!(shown[&3], Err(TroubleKind::UsernameTaken));
+        assert_eq!(shown[&1], Err(BatchFailureKind::OutOfBounds));
+        assert_eq!(shown[&3], Err(BatchFailureKind::UsernameTaken));
         assert!(lets_in(&app, &acme(), "ann", "s3cret").await);
         let (username, password) = shown[&4].clone().unwrap();
         assert!(lets_in(&app, &acme(), &username, &password.unwrap()).await, "{kind}");
@@ -201,7 +201,7 @@ async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
         assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
         let shown = shown(&app, job).await;
         let failed: Vec<_> = shown.iter().filter(|(_, item)| item.is_err()).collect();
-        assert_eq!(failed, [(&250, &Err(TroubleKind::UsernameTaken))], "{kind}");
+        assert_eq!(failed, [(&250, &Err(BatchFailureKind::UsernameTaken))], "{kind}");
         assert_eq!(shown.len(), 300);
         assert_sound(&app).await;
     }
@@ -235,7 +235,7 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
         run_all(&app).await;
         let made = made(&app, job).await;
         for id in &made {
-            for status in [Target::Suspended, Target::Active] {
+            for status in [TargetStatus::Suspended, TargetStatus::Active] {
                 let update = Update { status: Some(status), password: None };
                 app.update_access(asker(), *id, update, |_| true).await.unwrap();
             }
@@ -309,7 +309,7 @@ async fn changes_are_made_one_by_one() {
         let other = accept(&app, other).await;
         run_all(&app).await;
         let (made, unfit) = (made(&app, job).await, made(&app, other).await[0]);
-        let end = Update { status: Some(Target::Terminated), password: None };
+        let end = Update { status: Some(TargetStatus::Terminated), password: None };
         app.update_access(asker(), made[1], end, |_| true).await.unwrap();
         let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
         let named = [Ok(made[0]), Ok(made[1]), Ok(unfit), Ok(unknown), Err("nonsense".to_owned())];
@@ -318,14 +318,15 @@ async fn changes_are_made_one_by_one() {
                 named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
             BatchChange { ids: ids.collect(), what }
         };
-        let suspend = BatchedChange::Update { status: Some(Target::Suspended), password: None };
+        let suspend =
+            BatchedChange::Update { status: Some(TargetStatus::Suspended), password: None };
         let task = app.accept_change(&acme(), change(suspend), None, "test").await.unwrap().0;
         run_all(&app).await;
         let failed = [
-            (1, TroubleKind::AccessTerminated),
-            (2, TroubleKind::NotPayPerUse),
-            (3, TroubleKind::NotFound),
-            (4, TroubleKind::NotFound),
+            (1, BatchFailureKind::AccessTerminated),
+            (2, BatchFailureKind::NotPayPerUse),
+            (3, BatchFailureKind::NotFound),
+            (4, BatchFailureKind::NotFound),
         ];
         let seen = shown(&app, task).await;
         assert!(seen[&0].is_ok(), "{kind}");
@@ -349,7 +350,7 @@ async fn changes_are_made_one_by_one() {
         let outcome = app.outcome(&acme(), task).await.unwrap();
         assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
         let why = outcome.rejection().await.unwrap().unwrap();
-        assert_eq!(why.trouble.kind, TroubleKind::NotFound);
+        assert_eq!(why.trouble.kind, BatchFailureKind::NotFound);
         assert_sound(&app).await;
     }
 }
@@ -366,7 +367,7 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
         app.put_contract(&acme(), &over).await.unwrap();
         run_all(&app).await;
         for (task, trouble) in
-            [(early, TroubleKind::ContractEnded), (unknown, TroubleKind::UnknownContract)]
+            [(early, BatchFailureKind::ContractEnded), (unknown, BatchFailureKind::UnknownContract)]
         {
             let outcome = app.outcome(&acme(), task).await.unwrap();
             assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
@@ -399,7 +400,7 @@ async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
             assert_eq!(state(&app, job).await, TaskState::Done, "{kind}: {point:?}");
             assert_eq!(shown(&app, job).await.len(), 70);
             let password = Password::new("shared".into()).unwrap();
-            let status = Some(Target::Suspended);
+            let status = Some(TargetStatus::Suspended);
             let what = BatchedChange::Update { status, password: Some(password) };
             let change = accept_change(&app, job, what).await;
             work_with_interruptions(&app, point).await;
@@ -495,7 +496,7 @@ async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
         // What its client sent is missing, which no rule of ours allows.
         let broken = gatehouse_store::NewTask {
             id: TaskId::new(1, &[1; 10]),
-            work: Work::Creation { contract_id: "payg".parse().unwrap(), is_explicit: true },
+            work: TaskWork::Creation { contract_id: "payg".parse().unwrap(), is_explicit: true },
             n_items: 3,
             parts: Vec::new(),
             sealed_key: None,

@@ -5,16 +5,16 @@ use crate::Clock;
 use gatehouse_core::Timestamp;
 use gatehouse_core::list::{Device, Interval};
 
-fn located(set: Set, name: Option<&str>, end: Option<Span>) -> Located {
+fn located(set: NumberedSet, name: Option<&str>, end: Option<TimeSpan>) -> Located {
     let interval = Interval { after: 0, to: 1000 };
     let device = name.map(|name| name.parse().unwrap()).into();
-    let rest = Rest { username: None, device, start: Span::ALWAYS, end };
+    let rest = RowConditions { username: None, device, start: TimeSpan::ALWAYS, end };
     Located { set, interval, rest }
 }
 
-fn of_username(set: Set, device: Device) -> Located {
+fn of_username(set: NumberedSet, device: Device) -> Located {
     let mut located = located(set, None, None);
-    located.rest = Rest { username: Some("u".parse().unwrap()), device, ..located.rest };
+    located.rest = RowConditions { username: Some("u".parse().unwrap()), device, ..located.rest };
     located
 }
 
@@ -35,19 +35,19 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
     let clock = Clock::by_hand(Timestamp::EPOCH);
     let store = Store::open_sqlite(&dir.path().join("test.db"), clock).await.unwrap();
     let tenant = "acme".parse().unwrap();
-    let contract = || Set::Contract("c1".parse().unwrap());
-    let ends = Some(Span { from: 1, until: 2 });
+    let contract = || NumberedSet::Contract("c1".parse().unwrap());
+    let ends = Some(TimeSpan { from: 1, until: 2 });
     #[rustfmt::skip]
     let cases = [
         // terms                                                     // indexes
-        (vec![located(Set::Tenant, Some("x"), None)],                vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
+        (vec![located(NumberedSet::Tenant, Some("x"), None)],                vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
         (vec![located(contract(), Some("x"), None)],                 vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
         (vec![located(contract(), Some("x"), ends)],                 vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
         (vec![located(contract(), None, ends)],                      vec!["INDEX access_contract (tenant=? AND contract_id=? AND contract_number>? AND contract_number<?)"]),
-        (vec![located(Set::Tenant, None, ends)],                     vec!["PRIMARY KEY (tenant=? AND number>? AND number<?)"]),
+        (vec![located(NumberedSet::Tenant, None, ends)],                     vec!["PRIMARY KEY (tenant=? AND number>? AND number<?)"]),
         (vec![located(contract(), Some("x"), None), located(contract(), Some("y"), ends)],
               vec!["INDEX access_device_name (tenant=? AND device_name=?"]),
-        (vec![located(Set::Tenant, Some("x"), None), located(contract(), None, None)],
+        (vec![located(NumberedSet::Tenant, Some("x"), None), located(contract(), None, None)],
               vec!["INDEX access_device_name (tenant=? AND device_name=?", "COVERING INDEX access_contract (tenant=? AND contract_id=?"]),
     ];
     let usernames = [
@@ -55,20 +55,20 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
         "INDEX access_username_ended (tenant=? AND username=?",
     ];
     let of_usernames = [
-        vec![of_username(Set::Tenant, Device::Any)],
+        vec![of_username(NumberedSet::Tenant, Device::Any)],
         vec![of_username(contract(), Device::Unnamed)],
         vec![of_username(contract(), Device::Named("x".parse().unwrap()))],
-        vec![of_username(Set::Tenant, Device::Any), of_username(contract(), Device::Any)],
+        vec![of_username(NumberedSet::Tenant, Device::Any), of_username(contract(), Device::Any)],
     ];
     let of_usernames = of_usernames.into_iter().map(|terms| (terms, usernames.to_vec()));
     // The accesses of these usernames were found by number before.
     let found = |number| Located {
-        set: Set::Tenant,
+        set: NumberedSet::Tenant,
         interval: Interval { after: number - 1, to: number },
-        rest: Rest::NOTHING,
+        rest: RowConditions::NOTHING,
     };
     let mut many: Vec<_> = (1..=3200).map(found).collect();
-    many.push(located(Set::Tenant, Some("x"), None));
+    many.push(located(NumberedSet::Tenant, Some("x"), None));
     let many = (many, vec!["INDEX access_device_name (tenant=? AND device_name=?"]);
     for (terms, indexes) in cases.into_iter().chain(of_usernames).chain([many]) {
         let mut search = Search::new(&tenant, &terms);

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use gatehouse_connectors::{Catalog, Fault, ReplayPlatform, Settings};
+use gatehouse_connectors::{Catalog, ReplayPlatform, SettingFault, Settings};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, ConnectorName, PlatformName, TenantName};
 use gatehouse_server::app::account::AccountInput;
@@ -101,8 +101,10 @@ impl AccountArgs {
         if faults.is_empty() {
             return Ok(given);
         }
-        let listed: String =
-            faults.iter().map(|Fault { name, reason }| format!("\n  {name} {reason}")).collect();
+        let listed: String = faults
+            .iter()
+            .map(|SettingFault { name, reason }| format!("\n  {name} {reason}"))
+            .collect();
         Err(format!(
             "the account is not what {connector} asks for:{listed}\n\
              settings are given with --set NAME=VALUE, credentials with --credential NAME=VALUE, or both with \

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use gatehouse_connectors::testing::recording::Recording;
 use gatehouse_connectors::{
-    AddressRules, Ask, Exchange, Failure, Manifests, Options, Parts, Platforms, Reached,
-    ReplayPlatform, Wanted, Witness,
+    AccountSetup, AddressRules, CallContext, Exchange, Failure, FindRequest, Manifests, Observer,
+    PlatformOptions, Platforms, ProductParts, ReplayPlatform,
 };
-use gatehouse_core::account::AddressedBy;
+use gatehouse_core::account::AddressSource;
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
 use gatehouse_core::{ConnectorName, PageRequest, Product};
@@ -26,7 +26,7 @@ pub(in crate::commands::connector) enum Question {
     /// For a page of all there is.
     Page(PageRequest),
     /// For what is called so, by the platform and by what it carries; the platform's name is put in.
-    Find { wanted: Wanted, local_ids: Vec<String> },
+    Find { wanted: FindRequest, local_ids: Vec<String> },
 }
 
 /// What came of it.
@@ -44,7 +44,7 @@ struct Counting<W> {
     shown: W,
 }
 
-impl<W: Fn(usize, &Exchange<'_>) + Send + Sync> Witness for Counting<W> {
+impl<W: Fn(usize, &Exchange<'_>) + Send + Sync> Observer for Counting<W> {
     fn saw(&self, exchange: &Exchange<'_>) {
         let n = self.n_calls.fetch_add(1, Ordering::Relaxed) + 1;
         (self.shown)(n, exchange);
@@ -65,7 +65,7 @@ pub(in crate::commands::connector) fn ask(
     connector: &ConnectorName,
     whom: &Whom<'_>,
     question: Question,
-    parts: Parts,
+    parts: ProductParts,
     shown: impl Fn(usize, &Exchange<'_>) + Send + Sync + 'static,
 ) -> Result<Outcome, String> {
     let manifest = manifests.get(connector.as_str()).map(Arc::clone);
@@ -74,9 +74,9 @@ pub(in crate::commands::connector) fn ask(
         Whom::Recording(_) => false,
     };
     let addresses = AddressRules::of_a_person(allow_insecure_urls);
-    let options = Options { addresses, manifests, ..Options::default() };
+    let options = PlatformOptions { addresses, manifests, ..PlatformOptions::default() };
     let witness = Arc::new(Counting { n_calls: AtomicUsize::new(0), shown });
-    let platforms = Platforms::witnessed(options, Arc::clone(&witness) as Arc<dyn Witness>);
+    let platforms = Platforms::witnessed(options, Arc::clone(&witness) as Arc<dyn Observer>);
     let platforms = platforms.map_err(|why| why.to_string())?;
     let runtime = super::runtime()?;
     // It answers as long as it is there.
@@ -93,13 +93,13 @@ pub(in crate::commands::connector) fn ask(
     let platform = given.account.platform.clone();
     let mut outcome = runtime
         .block_on(async {
-            let reached = Reached {
+            let reached = AccountSetup {
                 settings: &given.settings,
                 credentials: &given.credentials,
-                addressed_by: AddressedBy::Operator,
+                address_source: AddressSource::Operator,
             };
             let account = platforms.open(&given.tenant, given.account, 1, reached);
-            let ask = Ask { deadline: Instant::now() + DEADLINE, parts };
+            let ask = CallContext { deadline: Instant::now() + DEADLINE, parts };
             match question {
                 Question::Page(page) => {
                     let filter = ProductFilter::read(&Expression::parse("", &VOCABULARY));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gatehouse_connectors::{Manifests, Parts};
+use gatehouse_connectors::{Manifests, ProductParts};
 use gatehouse_core::{ConnectorName, PageRequest};
 
 use super::account::AccountArgs;
@@ -54,7 +54,7 @@ impl Check {
     fn try_it(&self, manifests: Manifests, connector: &ConnectorName) -> Result<(), String> {
         let question = Question::Page(PageRequest { number: 1, size: PAGE_SIZE });
         let whom = Whom::Account(&self.account);
-        let outcome = ask(manifests, connector, &whom, question, Parts::ALL, |_, _| ())?;
+        let outcome = ask(manifests, connector, &whom, question, ProductParts::ALL, |_, _| ())?;
         for failure in &outcome.failures {
             say(&transcript::failure(failure));
         }

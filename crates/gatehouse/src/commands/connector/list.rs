@@ -1,7 +1,7 @@
 //! `gatehouse connector list`.
 
 use clap::{Args, ValueEnum};
-use gatehouse_connectors::Summary;
+use gatehouse_connectors::ConnectorSummary;
 
 use super::{OwnConnectors, say};
 
@@ -28,7 +28,7 @@ enum Output {
 impl List {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
         let manifests = self.own.manifests()?;
-        let all: Vec<Summary> = manifests.all().map(|it| it.summary()).collect();
+        let all: Vec<ConnectorSummary> = manifests.all().map(|it| it.summary()).collect();
         match self.output {
             Output::Table => say(&table(&all)),
             Output::Markdown => say(&manifests.markdown()),
@@ -42,10 +42,10 @@ impl List {
     }
 }
 
-fn table(all: &[Summary]) -> String {
-    let headings = Summary::HEADINGS.map(str::to_uppercase);
+fn table(all: &[ConnectorSummary]) -> String {
+    let headings = ConnectorSummary::HEADINGS.map(str::to_uppercase);
     let mut rows = vec![headings.each_ref().map(String::as_str)];
-    rows.extend(all.iter().map(Summary::cells));
+    rows.extend(all.iter().map(ConnectorSummary::cells));
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
     let widths: Vec<usize> = (0..headings.len()).map(|it| width(it).unwrap_or(0)).collect();
     let line = |row: &[&str; 13]| {

@@ -1,7 +1,7 @@
 //! What is said to a platform and what comes of it, for people to read. What platforms say can't move a
 //! terminal's cursor.
 
-use gatehouse_connectors::{Exchange, Failure, Parts, Seen};
+use gatehouse_connectors::{Exchange, Failure, ProductParts, ShownResponse};
 use gatehouse_core::Product;
 use gatehouse_core::product::Property;
 use http::HeaderName;
@@ -45,7 +45,7 @@ pub(in crate::commands::connector) fn exchange(
     text += &body(">", &exchange.body, is_full);
     let took = exchange.took.as_millis();
     match &exchange.result {
-        Ok(Seen { status, headers: told, body: said }) => {
+        Ok(ShownResponse { status, headers: told, body: said }) => {
             text += &format!("    < {status}, after {took} ms\n");
             text += &headers("<", told, is_full);
             text += &body("<", said, is_full);
@@ -89,7 +89,7 @@ fn shortened(line: &str, is_full: bool) -> String {
 }
 
 /// A product, as far as it was asked for.
-pub(in crate::commands::connector) fn product(product: &Product, parts: Parts) -> String {
+pub(in crate::commands::connector) fn product(product: &Product, parts: ProductParts) -> String {
     let connection = &product.connection;
     let mut text = format!("product {}\n", plain(&connection.local_id));
     let mut line = |name: &str, value: &str| text += &format!("    {name:13}  {}\n", plain(value));

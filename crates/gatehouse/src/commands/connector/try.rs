@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use gatehouse_connectors::{Parts, Wanted};
+use gatehouse_connectors::{FindRequest, ProductParts};
 use gatehouse_core::product::is_local_id;
 use gatehouse_core::{Identifier, IdentifierKind, PageRequest};
 
@@ -127,15 +127,15 @@ impl Try {
         let mut local_ids = self.id.clone();
         local_ids.sort();
         local_ids.dedup();
-        Ok(Question::Find { wanted: Wanted { identifiers, ids: Vec::new() }, local_ids })
+        Ok(Question::Find { wanted: FindRequest { identifiers, ids: Vec::new() }, local_ids })
     }
 
-    fn parts(&self) -> Parts {
+    fn parts(&self) -> ProductParts {
         if self.fields.is_empty() {
-            return Parts::ALL;
+            return ProductParts::ALL;
         }
         let has = |field| self.fields.contains(&field);
-        Parts {
+        ProductParts {
             status: has(Field::Status),
             characteristics: has(Field::ProductCharacteristic),
             properties: has(Field::CustomProperty),

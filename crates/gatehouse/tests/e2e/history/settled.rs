@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::call::Request;
 use super::{Fleet, Replicas, TENANTS, is_over};
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::{PAUSE, Settled, SettledTask};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 const LONGEST_TASKS: Duration = Duration::from_secs(120);
 
 /// Waits until every Task is over, and reads what is there. All replicas have to run.
-pub(crate) async fn read_settled(fleet: &Fleet, dice: &mut Dice) -> Vec<Settled> {
+pub(crate) async fn read_settled(fleet: &Fleet, dice: &mut SeededRandom) -> Vec<Settled> {
     let mut tenants = Vec::new();
     for tenant in 0..TENANTS.len() {
         tenants.push(read_tenant(fleet, dice, tenant).await);
@@ -20,7 +20,7 @@ pub(crate) async fn read_settled(fleet: &Fleet, dice: &mut Dice) -> Vec<Settled>
     tenants
 }
 
-async fn read_tenant(fleet: &Fleet, dice: &mut Dice, tenant: usize) -> Settled {
+async fn read_tenant(fleet: &Fleet, dice: &mut SeededRandom, tenant: usize) -> Settled {
     let (name, mut settled) = (TENANTS[tenant], Settled::default());
     let anyone = fleet.anyone(dice).await;
     for task in all(fleet, anyone, &format!("/{name}/access/batch")).await.1 {
@@ -36,7 +36,12 @@ async fn read_tenant(fleet: &Fleet, dice: &mut Dice, tenant: usize) -> Settled {
     settled
 }
 
-async fn read_task(fleet: &Fleet, dice: &mut Dice, tenant: usize, id: String) -> SettledTask {
+async fn read_task(
+    fleet: &Fleet,
+    dice: &mut SeededRandom,
+    tenant: usize,
+    id: String,
+) -> SettledTask {
     let (began, look) = (Instant::now(), Request::Look { task: id.clone() });
     let state = loop {
         let answer = fleet.insist(dice, tenant, &look).await;

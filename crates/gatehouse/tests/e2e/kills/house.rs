@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::batch::text;
 use crate::process::*;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use reqwest::Response;
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ impl House {
     }
 
     /// Asks for some of everything. The first that is listed is what may be stopped.
-    pub(super) async fn ask(&mut self, server: &Server, dice: &mut Dice) {
+    pub(super) async fn ask(&mut self, server: &Server, dice: &mut SeededRandom) {
         let n = 800 + dice.roll(3600);
         let body = json!({"contractId": "payg", "numberOfAccesses": n});
         let task = server.batch(&self.tenant, "batch", &body).await;
@@ -106,7 +106,7 @@ impl House {
     }
 
     /// Accesses by name: some with a password, some that can't be had.
-    async fn ask_for_listed(&mut self, server: &Server, dice: &mut Dice) {
+    async fn ask_for_listed(&mut self, server: &Server, dice: &mut SeededRandom) {
         let n = 100 + dice.roll(400);
         let mut chosen = BTreeMap::new();
         let mut failing = BTreeSet::new();
@@ -139,7 +139,7 @@ impl House {
     async fn ask_for_change(
         &mut self,
         server: &Server,
-        dice: &mut Dice,
+        dice: &mut SeededRandom,
         (mut ids, operation, change): (Vec<String>, &str, Value),
         wanted: Wanted,
     ) {

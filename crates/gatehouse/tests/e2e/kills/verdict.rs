@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::house::{Asked, House, ON_ITS_WAY, Wanted};
 use crate::batch::{is_over, text};
 use crate::process::*;
-use gatehouse_testing::Dice;
+use gatehouse_testing::SeededRandom;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ const N_TRIED: u64 = 12;
 
 impl House {
     /// Judges what became of everything that it asked for. Chosen passwords are slow to try.
-    pub(super) async fn judge(&self, server: &Server, dice: &mut Dice, tries_chosen: bool) {
+    pub(super) async fn judge(&self, server: &Server, dice: &mut SeededRandom, tries_chosen: bool) {
         let tenant = &self.tenant;
         // Who was asked for a batch and could not answer may have accepted it.
         let tasks = server.all(&format!("/{tenant}/access/batch")).await;
@@ -78,7 +78,7 @@ impl House {
     async fn try_passwords(
         &self,
         server: &Server,
-        dice: &mut Dice,
+        dice: &mut SeededRandom,
         items: &[Value],
         chosen: &BTreeMap<u64, String>,
         tries_chosen: bool,
@@ -108,7 +108,7 @@ impl House {
     async fn judge_changes(
         &self,
         server: &Server,
-        dice: &mut Dice,
+        dice: &mut SeededRandom,
         all: &[Value],
         passwords: &BTreeMap<String, (String, String)>,
         tries_chosen: bool,

@@ -4,7 +4,7 @@ use super::*;
 use crate::client::tests::UNLIMITED;
 use crate::manifest::tests::{misread, read};
 
-fn applied(yaml: &str) -> connector::Limits {
+fn applied(yaml: &str) -> connector::PlatformLimits {
     let mut limits = UNLIMITED;
     read::<Limits>(yaml).apply_to(&mut limits);
     limits
@@ -28,12 +28,12 @@ fn what_a_manifest_says_a_line_keeps_to() {
         of: vec![CallKind::Session, CallKind::LookUp],
         scope: QuotaScope::Host,
     };
-    let wait = connector::Wait {
+    let wait = connector::WaitRule {
         remaining: Some("x-left".parse().unwrap()),
         reset: "x-reset".parse().unwrap(),
         unit: ResetUnit::Epoch,
     };
-    let expected = connector::Limits {
+    let expected = connector::PlatformLimits {
         calls_at_once: 3,
         quotas: vec![all, some],
         wait: Some(wait),

@@ -95,14 +95,14 @@ fn additions_come_behind_what_is_known_and_repeat_none_of_it() {
 
 #[test]
 fn additions_know_which_parts_they_are() {
-    let none = Parts::default();
+    let none = ProductParts::default();
     for (yaml, expected) in [
         ("{}", none),
-        ("{ imei: $.a }", Parts { characteristics: true, ..none }),
-        ("{ identifiers: { msisdn: $.a } }", Parts { characteristics: true, ..none }),
-        ("{ status: { word: $.a } }", Parts { status: true, characteristics: true, ..none }),
-        ("{ properties: [{ entries: $.a }] }", Parts { properties: true, ..none }),
-        (ADDITIONS, Parts::ALL),
+        ("{ imei: $.a }", ProductParts { characteristics: true, ..none }),
+        ("{ identifiers: { msisdn: $.a } }", ProductParts { characteristics: true, ..none }),
+        ("{ status: { word: $.a } }", ProductParts { status: true, characteristics: true, ..none }),
+        ("{ properties: [{ entries: $.a }] }", ProductParts { properties: true, ..none }),
+        (ADDITIONS, ProductParts::ALL),
     ] {
         assert_eq!(read::<Additions>(yaml).parts(), expected, "{yaml}");
     }

@@ -146,7 +146,7 @@ async fn what_is_found_may_span_twenty_pages_and_no_more() {
         })
         .await;
         let speaker = speaker(&platform, &[NUMBERED, REST]);
-        let by = By::Number(gatehouse_core::IdentifierKind::Iccid);
+        let by = LookUpKey::Number(gatehouse_core::IdentifierKind::Iccid);
         let found = speaker.look_up(patient(), by, &["1".to_owned()]).await;
         assert_eq!(found.is_ok(), is_told, "{found:?}");
         assert_eq!(platform.asked().len(), total.min(20));
@@ -158,7 +158,7 @@ async fn many_values_are_split_so_that_addresses_stay_short() {
     let mut platform = Platform::new(|_, _| says(json!({"data": [], "total": 0}))).await;
     let speaker = speaker(&platform, &[NUMBERED, REST]);
     let values: Vec<String> = (0..1000).map(|n| format!("8949{n:016}")).collect();
-    let by = By::Number(gatehouse_core::IdentifierKind::Iccid);
+    let by = LookUpKey::Number(gatehouse_core::IdentifierKind::Iccid);
     assert_eq!(speaker.look_up(patient(), by, &values).await, Ok(Vec::new()));
     let asked = platform.asked();
     assert!(
@@ -175,7 +175,10 @@ async fn what_can_not_stand_in_an_address_is_nowhere() {
     let mut platform = Platform::new(|_, _| says(json!({}))).await;
     let speaker = speaker(&platform, &[NUMBERED, REST]);
     for value in ["", ".", ".."] {
-        assert_eq!(speaker.look_up(patient(), By::Id, &[value.to_owned()]).await, Ok(Vec::new()));
+        assert_eq!(
+            speaker.look_up(patient(), LookUpKey::Id, &[value.to_owned()]).await,
+            Ok(Vec::new())
+        );
     }
     assert_eq!(platform.asked(), Vec::<String>::new());
 }

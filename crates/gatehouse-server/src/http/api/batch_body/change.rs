@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use gatehouse_core::AccessId;
 use gatehouse_core::credential::Password;
-use gatehouse_core::lifecycle::Target;
+use gatehouse_core::lifecycle::TargetStatus;
 
 use super::super::access::read_change;
 use super::{Given, Problem, hand_on};
@@ -91,7 +91,7 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
 }
 
 /// Reads what is to change of all of them.
-fn read_update(mut body: Reader<'_>) -> (Option<Target>, Option<Password>) {
+fn read_update(mut body: Reader<'_>) -> (Option<TargetStatus>, Option<Password>) {
     if body.is_empty() {
         body.fault_of_whole("must hold `status`, `password` or both");
     }

@@ -1,4 +1,4 @@
-use gatehouse_connectors::{AccountTrouble, Failure, FailureKind};
+use gatehouse_connectors::{AccountFailure, Failure, FailureKind};
 use serde_json::{Value, json};
 
 use super::super::product_body::tests::account;
@@ -21,7 +21,7 @@ fn accepted(body: &Value) -> Asked {
 }
 
 /// Everything that is wrong, as status, type and detail.
-fn told(asked: Asked, mut finding: Finding) -> Vec<String> {
+fn told(asked: Asked, mut finding: FindResult) -> Vec<String> {
     let problems = asked.problems(&mut finding);
     let line = |problem: &Problem| {
         let fields = problem.body("c-1");
@@ -82,7 +82,7 @@ fn what_is_malformed_is_told_and_the_others_are_looked_for() {
     }));
     assert_eq!(asked.wanted().identifiers.len() + asked.wanted().ids.len(), 2);
     assert_eq!(asked.n_items, 6, "what is malformed counts too, once");
-    let told = told(asked, Finding::default());
+    let told = told(asked, FindResult::default());
     assert_eq!(
         told,
         [
@@ -116,14 +116,14 @@ fn more_than_a_thousand_different_items_are_not_looked_for() {
     twice.extend(numbers(500));
     let asked = accepted(&json!({"imsiList": twice, "msisdnList": numbers(500)}));
     assert_eq!(asked.wanted().identifiers.len(), 1000);
-    assert!(told(asked, Finding::default()).is_empty());
+    assert!(told(asked, FindResult::default()).is_empty());
 
     let asked = accepted(
         &json!({"imsiList": numbers(500), "msisdnList": numbers(500), "iccidList": ["x"]}),
     );
-    assert_eq!(asked.wanted(), Wanted::default());
+    assert_eq!(asked.wanted(), FindRequest::default());
     assert_eq!(
-        told(asked, Finding::default()),
+        told(asked, FindResult::default()),
         [
             "400 Bad Request: the request looks for 1001 different items, and may look for at most 1000; ask for \
           1000 items or fewer"
@@ -143,8 +143,8 @@ fn what_is_malformed_failed_or_missing_is_told_in_that_order() {
     missing.identifiers.retain(|it| it.value() != "8944500102000000020");
     missing.ids.reverse();
     let failure = Failure::new(FailureKind::Timeout, "the platform did not answer in time");
-    let troubles = vec![AccountTrouble { account: account("acme-eu"), failure }];
-    let finding = Finding { products: Vec::new(), troubles, missing };
+    let troubles = vec![AccountFailure { account: account("acme-eu"), failure }];
+    let finding = FindResult { products: Vec::new(), troubles, missing };
     let told = told(asked, finding);
     let (malformed, others) = told.split_first().unwrap();
     assert!(malformed.starts_with("400 Bad Request: terminalSNList[1] must be"), "{malformed}");

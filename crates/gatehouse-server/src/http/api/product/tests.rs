@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use gatehouse_connectors::{AccountTrouble, Failure, FailureKind, Said};
+use gatehouse_connectors::{AccountFailure, Failure, FailureKind, UnexpectedResponse};
 use http::HeaderMap;
 use insta::assert_snapshot;
 use serde_json::Value;
@@ -9,8 +9,8 @@ use super::super::product_body::tests::{account, bare};
 use super::*;
 use crate::http::route::query::Query;
 
-fn trouble(name: &str, kind: FailureKind) -> AccountTrouble {
-    AccountTrouble { account: account(name), failure: Failure::new(kind, "it is so") }
+fn trouble(name: &str, kind: FailureKind) -> AccountFailure {
+    AccountFailure { account: account(name), failure: Failure::new(kind, "it is so") }
 }
 
 fn status(problem: Problem) -> (u16, Option<String>) {
@@ -42,8 +42,12 @@ fn every_failure_of_an_account_has_its_status() {
 #[test]
 fn a_problem_of_an_account_names_it_and_repeats_what_the_platform_said() {
     let mut trouble = trouble("acme-eu", FailureKind::Error);
-    trouble.failure.said =
-        Some(Box::new(Said { status: 500, code: None, message: None, body: "<h1>No</h1>".into() }));
+    trouble.failure.said = Some(Box::new(UnexpectedResponse {
+        status: 500,
+        code: None,
+        message: None,
+        body: "<h1>No</h1>".into(),
+    }));
     let fields = Problem::from(trouble).body("c-1");
     assert_snapshot!(serde_json::to_string_pretty(&fields).unwrap(), @r#"
     {
@@ -106,14 +110,14 @@ fn a_page_that_is_too_small_is_told_before_what_failed() {
 fn a_product_that_was_found_is_the_answer_whatever_failed_beside() {
     let id = "ALPHA-1".parse().unwrap();
     let troubles = vec![trouble("a", FailureKind::Open)];
-    let reading = Reading { product: Some(bare("1")), troubles };
+    let reading = ReadResult { product: Some(bare("1")), troubles };
     assert_eq!(only(reading, &id).unwrap().id(), id);
 }
 
 #[test]
 fn a_product_that_nobody_knows_of_is_missing_only_when_everyone_answered() {
     let id = "ALPHA-1".parse().unwrap();
-    let read = |troubles| only(Reading { product: None, troubles }, &id).unwrap_err();
+    let read = |troubles| only(ReadResult { product: None, troubles }, &id).unwrap_err();
     assert_eq!(status(read(Vec::new())), (404, None));
     let both = vec![trouble("a", FailureKind::Timeout), trouble("b", FailureKind::Error)];
     assert_eq!(status(read(both)), (504, None), "the first decides");

@@ -3,7 +3,7 @@
 use gatehouse_core::IdentifierKind;
 
 use super::*;
-use crate::connector::Parts;
+use crate::connector::ProductParts;
 
 const ALONE: &str = r#"
 detail:
@@ -61,7 +61,8 @@ async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_o
     .await;
     let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE, "errors: { message: $.message }"]);
     let all = connections(&["c", "gone", "a", "broken", "b"]);
-    let Completed { connections, failures } = speaker.complete(patient(), all).await.unwrap();
+    let DetailedConnections { connections, failures } =
+        speaker.complete(patient(), all).await.unwrap();
     assert_eq!(told(&connections), ["c: 49c", "a: 49a", "b: 49b"]);
     assert_eq!(connections[0].properties.len(), 2);
     let failures: Vec<String> = failures.into_iter().map(|it| it.detail).collect();
@@ -90,7 +91,8 @@ async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_co
     let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
     // Who has no card can't be asked for, and is as it was.
     let all = connections(&["a", "none?", "b", "c"]);
-    let Completed { connections, failures } = speaker.complete(patient(), all).await.unwrap();
+    let DetailedConnections { connections, failures } =
+        speaker.complete(patient(), all).await.unwrap();
     assert_eq!(
         (failures, told(&connections)),
         (Vec::new(), vec!["a: 1 3".into(), "none?: ".into(), "b: 2".into(), "c: ".into()])
@@ -109,18 +111,19 @@ async fn a_group_that_fails_leaves_out_its_own() {
     .await;
     let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
     let all = connections(&["a", "b", "c", "d"]);
-    let Completed { connections, failures } = speaker.complete(patient(), all).await.unwrap();
+    let DetailedConnections { connections, failures } =
+        speaker.complete(patient(), all).await.unwrap();
     assert_eq!((told(&connections), failures.len()), (vec!["a: 1".into(), "b: ".into()], 1));
 }
 
 #[tokio::test]
 async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are_wanted() {
-    let none = Parts::default();
+    let none = ProductParts::default();
     for (parts, is_asked) in [
-        (Parts::ALL, true),
-        (Parts { characteristics: true, ..none }, true),
-        (Parts { properties: true, ..none }, true),
-        (Parts { status: true, ..none }, false),
+        (ProductParts::ALL, true),
+        (ProductParts { characteristics: true, ..none }, true),
+        (ProductParts { properties: true, ..none }, true),
+        (ProductParts { status: true, ..none }, false),
         (none, false),
     ] {
         let mut platform = Platform::new(|_, head| match head.starts_with("GET /sims?") {
@@ -129,8 +132,8 @@ async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are
         })
         .await;
         let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE]);
-        let by = By::Number(IdentifierKind::Iccid);
-        let ask = Ask { parts, ..patient() };
+        let by = LookUpKey::Number(IdentifierKind::Iccid);
+        let ask = CallContext { parts, ..patient() };
         let found = speaker.look_up(ask, by, &["89".to_owned()]).await.unwrap();
         let (asked, expected) = if is_asked {
             (vec!["GET /sims?iccid=89&page=1", "GET /sims/a"], vec!["a: 49"])
@@ -153,7 +156,7 @@ async fn a_look_up_that_is_detailed_asks_for_nothing_more() {
     let mut platform = Platform::new(|_, _| says(json!({"id": "a", "msisdn": "49"}))).await;
     let rest = rest().replace("items: $ }", "items: $, is_detailed: true }");
     let speaker = speaker(&platform, &[NUMBERED, &rest, ALONE]);
-    let found = speaker.look_up(patient(), By::Id, &["a".to_owned()]).await.unwrap();
+    let found = speaker.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await.unwrap();
     assert_eq!(
         (told(&found), platform.asked()),
         (vec!["a: 49".to_owned()], vec!["GET /sims/a".to_owned()])
@@ -168,7 +171,8 @@ async fn a_look_up_whose_details_fail_fails() {
     })
     .await;
     let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE]);
-    let found =
-        speaker.look_up(patient(), By::Number(IdentifierKind::Iccid), &["89".to_owned()]).await;
+    let found = speaker
+        .look_up(patient(), LookUpKey::Number(IdentifierKind::Iccid), &["89".to_owned()])
+        .await;
     assert_eq!(found.unwrap_err().detail, "the platform answered 400");
 }

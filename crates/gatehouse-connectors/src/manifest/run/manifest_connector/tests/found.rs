@@ -16,7 +16,7 @@ fn page(ids: &[&str], next: Value) -> Play {
 }
 
 async fn found(speaker: &ManifestConnector) -> Result<Vec<String>, Failure> {
-    let by = By::Number(IdentifierKind::Iccid);
+    let by = LookUpKey::Number(IdentifierKind::Iccid);
     let found = speaker.look_up(patient(), by, &["1".to_owned()]).await?;
     Ok(found.iter().map(|it| it.local_id.to_string()).collect())
 }
@@ -109,12 +109,12 @@ async fn what_can_not_be_a_value_is_not_asked_for() {
     let mut platform = Platform::new(|_, _| page(&["a", "b", "c"], json!(null))).await;
     let rest = REST.replace("at_once: 1000", "at_once: 1000, only: '[0-9]+'");
     let speaker = speaker(&platform, &[NUMBERED, &rest]);
-    let by = By::Number(IdentifierKind::Iccid);
+    let by = LookUpKey::Number(IdentifierKind::Iccid);
     let values = ["x1", "7", "", "8"].map(str::to_owned);
     speaker.look_up(patient(), by, &values).await.unwrap();
     assert_eq!(platform.asked(), ["GET /sims?iccid=7,8&page=1"]);
     assert_eq!(speaker.look_up(patient(), by, &values[..1]).await, Ok(Vec::new()));
-    let never = By::Number(IdentifierKind::Imsi);
+    let never = LookUpKey::Number(IdentifierKind::Imsi);
     assert_eq!(speaker.look_up(patient(), never, &values).await, Ok(Vec::new()));
     assert_eq!(platform.asked(), Vec::<String>::new());
 }
@@ -128,7 +128,7 @@ async fn a_page_of_a_gateway_says_nothing_about_connections() {
             Platform::new(move |_, _| reply(404, &format!("Content-Type: {media}\r\n"), body))
                 .await;
         let speaker = speaker(&platform, &[NUMBERED, REST]);
-        let found = speaker.look_up(patient(), By::Id, &["a".to_owned()]).await;
+        let found = speaker.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await;
         assert_eq!(found.is_ok(), is_miss, "{media}: {found:?}");
         let failure = first(&speaker).await.unwrap_err();
         let is_list =

@@ -122,7 +122,7 @@ async fn what_is_no_failure_by_any_rule_does_not_count_against_a_platform() {
     .await;
     let speaker = speaker(&platform, &[NUMBERED, REST, RULES]);
     for _ in 0..12 {
-        let found = speaker.look_up(patient(), By::Id, &["a".to_owned()]).await;
+        let found = speaker.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await;
         assert!(
             found.as_ref().is_ok_and(Vec::is_empty)
                 || found.is_err_and(|it| it.kind != FailureKind::Open)

@@ -1,0 +1,148 @@
+//! A partial failure as a value: why one item of a batch failed, or why a whole batch was rejected.
+//!
+//! It is written down with the Task and shown long after, so it holds words, not what they were
+//! made of. Its kind decides what an HTTP answer calls it.
+
+use crate::ids::{ContractId, Username};
+use crate::lifecycle::StateConflict;
+
+/// What kind of failure it is: one for each that a client would treat differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BatchFailureKind {
+    /// The tenant has no such contract.
+    UnknownContract,
+    /// The tenant has no such access.
+    NotFound,
+    /// Another access has the username, or had it.
+    UsernameTaken,
+    /// A value is out of bounds.
+    OutOfBounds,
+    /// The access is over.
+    AccessTerminated,
+    /// The contract is suspended.
+    ContractSuspended,
+    /// The contract is over.
+    ContractEnded,
+    /// The contract has not started.
+    ContractNotStarted,
+    /// The contract has no room for more.
+    QuotaReached,
+    /// The access is not paid by use.
+    NotPayPerUse,
+}
+
+impl BatchFailureKind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::UnknownContract,
+        Self::NotFound,
+        Self::UsernameTaken,
+        Self::OutOfBounds,
+        Self::AccessTerminated,
+        Self::ContractSuspended,
+        Self::ContractEnded,
+        Self::ContractNotStarted,
+        Self::QuotaReached,
+        Self::NotPayPerUse,
+    ];
+
+    /// The word in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownContract => "unknown_contract",
+            Self::NotFound => "not_found",
+            Self::UsernameTaken => "username_taken",
+            Self::OutOfBounds => "out_of_bounds",
+            Self::AccessTerminated => "access_terminated",
+            Self::ContractSuspended => "contract_suspended",
+            Self::ContractEnded => "contract_ended",
+            Self::ContractNotStarted => "contract_not_started",
+            Self::QuotaReached => "quota_reached",
+            Self::NotPayPerUse => "not_pay_per_use",
+        }
+    }
+
+    /// The kind that this word names.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+}
+
+impl From<&StateConflict> for BatchFailureKind {
+    fn from(refusal: &StateConflict) -> Self {
+        match refusal {
+            StateConflict::AccessTerminated => Self::AccessTerminated,
+            StateConflict::ContractSuspended => Self::ContractSuspended,
+            StateConflict::ContractEnded => Self::ContractEnded,
+            StateConflict::ContractNotStarted(_) => Self::ContractNotStarted,
+            StateConflict::QuotaReached(_) | StateConflict::BatchOverQuota { .. } => {
+                Self::QuotaReached
+            }
+            StateConflict::NotPayPerUse => Self::NotPayPerUse,
+        }
+    }
+}
+
+/// Why something was not done, in words for whoever asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchFailure {
+    /// What kind of failure it is.
+    pub kind: BatchFailureKind,
+    /// What was wrong, and what would be right.
+    pub detail: String,
+    /// The fields at fault, each with what would be right.
+    pub fields: Vec<FieldFault>,
+}
+
+impl BatchFailure {
+    /// The tenant has no such contract.
+    pub fn unknown_contract(id: &ContractId) -> Self {
+        let detail = format!("the tenant has no contract `{id}`");
+        let field = FieldFault { name: "contractId".into(), reason: detail.clone() };
+        Self { kind: BatchFailureKind::UnknownContract, detail, fields: vec![field] }
+    }
+
+    /// The tenant has no such access, or it is another tenant's: nobody must learn which.
+    pub fn no_access(id: &str) -> Self {
+        Self::new(BatchFailureKind::NotFound, format!("there is no access `{id}`"))
+    }
+
+    /// None of the accesses that a batch names is there.
+    pub fn no_access_at_all(n_named: u32) -> Self {
+        let detail = match n_named {
+            1 => "the one access that the batch names is not an access of this tenant".into(),
+            n => format!("none of the {n} accesses that the batch names is one of this tenant"),
+        };
+        Self::new(BatchFailureKind::NotFound, detail)
+    }
+
+    /// Another access has this username.
+    pub fn username_taken(username: &Username) -> Self {
+        let detail = format!("username `{username}` is taken by another access");
+        Self::new(BatchFailureKind::UsernameTaken, detail)
+    }
+
+    /// The present state doesn't allow it.
+    pub fn refused(refusal: &StateConflict) -> Self {
+        Self::new(refusal.into(), refusal.to_string())
+    }
+
+    /// Values are out of bounds.
+    pub fn out_of_bounds(fields: Vec<FieldFault>) -> Self {
+        let lines: Vec<_> = fields.iter().map(|it| format!("{} {}", it.name, it.reason)).collect();
+        Self { fields, ..Self::new(BatchFailureKind::OutOfBounds, lines.join("; ")) }
+    }
+
+    fn new(kind: BatchFailureKind, detail: String) -> Self {
+        Self { kind, detail, fields: Vec::new() }
+    }
+}
+
+/// A field at fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldFault {
+    /// Its name.
+    pub name: String,
+    /// What would be right; reads on after the name.
+    pub reason: String,
+}

@@ -1,0 +1,83 @@
+//! Stretches of time, to compare instants with.
+
+use crate::filter::Operator;
+use crate::time::{BadTime, Timestamp, parse_milliseconds};
+
+/// A stretch of time in whole milliseconds since 1970, from its first up to where it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TimeSpan {
+    /// Its first millisecond.
+    pub from: i64,
+    /// The first millisecond that is no longer in it.
+    pub until: i64,
+}
+
+impl TimeSpan {
+    /// All of time.
+    pub const ALWAYS: Self = Self { from: i64::MIN, until: i64::MAX };
+
+    /// The instants that compare so with the one that a text names.
+    ///
+    /// Everything is kept in whole milliseconds, but a text may be finer: nothing is equal to an
+    /// instant between two milliseconds.
+    pub fn compared(operator: Operator, text: &str) -> Result<Self, BadTime> {
+        let (at, is_whole) = parse_milliseconds(text)?;
+        // The first millisecond that is not before the instant.
+        let from = if is_whole { at } else { at + 1 };
+        Ok(match operator {
+            Operator::Equal if is_whole => Self { from: at, until: at + 1 },
+            Operator::Equal => Self { from: at, until: at },
+            Operator::Greater => Self { from: at + 1, ..Self::ALWAYS },
+            Operator::GreaterOrEqual => Self { from, ..Self::ALWAYS },
+            Operator::Less => Self { until: from, ..Self::ALWAYS },
+            Operator::LessOrEqual => Self { until: at + 1, ..Self::ALWAYS },
+        })
+    }
+
+    /// What lies in both.
+    pub fn and(self, other: Self) -> Self {
+        Self { from: self.from.max(other.from), until: self.until.min(other.until) }
+    }
+
+    /// Whether nothing lies in it.
+    pub fn is_empty(self) -> bool {
+        self.from >= self.until
+    }
+
+    /// Whether the instant lies in it.
+    pub fn contains(self, at: Timestamp) -> bool {
+        (self.from..self.until).contains(&at.as_millisecond())
+    }
+}
+
+/// The same stretches of time without overlaps, in order; those that touch become one.
+pub fn union(mut spans: Vec<TimeSpan>) -> Vec<TimeSpan> {
+    spans.retain(|span| !span.is_empty());
+    spans.sort_unstable_by_key(|span| span.from);
+    let mut joined: Vec<TimeSpan> = Vec::new();
+    for span in spans {
+        match joined.last_mut() {
+            Some(last) if span.from <= last.until => last.until = last.until.max(span.until),
+            _ => joined.push(span),
+        }
+    }
+    joined
+}
+
+/// What of these stretches lies in none of those. Both are in order and without overlaps.
+pub fn without(spans: &[TimeSpan], others: &[TimeSpan]) -> Vec<TimeSpan> {
+    let mut left = Vec::new();
+    for span in spans {
+        let mut rest = *span;
+        for other in others {
+            left.push(TimeSpan { until: other.from, ..rest }.and(rest));
+            rest.from = rest.from.max(other.until);
+        }
+        left.push(rest);
+    }
+    left.retain(|span| !span.is_empty());
+    left
+}
+
+#[cfg(test)]
+mod tests;
