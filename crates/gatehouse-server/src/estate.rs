@@ -18,31 +18,29 @@
 //! The same reader reads the objects of a file and the bodies of the admin API. Only a file may name its
 //! secrets instead of holding them (`expansion`).
 
-mod account;
 mod expansion;
-
-pub use account::{
-    CREDENTIAL_BYTES_MAX, CREDENTIAL_NAME_CHARS_MAX, CREDENTIALS_MAX, SETTINGS_BYTES_MAX,
-    read_account,
-};
 
 pub use expansion::{NAMED_FILE_BYTES_MAX, Surroundings};
 
 use std::path::Path;
 
 use gatehouse_core::{
-    AccountName, BillingModel, Contract, ContractId, ContractStatus, OfferingId, Tenant, TenantName,
+    Account, AccountName, BillingModel, Contract, ContractId, ContractStatus, Tenant, TenantName,
 };
-
-use gatehouse_core::page::PAGE_NUMBER_MAX;
-use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use serde_saphyr::UserMessageFormatter;
 
 use crate::app::account::AccountInput;
-use crate::reader::{Fault, Faults, Json, Reader, instant, list, number, parsed, word};
+use crate::fields::{account, contract, tenant};
+use crate::reader::{Array, Fault, Faults, Field, Json, Reader};
 
-/// Most accesses that a contract can be limited to.
-pub const ACCESSES_MAX: u64 = 1_000_000_000_000;
+const TENANTS: Field<Array> = list("tenants");
+const CONTRACTS: Field<Array> = list("contracts");
+const ACCOUNTS: Field<Array> = list("accounts");
+
+/// A list that only estate files have, so it is not in the API's document.
+const fn list(name: &'static str) -> Field<Array> {
+    Field::new(name, Array(|| serde_json::Value::Null), "")
+}
 
 /// Everything that an estate file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +115,7 @@ fn read_estate(json: Json, surroundings: &Surroundings<'_>) -> Result<Estate, Ve
         return faults.check().map(|()| Estate { tenants: Vec::new() });
     }
     let mut reader = Reader::new(json, "", &mut faults);
-    let tenants = reader.required("tenants", list);
+    let tenants = reader.required(TENANTS);
     reader.finish();
     let mut estate = Estate { tenants: Vec::new() };
     for (n, json) in tenants.known().into_iter().flatten().enumerate() {
@@ -140,9 +138,9 @@ fn read_estate_tenant(
     faults: &mut Faults,
 ) -> Option<EstateTenant> {
     let mut reader = Reader::new(json, path, faults);
-    let name = reader.required("name", parsed::<TenantName>);
-    let contracts = reader.optional("contracts", list).unwrap_or_default();
-    let accounts = reader.optional("accounts", list).unwrap_or_default();
+    let name = reader.required(tenant::NAME);
+    let contracts = reader.optional(CONTRACTS).unwrap_or_default();
+    let accounts = reader.optional(ACCOUNTS).unwrap_or_default();
     let tenant = read_tenant(reader, name.known());
     let contracts = read_contracts(contracts, path, faults);
     let accounts = read_accounts(accounts, path, surroundings, faults);
@@ -154,7 +152,7 @@ fn read_contracts(contracts: Vec<Json>, path: &str, faults: &mut Faults) -> Vec<
     for (n, json) in contracts.into_iter().enumerate() {
         let path = format!("{path}.contracts[{n}]");
         let mut reader = Reader::new(json, &path, faults);
-        let id = reader.required("id", parsed::<ContractId>);
+        let id = reader.required(contract::ID);
         if let Some(contract) = read_contract(reader, id.known()) {
             if read.iter().any(|other| other.id == contract.id) {
                 let reason = format!("names `{}` a second time in its tenant", contract.id);
@@ -177,7 +175,7 @@ fn read_accounts(
         let path = format!("{path}.accounts[{n}]");
         expansion::expand_account(&mut json, &path, surroundings, faults);
         let mut reader = Reader::new(json, &path, faults);
-        let name = reader.required("name", parsed::<AccountName>);
+        let name = reader.required(account::NAME);
         if let Some(input) = read_account(reader, name.known()) {
             let name = &input.account.name;
             if read.iter().any(|other| other.account.name == *name) {
@@ -192,31 +190,30 @@ fn read_accounts(
 
 /// Reads what a tenant says beside its name. `None` comes with faults.
 pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<Tenant> {
-    let time_zone = reader.optional("timeZone", parsed).unwrap_or_default();
-    let requests_per_second =
-        reader.optional("requestsPerSecond", number(0, REQUESTS_PER_SECOND_MAX));
-    let page_number_max = reader.optional("pageNumberMax", number(1, PAGE_NUMBER_MAX));
+    let time_zone = reader.optional(tenant::TIME_ZONE).unwrap_or_default();
+    let requests_per_second = reader.optional(tenant::REQUESTS_PER_SECOND);
+    let page_number_max = reader.optional(tenant::PAGE_NUMBER_LIMIT);
     reader.finish();
     Some(Tenant { name: name?.clone(), time_zone, requests_per_second, page_number_max })
 }
 
 /// Reads what a contract says beside its identifier. `None` comes with faults.
 pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<Contract> {
-    let offering_id = reader.required("productOfferingId", parsed::<OfferingId>);
-    let billing_model =
-        reader.required("billingModel", word(&BillingModel::ALL, BillingModel::as_str));
-    let status = reader.optional("status", word(&ContractStatus::ALL, ContractStatus::as_str));
-    let start = reader.optional("startDateTime", instant);
-    let end = reader.optional("endDateTime", instant);
-    let validity = reader.optional("validityPeriod", parsed);
-    let n_accesses_max = reader.optional("maxAccesses", number(0, ACCESSES_MAX));
+    let offering_id = reader.required(contract::OFFERING_ID);
+    let billing_model = reader.required(contract::BILLING_MODEL);
+    let status = reader.optional(contract::STATUS);
+    let start = reader.optional(contract::START);
+    let end = reader.optional(contract::END);
+    let validity = reader.optional(contract::VALIDITY);
+    let n_accesses_max = reader.optional(contract::MAX_ACCESSES);
     if let (Some(start), Some(end)) = (start, end)
         && end <= start
     {
-        reader.fault("endDateTime", "must be later than startDateTime");
+        reader.fault(contract::END.name, "must be later than startDateTime");
     }
     if validity.is_some() && billing_model.known() == Some(&BillingModel::PayPerUse) {
-        reader.fault("validityPeriod", "is for PREPAID contracts, and this one is PAY_PER_USE");
+        let reason = "is for PREPAID contracts, and this one is PAY_PER_USE";
+        reader.fault(contract::VALIDITY.name, reason);
     }
     reader.finish();
     Some(Contract {
@@ -229,6 +226,28 @@ pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<
         validity,
         n_accesses_max,
     })
+}
+
+/// Reads what an account says beside its name. `None` comes with faults.
+pub fn read_account(mut reader: Reader<'_>, name: Option<&AccountName>) -> Option<AccountInput> {
+    let platform = reader.required(account::PLATFORM);
+    let connector = reader.required(account::CONNECTOR);
+    let platform_account = reader.required(account::PLATFORM_ACCOUNT);
+    let settings = reader.required(account::SETTINGS);
+    let mut faults = Vec::new();
+    let read = |json| account::read_credentials(json, &mut faults);
+    let credentials = reader.optional_by(account::CREDENTIALS, read);
+    for (name, reason) in faults {
+        reader.fault(&name, reason);
+    }
+    reader.finish();
+    let account = Account {
+        platform: platform.into_known()?,
+        name: name?.clone(),
+        connector: connector.into_known()?,
+        platform_account: platform_account.into_known()?,
+    };
+    Some(AccountInput { account, settings: settings.into_known()?, credentials })
 }
 
 #[cfg(test)]

@@ -18,10 +18,6 @@ mod routes;
 
 pub use answer::answer_body::{AnswerBody, BrokenOff};
 pub use answer::csv::{Cell as CsvCell, write_row as write_csv_row};
-pub use api::account::AccountBody;
-pub use api::client::ClientBody;
-pub use api::contract::ContractBody;
-pub use api::tenant::TenantBody;
 pub use gate::{Gate, Offer};
 pub use intake::arrival::{Arrival, Door};
 pub(crate) use intake::request_headers::HEADER_BYTES_MAX;

@@ -10,6 +10,7 @@ pub mod backup;
 pub mod config;
 mod data_dir;
 pub mod estate;
+pub mod fields;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod http;

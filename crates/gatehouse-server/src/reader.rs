@@ -1,33 +1,33 @@
-//! The one reader of bodies: it reports every fault at once, not the first one.
+//! The one reader of bodies and estate files: it reports every fault at once, not the first one.
 //!
 //! A body is first read into a [`Json`] tree that keeps duplicate keys. A [`Reader`] then takes the
-//! fields of an object one by one. Whatever is wrong (missing, null, a wrong type, out of bounds,
+//! [`Field`]s of an object one by one. Every fault (missing, null, a wrong type, out of bounds,
 //! unknown, twice) becomes a [`Fault`] that names the field, and reading goes on.
-//! Estates are read by it too, so a file and a request are refused in the same words.
 
+mod field;
+mod form;
 mod json;
 mod long_list;
+mod value;
 
+pub(crate) use field::{Describe, Field};
+pub(crate) use form::{
+    Array, Direction, Flag, Form, Instant, Named, Readable, Secret, Shape, Text, True, Whole, Word,
+};
 pub use json::Json;
 pub(crate) use json::Keep;
 pub(crate) use long_list::LongList;
+pub(crate) use value::{list, object, printable, shortened, text};
 
 use std::fmt::{self, Display};
-use std::str::FromStr;
-
-use gatehouse_core::Timestamp;
-use gatehouse_core::credential::Password;
 
 /// Faults that are reported; a body with more has other problems.
 pub const FAULTS_MAX: usize = 100;
 
-/// Characters of a name or a value that an error repeats.
-const VALUE_CHARS_MAX: usize = 64;
-
-/// One thing that is wrong with a body.
+/// A fault of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The field, with the way to it: `tenants[2].name`.
+    /// The path to the field: `tenants[2].name`.
     pub name: String,
     /// What would be right; reads on after the name.
     pub reason: String,
@@ -47,19 +47,19 @@ pub fn told(faults: &[Fault]) -> String {
     lines.join("; ")
 }
 
-/// Everything that is wrong with a body.
+/// All faults of a body.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Adds one.
+    /// Adds a fault, unless there are [`FAULTS_MAX`] already.
     pub fn add(&mut self, name: impl Into<String>, reason: impl Into<String>) {
         if self.0.len() < FAULTS_MAX {
             self.0.push(Fault { name: name.into(), reason: reason.into() });
         }
     }
 
-    /// All of them, if there are any.
+    /// Fails with all faults, if there are any.
     pub fn check(self) -> Result<(), Vec<Fault>> {
         if self.0.is_empty() { Ok(()) } else { Err(self.0) }
     }
@@ -80,7 +80,7 @@ impl<T> Required<T> {
         self.0.as_ref()
     }
 
-    /// The same, for who needs it whole.
+    /// The owned value, if it could be read.
     pub fn into_known(self) -> Option<T> {
         self.0
     }
@@ -102,7 +102,7 @@ pub struct Reader<'f> {
 pub(crate) const TYPE_NAMES: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
 
 impl<'f> Reader<'f> {
-    /// Begins to read an object. `path` is the way to it; empty for the body itself.
+    /// Begins to read the object at `path`; the body's own path is empty.
     pub fn new(json: Json, path: &str, faults: &'f mut Faults) -> Self {
         let is_object = matches!(json, Json::Object(_));
         let fields = match json {
@@ -130,21 +130,26 @@ impl<'f> Reader<'f> {
         self
     }
 
-    /// Reads something to be made: as the body of a POST, and without the names of its type.
+    /// Reads a resource to be created: a POST body whose TMF type names are ignored.
     pub fn of_creation(mut self) -> Self {
         self.fields.retain(|(name, _)| !TYPE_NAMES.contains(&name.as_str()));
         self.of_post()
     }
 
-    /// Takes a field that must be there.
-    pub fn required<T>(
+    /// Takes a required field.
+    pub(crate) fn required<F: Readable>(&mut self, field: Field<F>) -> Required<F::Value> {
+        self.required_by(field, |json| field.form.read(json))
+    }
+
+    /// Takes a required field, and reads its value by `read`.
+    pub(crate) fn required_by<F, T>(
         &mut self,
-        name: &'static str,
+        Field { name, .. }: Field<F>,
         read: impl FnOnce(Json) -> Result<T, String>,
     ) -> Required<T> {
         self.known.push(name);
         let Some(json) = self.take(name) else {
-            // What is no object at all has been told already.
+            // A body that is no object has its fault already.
             if self.is_object {
                 let path = self.path_of(name);
                 self.faults.add(path, "is missing");
@@ -154,10 +159,15 @@ impl<'f> Reader<'f> {
         Required(self.read(name, json, read))
     }
 
-    /// Takes a field that may be left out.
-    pub fn optional<T>(
+    /// Takes an optional field.
+    pub(crate) fn optional<F: Readable>(&mut self, field: Field<F>) -> Option<F::Value> {
+        self.optional_by(field, |json| field.form.read(json))
+    }
+
+    /// Takes an optional field, and reads its value by `read`.
+    pub(crate) fn optional_by<F, T>(
         &mut self,
-        name: &'static str,
+        Field { name, .. }: Field<F>,
         read: impl FnOnce(Json) -> Result<T, String>,
     ) -> Option<T> {
         self.known.push(name);
@@ -165,7 +175,7 @@ impl<'f> Reader<'f> {
         if self.is_absent(&json) { None } else { self.read(name, json, read) }
     }
 
-    /// Refuses a field that is known but has no business here.
+    /// Refuses a field that the resource has, but this body may not.
     pub fn forbid(&mut self, name: &'static str, reason: &str) {
         self.forbidden.push(name);
         if self.take(name).is_some() {
@@ -174,13 +184,13 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Reports a fault that lies between fields.
+    /// Reports a fault that depends on several fields.
     pub fn fault(&mut self, name: &str, reason: impl Into<String>) {
         let path = self.path_of(name);
         self.faults.add(path, reason);
     }
 
-    /// Reports what is wrong with the object as a whole. What is no object at all has been told already.
+    /// Reports a fault of the whole object. A value that is no object has its fault already.
     pub fn fault_of_whole(&mut self, reason: impl Into<String>) {
         if self.is_object {
             let name = if self.path.is_empty() { "body" } else { &self.path };
@@ -188,17 +198,17 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Whether there is a field of this name that was not taken yet, whatever it is.
+    /// Whether the object has a field of this name that was not taken yet.
     pub fn holds(&self, name: &str) -> bool {
         self.fields.iter().any(|(field, json)| field == name && !self.is_absent(json))
     }
 
-    /// Whether it is an object without fields.
+    /// Whether the object has no fields.
     pub fn is_empty(&self) -> bool {
         self.is_object && self.fields.is_empty()
     }
 
-    /// Ends reading: whatever is left is unknown, or there twice.
+    /// Ends reading: the fields that are left are unknown, or duplicates.
     pub fn finish(self) {
         for (name, _) in &self.fields {
             let path = self.path_of(&shortened(name));
@@ -239,105 +249,6 @@ impl<'f> Reader<'f> {
 
     fn path_of(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
-    }
-}
-
-/// A text, whatever it holds.
-pub fn text(json: Json) -> Result<String, String> {
-    match json {
-        Json::Text(text) => Ok(text),
-        other => Err(format!("must be a string, not {}", other.kind())),
-    }
-}
-
-/// A text that its type accepts.
-pub fn parsed<T: FromStr>(json: Json) -> Result<T, String>
-where
-    T::Err: Display,
-{
-    text(json)?.parse().map_err(|bad: T::Err| bad.to_string())
-}
-
-/// A password; its value is never repeated.
-pub fn password(json: Json) -> Result<Password, String> {
-    Password::new(text(json)?).map_err(|bad| bad.to_string())
-}
-
-/// What is asked for by being there: `true`.
-pub fn yes(json: Json) -> Result<(), String> {
-    match json {
-        Json::Bool(true) => Ok(()),
-        Json::Bool(false) => Err("must be true, or left out".into()),
-        other => Err(format!("must be a boolean, not {}", other.kind())),
-    }
-}
-
-/// An instant.
-pub fn instant(json: Json) -> Result<Timestamp, String> {
-    parsed(json)
-}
-
-/// One of a few words.
-pub fn word<T: Copy>(
-    all: &'static [T],
-    word_of: impl Fn(T) -> &'static str,
-) -> impl FnOnce(Json) -> Result<T, String> {
-    move |json| {
-        let given = text(json)?;
-        all.iter().copied().find(|it| word_of(*it) == given).ok_or_else(|| {
-            let words: Vec<&str> = all.iter().map(|it| word_of(*it)).collect();
-            format!("must be one of {}, not `{}`", words.join(", "), shortened(&given))
-        })
-    }
-}
-
-/// A whole number within bounds.
-pub fn number(min: u64, max: u64) -> impl FnOnce(Json) -> Result<u64, String> {
-    move |json| {
-        let given = match &json {
-            Json::Number(number) => number,
-            other => return Err(format!("must be a whole number, not {}", other.kind())),
-        };
-        given
-            .as_u64()
-            .or_else(|| whole(given.as_f64()?))
-            .filter(|number| (min..=max).contains(number))
-            .ok_or_else(|| format!("must be a whole number from {min} to {max}, not {given}"))
-    }
-}
-
-/// A whole number that is written with a point or an exponent: to JSON Schema, `5.0` is an integer like `5`.
-fn whole(number: f64) -> Option<u64> {
-    // Beyond this, neighbours can't be told apart.
-    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
-    let is_whole = number.fract() == 0.0 && (0.0..=EXACT_MAX).contains(&number);
-    is_whole.then_some(number as u64)
-}
-
-/// As much of a value as an error may repeat.
-pub fn shortened(value: &str) -> String {
-    value.chars().take(VALUE_CHARS_MAX).collect()
-}
-
-/// The same for what is kept: control characters, which not every store can keep, are replaced.
-pub fn printable(value: &str) -> String {
-    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-    value.chars().take(VALUE_CHARS_MAX).map(shown).collect()
-}
-
-/// An object, whatever it holds.
-pub fn object(json: Json) -> Result<Json, String> {
-    match json {
-        Json::Object(_) => Ok(json),
-        other => Err(format!("must be an object, not {}", other.kind())),
-    }
-}
-
-/// A list of whatever.
-pub fn list(json: Json) -> Result<Vec<Json>, String> {
-    match json {
-        Json::List(items) => Ok(items),
-        other => Err(format!("must be a list, not {}", other.kind())),
     }
 }
 

@@ -7,8 +7,6 @@ pub(super) mod error_chain;
 pub(super) mod json;
 pub(super) mod media;
 pub(super) mod negotiation;
-pub(super) mod oauth_error;
-pub(super) mod party;
 pub(super) mod problem;
 pub(super) mod rate;
 pub(super) mod reply;

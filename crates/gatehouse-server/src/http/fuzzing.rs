@@ -18,15 +18,16 @@ use serde_json::Value;
 use super::route::route_table::RouteTable;
 use super::routes::table;
 use crate::app::batch::NewItems;
+use crate::fields::{account_body, contract_body, tenant_body};
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::media::{CSV, FORM, JSON, MERGE_PATCH};
 use crate::http::answer::negotiation;
 use crate::http::answer::problem::Problem;
-use crate::http::api::account::{self, AccountBody};
-use crate::http::api::contract::{self, ContractBody};
+use crate::http::api::account;
+use crate::http::api::contract;
 use crate::http::api::oauth::{self, Form};
 use crate::http::api::product_body::Fields;
-use crate::http::api::tenant::{self, TenantBody};
+use crate::http::api::tenant;
 use crate::http::api::{access, batch_body, client, find_body, verify};
 use crate::http::intake::request_headers;
 use crate::http::route::conditional::{Precondition, etag, is_known};
@@ -142,13 +143,13 @@ pub(crate) fn admin(bytes: &[u8]) {
     let name = "acme".parse().expect("a tenant's name");
     if let Some(tenant) = object(bytes, |body| tenant::read_body(body, &name)) {
         let tenant = tenant.expect("what has no faults was read whole");
-        let shown = shown(&TenantBody::new(&tenant));
+        let shown = shown(&tenant_body(&tenant));
         assert_eq!(object(&shown, |body| tenant::read_body(body, &name)), Some(Some(tenant)));
     }
     let id = "C-1".parse().expect("a contract's identifier");
     if let Some(contract) = object(bytes, |body| contract::read_body(body, &id)) {
         let contract = contract.expect("what has no faults was read whole");
-        let shown = shown(&ContractBody::new(&contract));
+        let shown = shown(&contract_body(&contract));
         assert_eq!(object(&shown, |body| contract::read_body(body, &id)), Some(Some(contract)));
     }
     if let Some((_, scopes)) = object(bytes, client::read_new) {
@@ -161,7 +162,7 @@ pub(crate) fn account(bytes: &[u8]) {
     let name = "acme-eu".parse().expect("an account's name");
     let Some(input) = object(bytes, |body| account::read_body(body, &name)) else { return };
     let input = input.expect("what has no faults was read whole");
-    let shown = shown(&AccountBody::new(&input.account, input.settings.clone()));
+    let shown = shown(&account_body(&input.account, &input.settings));
     let again = object(&shown, |body| account::read_body(body, &name)).flatten();
     let again = again.expect("what is shown can be put");
     assert_eq!(again.account, input.account);

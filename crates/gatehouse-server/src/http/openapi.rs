@@ -1,25 +1,24 @@
 //! The OpenAPI document, made from the route table: what is not routed can't be in it.
 
-mod example;
 mod header;
 mod parameter;
 mod problem;
-mod schema;
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 use crate::config::Limits;
+use crate::fields::{self, Schema, shape::reference};
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::ErrorStyle;
 use crate::http::route::paging;
 use crate::http::route::resource::{Answer, BodyKind, Need, Operation, Pages, Resource};
 use header::headers;
-use schema::reference;
 
 /// The document, but for the address of the server.
 pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
+    let schemas = fields::schemas(limits);
     let mut paths = Map::new();
     let mut statuses = BTreeSet::new();
     for resource in resources.iter().filter(|it| it.listed().next().is_some()) {
@@ -27,7 +26,7 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
         for operation in resource.listed() {
             statuses.extend(problem::problem_statuses(resource, operation));
             let method = operation.method.to_ascii_lowercase();
-            item.insert(method, describe(resource, operation, limits));
+            item.insert(method, describe(resource, operation, limits, &schemas));
         }
         paths.insert(resource.path.into(), item.into());
     }
@@ -46,7 +45,7 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
         "tags": TAGS.map(|(name, what)| json!({"name": name, "description": what})),
         "paths": paths,
         "components": {
-            "schemas": schema::schemas(limits),
+            "schemas": Map::from_iter(schemas.into_iter().map(|it| (it.name.to_owned(), it.schema))),
             "responses": Value::Object(problems.collect()),
             "securitySchemes": {
                 "bearer": {
@@ -106,7 +105,12 @@ fn tag(path: &str) -> &'static str {
     }
 }
 
-fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Value {
+fn describe(
+    resource: &Resource,
+    operation: &Operation,
+    limits: &Limits,
+    schemas: &[Schema],
+) -> Value {
     let mut described = json!({
         "operationId": operation.id,
         "summary": operation.summary,
@@ -119,7 +123,7 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
         },
         "tags": [tag(resource.path)],
         "parameters": parameter::parameters(resource, operation, limits),
-        "responses": responses(resource, operation),
+        "responses": responses(resource, operation, schemas),
     });
     match operation.errors {
         // By HTTP Basic, or in the form.
@@ -138,7 +142,7 @@ fn describe(resource: &Resource, operation: &Operation, limits: &Limits) -> Valu
     described
 }
 
-fn responses(resource: &Resource, operation: &Operation) -> Value {
+fn responses(resource: &Resource, operation: &Operation, schemas: &[Schema]) -> Value {
     let mut responses = Map::new();
     for status in problem::problem_statuses(resource, operation) {
         responses.insert(status.to_string(), problem::problem(operation, status));
@@ -147,14 +151,19 @@ fn responses(resource: &Resource, operation: &Operation) -> Value {
     for answer in operation.answers {
         let status = answer.status;
         let same: Vec<_> = operation.answers.iter().filter(|it| it.status == status).collect();
-        responses.insert(status.to_string(), success(resource, operation, &same));
+        responses.insert(status.to_string(), success(resource, operation, &same, schemas));
     }
     responses.sort_keys();
     responses.into()
 }
 
 /// An answer, in all media types that it may have.
-fn success(resource: &Resource, operation: &Operation, answers: &[&Answer]) -> Value {
+fn success(
+    resource: &Resource,
+    operation: &Operation,
+    answers: &[&Answer],
+    schemas: &[Schema],
+) -> Value {
     let mut names = vec!["X-Correlation-ID", "X-Correlator?", "traceparent?", "X-Ignored-Params?"];
     if resource.is_of_tenants() {
         names.extend(header::RATE);
@@ -168,7 +177,8 @@ fn success(resource: &Resource, operation: &Operation, answers: &[&Answer]) -> V
     if operation.pages == Pages::Gathered {
         response["headers"]["Link"] = header::link_of_gathered();
     }
-    let bodies = answers.iter().filter_map(|it| Some((it.media_type, content(operation, it)?)));
+    let bodies =
+        answers.iter().filter_map(|it| Some((it.media_type, content(operation, it, schemas)?)));
     let bodies: Map<_, _> = bodies.map(|(name, body)| (name.to_owned(), body)).collect();
     if !bodies.is_empty() {
         response["content"] = bodies.into();
@@ -177,9 +187,10 @@ fn success(resource: &Resource, operation: &Operation, answers: &[&Answer]) -> V
 }
 
 /// The body of an answer, where it has one.
-fn content(operation: &Operation, answer: &Answer) -> Option<Value> {
+fn content(operation: &Operation, answer: &Answer, schemas: &[Schema]) -> Option<Value> {
     let name = answer.schema?;
-    let example = answer.example.map_or_else(|| example::of(name), |example| Some(example()));
+    let of_schema = || schemas.iter().find(|it| it.name == name)?.example.clone();
+    let example = answer.example.map_or_else(of_schema, |example| Some(example()));
     let is_paged = paging::PARAMS.iter().all(|name| operation.query.contains(name));
     let is_counted = operation.pages == Pages::Counted;
     let is_list = is_paged && is_counted && answer.media_type == JSON;

@@ -1,6 +1,11 @@
 use super::*;
 use gatehouse_core::{ContractId, ContractStatus};
 use proptest::prelude::*;
+use serde_json::Value;
+
+const ID: Field<Text<ContractId>> = Field::new("id", Text::new(|| Value::Null), "");
+const SECRET: Field<Secret> = Field::new("secret", Secret, "");
+const COUNT: Field<Whole> = Field::new("count", Whole { min: 1, max: 9 }, "");
 
 /// Reads a body with one field of each kind and tells the faults, one a line.
 fn faults(body: &[u8]) -> String {
@@ -10,12 +15,13 @@ fn faults(body: &[u8]) -> String {
     };
     let mut faults = Faults::default();
     let mut reader = Reader::new(json, "", &mut faults);
-    reader.required("id", parsed::<ContractId>);
-    reader.optional("secret", password);
-    reader.optional("at", instant);
-    reader.optional("status", word(&ContractStatus::ALL, ContractStatus::as_str));
-    reader.optional("count", number(1, 9));
-    reader.optional("items", list);
+    reader.required(ID);
+    reader.optional(SECRET);
+    reader.optional(Field::new("at", Instant, ""));
+    let status = Word { all: &ContractStatus::ALL, as_str: ContractStatus::as_str };
+    reader.optional(Field::new("status", status, ""));
+    reader.optional(COUNT);
+    reader.optional(Field::new("items", Array(|| Value::Null), ""));
     reader.forbid("fixed", "can't be changed");
     reader.finish();
     let lines = faults.check().err().unwrap_or_default();
@@ -67,9 +73,9 @@ fn in_a_post_an_optional_field_that_is_null_is_absent() {
     let mut faults = Faults::default();
     let mut reader = Reader::new(json.unwrap(), "", &mut faults).of_post();
     assert!(reader.holds("count") && !reader.holds("secret"));
-    reader.required("id", parsed::<ContractId>);
-    assert!(reader.optional("secret", password).is_none());
-    assert_eq!(reader.optional("count", number(1, 9)), None);
+    reader.required(ID);
+    assert!(reader.optional(SECRET).is_none());
+    assert_eq!(reader.optional(COUNT), None);
     reader.finish();
     insta::assert_snapshot!(told(&faults.check().unwrap_err()), @"id must be a string, not null; count is there more than once; x is not a field of this object; it may have id, secret, count");
 }
@@ -79,7 +85,7 @@ fn the_names_of_its_type_are_no_fault_of_something_to_be_made() {
     let json = br#"{"id": "c", "@type": "x", "@type": 1, "@baseType": null, "@schemaLocation": {}, "@x": 1, "": 2}"#;
     let mut faults = Faults::default();
     let mut reader = Reader::new(Json::parse(json).unwrap(), "", &mut faults).of_creation();
-    reader.required("id", parsed::<ContractId>);
+    reader.required(ID);
     reader.finish();
     insta::assert_snapshot!(told(&faults.check().unwrap_err()), @r#"@x is not a field of this object; it may have id; "" is not a field of this object; it may have id"#);
 }
@@ -96,8 +102,9 @@ fn a_number_is_whole_and_within_its_bounds() {
     for good in ["1", "9", "9.0", "5e0", "0.1e1"] {
         assert_eq!(faults(format!(r#"{{"id": "c", "count": {good}}}"#).as_bytes()), "", "{good}");
     }
-    assert_eq!(number(0, u64::MAX)(Json::parse(b"1e12").unwrap()), Ok(1_000_000_000_000));
-    assert_eq!(number(0, u64::MAX)(Json::parse(b"-0.0").unwrap()), Ok(0));
+    let any = Whole { min: 0, max: u64::MAX };
+    assert_eq!(any.read(Json::parse(b"1e12").unwrap()), Ok(1_000_000_000_000));
+    assert_eq!(any.read(Json::parse(b"-0.0").unwrap()), Ok(0));
     assert_eq!(
         faults(br#"{"id": "c", "count": "5"}"#),
         "count must be a whole number, not a string"

@@ -16,12 +16,10 @@ use std::path::PathBuf;
 use clap::Args;
 use gatehouse_connectors::{AddressRules, Catalog, Manifests, SettingFault};
 use gatehouse_core::account::Credentials;
-use gatehouse_core::{Contract, Tenant};
 use gatehouse_server::app::account::AccountInput;
 use gatehouse_server::estate::{Estate, EstateTenant};
-use gatehouse_server::http::{AccountBody, ContractBody, TenantBody};
+use gatehouse_server::fields::{account_body, contract_body, tenant_body};
 use reqwest::Method;
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::client::api::{Answer, Connection, Server};
@@ -104,11 +102,12 @@ impl Work {
         let n_failed_before = self.n_failed;
         let path = ["-", "admin", "tenants", name];
         let is_new =
-            self.put(&format!("tenant {name}"), &path, &tenant_body(&wanted.tenant)).await?;
+            self.put(&format!("tenant {name}"), &path, &tenant_body(&wanted.tenant).into()).await?;
         for contract in &wanted.contracts {
             let id = contract.id.as_str();
             let path = ["-", "admin", "tenants", name, "contracts", id];
-            self.put(&format!("contract {name}/{id}"), &path, &contract_body(contract)).await?;
+            self.put(&format!("contract {name}/{id}"), &path, &contract_body(contract).into())
+                .await?;
         }
         for account in &wanted.accounts {
             self.put_account(name, account).await?;
@@ -169,7 +168,7 @@ impl Work {
             _ => None,
         };
         let keeps_credentials = kept == Some(Value::Bool(true));
-        let mut body = account_body(wanted);
+        let mut body = Value::from(account_body(&wanted.account, &wanted.settings));
         let present = if is_new { &Value::Null } else { &present.body };
         let mut difference = difference(present, &body);
         let has_credentials = wanted.credentials.is_some();
@@ -199,7 +198,7 @@ impl Work {
         }
         if let Some(credentials) = &wanted.credentials {
             let secrets = credentials.names().map(|it| (it, credentials.reveal(it)));
-            body["credentials"] = to_value(&secrets.collect::<BTreeMap<_, _>>());
+            body["credentials"] = serde_json::json!(secrets.collect::<BTreeMap<_, _>>());
         }
         let put = self.server.ask(Method::PUT, &path).body(body).answer().await?;
         if !matches!(put.status, 200 | 201) {
@@ -338,23 +337,6 @@ fn only_sure(
 ) -> impl Iterator<Item = SettingFault> {
     let is_of_credentials = |it: &SettingFault| it.name.split('.').next() == Some("credentials");
     faults.into_iter().filter(move |it| has_credentials || !is_of_credentials(it))
-}
-
-fn tenant_body(tenant: &Tenant) -> Value {
-    to_value(&TenantBody::new(tenant))
-}
-
-fn contract_body(contract: &Contract) -> Value {
-    to_value(&ContractBody::new(contract))
-}
-
-/// An account as it is put, without its credentials.
-fn account_body(wanted: &AccountInput) -> Value {
-    to_value(&AccountBody::new(&wanted.account, wanted.settings.clone()))
-}
-
-fn to_value(body: &impl Serialize) -> Value {
-    serde_json::to_value(body).expect("bodies are plain data")
 }
 
 /// What differs between what is there and what is wanted, a line for each field.

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
 use gatehouse_server::app::App;
-use gatehouse_server::http::ClientBody;
+use gatehouse_server::fields::client_body;
 use serde::Serialize;
 
 use crate::commands::serve::Settings;
@@ -108,7 +108,7 @@ impl Create {
         let made = made.map_err(|why| why.to_string())?;
         let (client, secret) = (&made.client, made.secret.reveal());
         match self.output {
-            Output::Json => show_json(&ClientBody::new(client, Some(secret))),
+            Output::Json => show_json(&client_body(client, Some(secret))),
             Output::Table => {
                 println!("client id      {}", client.id);
                 println!("client secret  {secret}");
@@ -139,7 +139,7 @@ impl List {
         app.store.close().await;
         match self.output {
             Output::Json => {
-                let all: Vec<_> = clients.iter().map(|it| ClientBody::new(it, None)).collect();
+                let all: Vec<_> = clients.iter().map(|it| client_body(it, None)).collect();
                 show_json(&all)
             }
             Output::Table => {

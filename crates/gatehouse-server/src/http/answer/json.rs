@@ -43,6 +43,13 @@ impl Json {
         self.raw("\":");
     }
 
+    /// The name of an object's first member; its value comes next.
+    pub(crate) fn first_member(&mut self, name: &str) {
+        self.raw("\"");
+        self.raw(name);
+        self.raw("\":");
+    }
+
     /// A text without its quotes.
     pub(crate) fn text(&mut self, text: &str) {
         if is_plain(text) {
@@ -57,6 +64,13 @@ impl Json {
     pub(crate) fn quoted(&mut self, text: &str) {
         self.0.push(b'"');
         self.text(text);
+        self.0.push(b'"');
+    }
+
+    /// A text in quotes that needs no escapes: an identifier, a time, a status.
+    pub(crate) fn word(&mut self, word: &str) {
+        self.0.push(b'"');
+        self.raw(word);
         self.0.push(b'"');
     }
 

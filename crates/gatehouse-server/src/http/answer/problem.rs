@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use gatehouse_connectors::{AccountFailure, Failure, FailureKind, UnexpectedResponse};
+use gatehouse_connectors::{AccountFailure, Failure, FailureKind};
 use gatehouse_core::{BatchFailure, BatchFailureKind};
 use gatehouse_store::SNAPSHOT_SECONDS_MAX;
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use super::error_chain::chain;
 use super::media::PROBLEM_JSON;
@@ -15,8 +13,10 @@ use super::reply::Reply;
 use crate::app::Error;
 use crate::app::error::seconds;
 use crate::auth::Unknown;
-use crate::http::answer::oauth_error::OAuthError;
-use crate::http::answer::party::Party;
+use crate::fields::Body;
+use crate::fields::oauth::{self, OAuthError};
+use crate::fields::party::problem_party;
+use crate::fields::problem::{self, external_body, param_body};
 use crate::reader::{Fault, told};
 
 /// Seconds after which a client may try again what we could not do.
@@ -138,95 +138,35 @@ impl Problem {
         let is_allowed = |c: char| (' '..='~').contains(&c) && c != '"' && c != '\\';
         let description: String =
             self.detail.chars().map(|c| if is_allowed(c) { c } else { '\'' }).collect();
-        let body = json!({"error": error, "error_description": description});
+        let body =
+            Body::default().put(oauth::ERROR, error).put(oauth::ERROR_DESCRIPTION, description);
         let mut reply = Reply::json(status, &body).with(header::CACHE_CONTROL, "no-store");
         reply.headers.extend(self.headers);
         reply
     }
 
     pub(crate) fn into_reply(self, correlation_id: &str) -> Reply {
-        let body = self.wire(correlation_id);
+        let body = self.body(correlation_id);
         let mut reply = Reply::json(self.status, &body).with(header::CONTENT_TYPE, PROBLEM_JSON);
         reply.headers.extend(self.headers);
         reply
     }
 
-    /// What goes on the wire, alone or in a list of them.
-    pub(crate) fn wire<'p>(&'p self, correlation_id: &'p str) -> ProblemBody<'p> {
+    /// The problem as JSON, alone or in a list.
+    pub(crate) fn body(&self, correlation_id: &str) -> Body {
         let trouble = self.trouble.as_deref();
-        let said = trouble.and_then(|trouble| trouble.failure.said.as_deref());
-        ProblemBody {
-            kind: self.kind,
-            status: self.status.as_u16(),
-            title: self.title,
-            detail: &self.detail,
-            invalid_params: self.invalid.iter().map(InvalidParam::new).collect(),
-            external_errors: said.map(ExternalError::new).into_iter().collect(),
-            related_party: trouble
-                .map(|trouble| Party::with_platform(&trouble.account))
-                .into_iter()
-                .collect(),
-            correlation_id,
-            at_type: "problem",
-        }
-    }
-
-    /// The same, for who adds something to it.
-    pub(crate) fn body(&self, correlation_id: &str) -> Map<String, Value> {
-        match serde_json::to_value(self.wire(correlation_id)) {
-            Ok(Value::Object(fields)) => fields,
-            _ => unreachable!("a problem is plain data, and an object"),
-        }
-    }
-}
-
-/// A problem on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ProblemBody<'p> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    status: u16,
-    title: &'static str,
-    detail: &'p str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    invalid_params: Vec<InvalidParam<'p>>,
-    external_errors: Vec<ExternalError<'p>>,
-    related_party: Vec<Party<'p>>,
-    correlation_id: &'p str,
-    #[serde(rename = "@type")]
-    at_type: &'static str,
-}
-
-/// A field or parameter that is at fault.
-#[derive(Serialize)]
-struct InvalidParam<'p> {
-    name: &'p str,
-    reason: &'p str,
-}
-
-impl<'p> InvalidParam<'p> {
-    fn new(fault: &'p Fault) -> Self {
-        Self { name: &fault.name, reason: &fault.reason }
-    }
-}
-
-/// What a platform said that was asked.
-#[derive(Serialize)]
-struct ExternalError<'p> {
-    status: u16,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<&'p str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<&'p str>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    body: &'p str,
-}
-
-impl<'p> ExternalError<'p> {
-    fn new(said: &'p UnexpectedResponse) -> Self {
-        let UnexpectedResponse { status, code, message, body } = said;
-        Self { status: *status, code: code.as_deref(), message: message.as_deref(), body }
+        let response = trouble.and_then(|trouble| trouble.failure.said.as_deref());
+        let params: Vec<Body> = self.invalid.iter().map(param_body).collect();
+        Body::default()
+            .put(problem::KIND, self.kind)
+            .put(problem::STATUS, self.status.as_u16())
+            .put(problem::TITLE, self.title)
+            .put(problem::DETAIL, &self.detail)
+            .put_some(problem::INVALID_PARAMS, (!params.is_empty()).then_some(params))
+            .put(problem::EXTERNAL_ERRORS, response.map(external_body).as_slice())
+            .put(problem::RELATED_PARTY, trouble.map(|it| problem_party(&it.account)).as_slice())
+            .put(problem::CORRELATION_ID, correlation_id)
+            .put(problem::TYPE, "problem")
     }
 }
 

@@ -6,11 +6,11 @@ use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Access, AccessId};
 use http::{StatusCode, header};
-use serde_json::json;
 
 use super::access_body::{ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
 use crate::app::access::{Issued, NewPassword, Update, Wanted};
+use crate::fields::access;
 use crate::http::answer::json::Json;
 use crate::http::answer::media::{JSON, MERGE_PATCH};
 use crate::http::answer::problem::Problem;
@@ -19,7 +19,7 @@ use crate::http::route::call::Call;
 use crate::http::route::conditional::{self, Precondition};
 use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
 use crate::http::route::{idempotency, paging};
-use crate::reader::{Reader, parsed, password, word, yes};
+use crate::reader::Reader;
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
@@ -46,7 +46,7 @@ pub(in crate::http) const CREATE: Operation = Operation {
     headers: &[idempotency::KEY],
     body: Some(BodyKind {
         schema: "NewAccess",
-        example: || json!({"contractId": "C-PAYG", "deviceName": "pump-7"}),
+        example: || access::new_access().example(),
         ..BodyKind::BASE
     }),
     answers: &[Answer {
@@ -94,7 +94,7 @@ pub(in crate::http) const UPDATE: Operation = Operation {
     body: Some(BodyKind {
         media_types: &[MERGE_PATCH],
         schema: "AccessUpdate",
-        example: || json!({"status": "SUSPENDED"}),
+        example: || access::access_update().example(),
         ..BodyKind::BASE
     }),
     answers: &[Answer {
@@ -134,10 +134,10 @@ async fn create(call: Call) -> Result<Reply, Problem> {
 
 pub(in crate::http) fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
     let mut body = body.of_creation();
-    let contract_id = body.required("contractId", parsed);
-    let username = body.optional("username", parsed);
-    let password = body.optional("password", password);
-    let device_name = body.optional("deviceName", parsed);
+    let contract_id = body.required(access::CONTRACT_ID);
+    let username = body.optional(access::USERNAME);
+    let password = body.optional(access::PASSWORD);
+    let device_name = body.optional(access::DEVICE_NAME);
     body.finish();
     move || Wanted { contract_id: contract_id.value(), username, password, device_name }
 }
@@ -170,10 +170,11 @@ pub(in crate::http) fn read_update(mut body: Reader<'_>) -> Update {
             "must hold `status`, and `password` or `rotatePassword`, or one of them",
         );
     }
-    let rotates = body.optional("rotatePassword", yes);
+    let rotates = body.optional(access::ROTATE_PASSWORD);
     let (status, chosen) = read_change(&mut body, "`status`, and `password` or `rotatePassword`");
     if chosen.is_some() && rotates.is_some() {
-        body.fault("rotatePassword", "can't stand beside `password`: one of them sets it");
+        let reason = "can't stand beside `password`: one of them sets it";
+        body.fault(access::ROTATE_PASSWORD.name, reason);
     }
     body.finish();
     let drawn = rotates.map(|()| NewPassword::Drawn);
@@ -185,9 +186,15 @@ pub(in crate::http) fn read_change(
     body: &mut Reader<'_>,
     may_hold: &str,
 ) -> (Option<TargetStatus>, Option<Password>) {
-    let status = body.optional("status", word(&TargetStatus::ALL, TargetStatus::as_str));
-    let password = body.optional("password", password);
-    for fixed in ["contractId", "username", "productOfferingId", "deviceName"] {
+    let status = body.optional(access::TARGET_STATUS);
+    let password = body.optional(access::PASSWORD);
+    let fixed = [
+        access::CONTRACT_ID.name,
+        access::USERNAME.name,
+        access::OFFERING_ID.name,
+        access::DEVICE_NAME.name,
+    ];
+    for fixed in fixed {
         body.forbid(fixed, &format!("can't be changed; an update may hold {may_hold}"));
     }
     (status, password)

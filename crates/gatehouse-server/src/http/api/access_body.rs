@@ -5,6 +5,7 @@
 use gatehouse_core::{ShownAccess, Status, TaskId, TenantName, Timestamp};
 
 use crate::app::access::OneTimePassword;
+use crate::fields::access;
 use crate::http::answer::csv::{self, Cell};
 use crate::http::answer::json::Json;
 use crate::http::route::address::Address;
@@ -38,25 +39,27 @@ impl AccessWriter {
         password: Option<&OneTimePassword>,
     ) {
         let id = access.id.shown();
-        json.raw(r#"{"id":""#);
-        json.bytes(id.as_bytes());
-        json.raw(r#"","href":"#);
+        json.raw("{");
+        json.first_member(access::ID.name);
+        json.word(id.as_str());
+        json.member(access::HREF.name);
         json.append(&self.address);
-        json.bytes(id.as_bytes());
+        json.raw(id.as_str());
+        json.raw("\"");
         let ShownAccess { status, start, end, created_by, .. } = access;
         let is_same = |last: &Origin| last.is_of(access);
         json.append(self.origin.json(is_same, || Origin::of(access), Origin::write));
-        json.raw(r#","username":"#);
+        json.member(access::USERNAME.name);
         json.quoted(access.username);
         if let Some(password) = password {
-            json.raw(r#","password":"#);
+            json.member(access::PASSWORD.name);
             json.quoted(password.reveal());
         }
         if let Some(name) = access.device_name {
-            json.raw(r#","deviceName":"#);
+            json.member(access::DEVICE_NAME.name);
             json.quoted(name);
         }
-        json.raw(r#","name":"#);
+        json.member(access::NAME.name);
         json.quoted(access.name());
         let life = (*status, *start, *end, *created_by);
         json.append(self.end.json(|last| *last == life, || life, write_end));
@@ -106,9 +109,9 @@ impl Origin {
     }
 
     fn write(json: &mut Json, origin: &Self) {
-        json.raw(r#"","contractId":"#);
+        json.member(access::CONTRACT_ID.name);
         json.quoted(&origin.contract_id);
-        json.raw(r#","productOfferingId":"#);
+        json.member(access::OFFERING_ID.name);
         json.quoted(&origin.offering_id);
     }
 }
@@ -117,34 +120,24 @@ fn write_end(
     json: &mut Json,
     (status, start, end, created_by): &(Status, Timestamp, Option<Timestamp>, Option<TaskId>),
 ) {
-    json.raw(r#","status":""#);
-    json.raw(status.as_str());
-    json.raw(r#"","startDateTime":""#);
-    json.bytes(start.shown().as_bytes());
+    json.member(access::STATUS.name);
+    json.word(status.as_str());
+    json.member(access::START.name);
+    json.word(start.shown().as_str());
     if let Some(end) = end {
-        json.raw(r#"","endDateTime":""#);
-        json.bytes(end.shown().as_bytes());
+        json.member(access::END.name);
+        json.word(end.shown().as_str());
     }
     if let Some(task) = created_by {
-        json.raw(r#"","createdBy":""#);
-        json.raw(&task.to_string());
+        json.member(access::CREATED_BY.name);
+        json.word(&task.to_string());
     }
-    json.raw(r#"","@baseType":"Resource","@type":"RealizingResource"}"#);
+    json.member(access::BASE_TYPE.name);
+    json.word("Resource");
+    json.member(access::TYPE.name);
+    json.word("RealizingResource");
+    json.raw("}");
 }
-
-/// The columns of the table, as [`write_row`] fills them.
-pub(in crate::http) const COLUMNS: [&str; 10] = [
-    "id",
-    "username",
-    "password",
-    "deviceName",
-    "name",
-    "status",
-    "contractId",
-    "productOfferingId",
-    "startDateTime",
-    "endDateTime",
-];
 
 /// An access as a row of a table, in the order of the columns that the contract gives.
 pub(in crate::http) fn write_row(
@@ -168,7 +161,7 @@ pub(in crate::http) fn write_row(
     ];
     csv::write_row(
         table,
-        COLUMNS.iter().zip(cells).map(|(name, text)| Cell::of_column(name, text)),
+        access::COLUMNS.iter().zip(cells).map(|(name, text)| Cell::of_column(name, text)),
     );
 }
 

@@ -3,23 +3,23 @@
 
 use std::time::Duration;
 
-use gatehouse_connectors::{Health, LiveAccount, Settings};
+use gatehouse_connectors::{Health, LiveAccount};
 use gatehouse_core::account::AddressSource;
-use gatehouse_core::{Account, AccountName, Page, rights::Scope};
+use gatehouse_core::{AccountName, Page, rights::Scope};
 use gatehouse_store::StoredAccount;
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::json;
 
 use crate::app::Error;
 use crate::app::account::AccountInput;
 use crate::estate::read_account;
+use crate::fields::Body;
+use crate::fields::account::{self, account_body, health_word};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
-use crate::reader::{Fault, Json, Reader, parsed};
+use crate::reader::{Fault, Reader};
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
@@ -71,13 +71,7 @@ pub(in crate::http) const PUT: Operation = Operation {
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewAccount",
-        example: || {
-            json!({
-                "platform": "ALPHA", "connector": "simulator", "platformAccount": "100234",
-                "settings": {"baseUrl": "http://127.0.0.1:9700"},
-                "credentials": {"token": "PJ3zrEkDg8tX"},
-            })
-        },
+        example: || account::new_account().example(),
         ..BodyKind::BASE
     }),
     makes: true,
@@ -117,13 +111,12 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     Ok(paging::reply(&call, &page, |StoredAccount { account, version, .. }| {
         let live = platforms.live(call.tenant(), &account.name, *version);
         let live = live.as_deref();
-        SeenAccount {
-            name: account.name.as_str(),
-            platform: account.platform.as_str(),
-            platform_account: account.platform_account.as_str(),
-            health: health_word(live.map_or(Health::Unknown, LiveAccount::health)),
-            latency_milliseconds: live.and_then(LiveAccount::latency).map(milliseconds),
-        }
+        Body::default()
+            .put(account::NAME, account.name.as_str())
+            .put(account::PLATFORM, account.platform.as_str())
+            .put(account::PLATFORM_ACCOUNT, account.platform_account.as_str())
+            .put(account::HEALTH, health_word(live.map_or(Health::Unknown, LiveAccount::health)))
+            .put_some(account::LATENCY, live.and_then(LiveAccount::latency).map(milliseconds))
     }))
 }
 
@@ -159,28 +152,24 @@ async fn put(call: Call) -> Result<Reply, Problem> {
         false => AddressSource::Tenant,
     };
     let made = call.app().put_account(call.tenant(), &input, by).await?;
-    let body = AccountBody {
-        has_credentials: Some(made.has_credentials),
-        changed: match made.put {
-            gatehouse_store::Put::Created => None,
-            gatehouse_store::Put::Replaced => Some(made.changed),
-        },
-        ..AccountBody::new(&input.account, input.settings.clone())
+    let changed = match made.put {
+        gatehouse_store::Put::Created => None,
+        gatehouse_store::Put::Replaced => Some(made.changed),
     };
+    let body = account_body(&input.account, &input.settings)
+        .put(account::HAS_CREDENTIALS, made.has_credentials)
+        .put_some(account::CHANGED, changed);
     Ok(call.reply_to_put(made.put, &body))
 }
 
 /// Reads an account whose name is in the path; one in the body must be the same.
 pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &AccountName) -> Option<AccountInput> {
-    let given = body.optional("name", parsed::<AccountName>);
+    let given = body.optional(account::NAME);
     if given.is_some_and(|given| given != *name) {
-        body.fault("name", "must be the name in the path, or left out");
+        body.fault(account::NAME.name, "must be the name in the path, or left out");
     }
     // What is shown can be put again. Whether there are credentials is seen by looking at them.
-    body.optional("hasCredentials", |json| match json {
-        Json::Bool(_) => Ok(()),
-        other => Err(format!("must be a boolean, not {}", other.kind())),
-    });
+    body.optional(account::HAS_CREDENTIALS);
     read_account(body, Some(name))
 }
 
@@ -190,68 +179,13 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
-/// An account as its tenant sees it.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SeenAccount<'a> {
-    name: &'a str,
-    platform: &'a str,
-    platform_account: &'a str,
-    health: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    latency_milliseconds: Option<u64>,
-}
-
-/// An account on the wire, as it was set up.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AccountBody {
-    name: String,
-    platform: String,
-    connector: String,
-    platform_account: String,
-    settings: Settings,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    has_credentials: Option<bool>,
-    /// Which fields a PUT made different.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    changed: Option<Vec<&'static str>>,
-}
-
-impl AccountBody {
-    /// The account as it is put, without its credentials.
-    pub fn new(account: &Account, settings: Settings) -> Self {
-        Self {
-            name: account.name.to_string(),
-            platform: account.platform.to_string(),
-            connector: account.connector.to_string(),
-            platform_account: account.platform_account.to_string(),
-            settings,
-            has_credentials: None,
-            changed: None,
-        }
-    }
-}
-
 /// The account as the operator sees it.
-fn shown(kept: &StoredAccount) -> Result<AccountBody, Problem> {
+fn shown(kept: &StoredAccount) -> Result<Body, Problem> {
     let settings = serde_json::from_str(&kept.settings);
     let settings =
         settings.map_err(|bad| gatehouse_store::StoreError::Unexpected(Box::new(bad)))?;
-    let has_credentials = Some(kept.credentials.is_some());
-    Ok(AccountBody { has_credentials, ..AccountBody::new(&kept.account, settings) })
-}
-
-/// The words for what an account's last calls showed.
-pub(in crate::http) const HEALTH_WORDS: [&str; 3] = ["UP", "DOWN", "UNKNOWN"];
-
-fn health_word(health: Health) -> &'static str {
-    let [up, down, unknown] = HEALTH_WORDS;
-    match health {
-        Health::Up => up,
-        Health::Down => down,
-        Health::Unknown => unknown,
-    }
+    Ok(account_body(&kept.account, &settings)
+        .put(account::HAS_CREDENTIALS, kept.credentials.is_some()))
 }
 
 /// Whole milliseconds, rounded up: nobody answers in no time.

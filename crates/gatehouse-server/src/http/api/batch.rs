@@ -7,10 +7,11 @@ use gatehouse_core::TaskId;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::task::{TaskState, TaskWork};
 use http::{StatusCode, header};
-use serde_json::json;
 
 use super::batch_body;
-use super::task::{RETRY_AFTER_SECONDS, TaskBody};
+use super::task::RETRY_AFTER_SECONDS;
+use crate::fields::batch;
+use crate::fields::task::task_body;
 use crate::http::answer::media::{JSON, MERGE_PATCH};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
@@ -35,7 +36,7 @@ pub(in crate::http) const CREATE: Operation = Operation {
     body: Some(BodyKind {
         schema: "NewBatch",
         size: BodySize::Batch,
-        example: || json!({"contractId": "C-PAYG", "numberOfAccesses": 10}),
+        example: || batch::new_by_number(0).example(),
         ..BodyKind::BASE
     }),
     answers: ACCEPTED,
@@ -48,12 +49,7 @@ pub(in crate::http) const CREATE: Operation = Operation {
 const CHANGE: BodyKind = BodyKind {
     schema: "BatchUpdate",
     size: BodySize::Batch,
-    example: || {
-        json!({
-            "operationType": "update", "operationBody": {"status": "SUSPENDED"},
-            "accessesIdList": ["01a1dd4d-f036-7005-9379-54b08ec1966e"],
-        })
-    },
+    example: || batch::change(0).example(),
     ..BodyKind::BASE
 };
 
@@ -97,7 +93,7 @@ async fn update(mut call: Call) -> Result<Reply, Problem> {
 }
 
 fn accepted_reply(call: &Call, (id, work): &(TaskId, TaskWork)) -> Reply {
-    let body = TaskBody::new(*id, TaskState::Acknowledged, work);
+    let body = task_body(*id, TaskState::Acknowledged, work);
     Reply::json(StatusCode::ACCEPTED, &body)
         .with(header::LOCATION, &call.address.task(call.tenant(), *id))
         .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)

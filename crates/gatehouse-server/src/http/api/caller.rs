@@ -1,11 +1,8 @@
 //! `/-/me`: what the token of a request allows, for programs that want to know before they try.
 
-use gatehouse_core::Timestamp;
-use gatehouse_core::rights::scopes_to_words;
 use http::{StatusCode, header};
-use serde::Serialize;
 
-use crate::auth::Caller;
+use crate::fields::caller::caller_body;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
@@ -27,29 +24,6 @@ pub(in crate::http) const READ: Operation = Operation {
 };
 
 async fn read(call: Call) -> Result<Reply, Problem> {
-    let reply = Reply::json(StatusCode::OK, &CallerBody::new(call.caller()));
+    let reply = Reply::json(StatusCode::OK, &caller_body(call.caller()));
     Ok(reply.with(header::CACHE_CONTROL, "no-store"))
-}
-
-/// A caller on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct CallerBody<'a> {
-    #[serde(skip_serializing_if = "str::is_empty")]
-    subject: &'a str,
-    tenants: Vec<&'a str>,
-    scope: String,
-    expires_at: String,
-}
-
-impl<'a> CallerBody<'a> {
-    fn new(caller: &'a Caller) -> Self {
-        let Caller { subject, rights, expires } = caller;
-        Self {
-            subject,
-            tenants: rights.tenants.words().collect(),
-            scope: scopes_to_words(&rights.scopes),
-            expires_at: Timestamp::to_string(expires),
-        }
-    }
 }

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
-use gatehouse_core::{Client, ClientId, ClientName};
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{ClientId, ClientName};
 use http::{StatusCode, header};
-use serde::Serialize;
-use serde_json::json;
 
 use crate::app::Error;
+use crate::fields::client::{self, client_body};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::address::encoded;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
-use crate::reader::{Json, Reader, Required, parsed, text};
+use crate::reader::{Reader, Required};
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
@@ -41,7 +40,7 @@ pub(in crate::http) const CREATE: Operation = Operation {
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewClient",
-        example: || json!({"name": "the broker in Hamburg", "scope": "access:verify"}),
+        example: || client::new_client().example(),
         ..BodyKind::BASE
     }),
     answers: &[Answer {
@@ -84,7 +83,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.clients(call.tenant(), request).await?;
     let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    Ok(paging::reply(&call, &page, |client| ClientBody::new(client, None)))
+    Ok(paging::reply(&call, &page, |client| client_body(client, None)))
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
@@ -92,7 +91,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     let made = call.app().create_client(call.tenant(), name, scopes.value()).await?;
     let id = made.client.id.to_string();
     let location = format!("{}/{}", call.address.here(), encoded(&id));
-    let body = ClientBody::new(&made.client, Some(made.secret.reveal()));
+    let body = client_body(&made.client, Some(made.secret.reveal()));
     Ok(Reply::json(StatusCode::CREATED, &body)
         .with(header::LOCATION, &location)
         .with(header::CACHE_CONTROL, "no-store"))
@@ -103,9 +102,8 @@ pub(in crate::http) fn read_new(
     body: Reader<'_>,
 ) -> (Option<ClientName>, Required<BTreeSet<Scope>>) {
     let mut body = body.of_creation();
-    let name = body.optional("name", parsed);
-    let scopes = body
-        .required("scope", |json: Json| parse_scopes(&text(json)?).map_err(|bad| bad.to_string()));
+    let name = body.optional(client::NAME);
+    let scopes = body.required(client::SCOPE);
     body.finish();
     (name, scopes)
 }
@@ -114,37 +112,11 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let id: ClientId = call.param("clientId", "client")?;
     let client = call.app().store.client(call.tenant(), &id).await?;
     let (client, _) = client.ok_or_else(|| Error::NotFound("client", id.to_string()))?;
-    Ok(Reply::json(StatusCode::OK, &ClientBody::new(&client, None)))
+    Ok(Reply::json(StatusCode::OK, &client_body(&client, None)))
 }
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
     let id: ClientId = call.param("clientId", "client")?;
     call.app().delete_client(call.tenant(), &id).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
-}
-
-/// A client on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ClientBody<'a> {
-    client_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    client_secret: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    scope: String,
-    created_at: String,
-}
-
-impl<'a> ClientBody<'a> {
-    /// The client, with its secret where it has just been made.
-    pub fn new(client: &'a Client, secret: Option<&'a str>) -> Self {
-        Self {
-            client_id: client.id.to_string(),
-            client_secret: secret,
-            name: client.name.as_ref().map(|name| name.as_str()),
-            scope: scopes_to_words(&client.scopes),
-            created_at: client.created_at.to_string(),
-        }
-    }
 }

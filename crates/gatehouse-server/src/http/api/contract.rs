@@ -4,17 +4,17 @@ use gatehouse_core::rights::Scope;
 use gatehouse_core::{Contract, ContractId, Page};
 use gatehouse_store::CountedContract;
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::json;
 
 use crate::app::Error;
 use crate::estate::read_contract;
+use crate::fields::Body;
+use crate::fields::contract::{self, contract_body, counted_body};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
-use crate::reader::{Fault, Reader, parsed};
+use crate::reader::{Fault, Reader};
 
 const PAGE: &[Answer] = &[Answer {
     what: "A page of contracts, by identifier",
@@ -84,7 +84,7 @@ pub(in crate::http) const PUT: Operation = Operation {
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewContract",
-        example: || json!({"productOfferingId": "PO-IOT-PAYG", "billingModel": "PAY_PER_USE"}),
+        example: || contract::new_contract().example(),
         ..BodyKind::BASE
     }),
     makes: true,
@@ -120,22 +120,22 @@ pub(in crate::http) const DELETE: Operation = Operation {
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let page = find_page(&mut call).await?;
-    Ok(paging::reply(&call, &page, |it| counted_body(&call, it)))
+    Ok(paging::reply(&call, &page, |it| shown(&call, it)))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let contract = find(&call).await?;
-    Ok(Reply::json(StatusCode::OK, &counted_body(&call, &contract)))
+    Ok(Reply::json(StatusCode::OK, &shown(&call, &contract)))
 }
 
 async fn admin_list(mut call: Call) -> Result<Reply, Problem> {
     let page = find_page(&mut call).await?;
-    Ok(paging::reply(&call, &page, |it| ContractBody::new(&it.contract)))
+    Ok(paging::reply(&call, &page, |it| contract_body(&it.contract)))
 }
 
 async fn admin_read(call: Call) -> Result<Reply, Problem> {
     let found = find(&call).await?;
-    Ok(Reply::json(StatusCode::OK, &ContractBody::new(&found.contract)))
+    Ok(Reply::json(StatusCode::OK, &contract_body(&found.contract)))
 }
 
 async fn find_page(call: &mut Call) -> Result<Page<CountedContract>, Problem> {
@@ -158,14 +158,14 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let contract = call.object(|body| read_body(body, &id))?;
     let contract = contract.expect("what has no faults was read whole");
     let put = call.app().put_contract(call.tenant(), &contract).await?;
-    Ok(call.reply_to_put(put, &ContractBody::new(&contract)))
+    Ok(call.reply_to_put(put, &contract_body(&contract)))
 }
 
 /// Reads a contract whose identifier is in the path; one in the body must be the same.
 pub(in crate::http) fn read_body(mut body: Reader<'_>, id: &ContractId) -> Option<Contract> {
-    let given = body.optional("id", parsed::<ContractId>);
+    let given = body.optional(contract::ID);
     if given.is_some_and(|given| given != *id) {
-        body.fault("id", "must be the identifier in the path, or left out");
+        body.fault(contract::ID.name, "must be the identifier in the path, or left out");
     }
     read_contract(body, Some(id))
 }
@@ -176,52 +176,7 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
-/// A contract on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContractBody {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    href: Option<String>,
-    product_offering_id: String,
-    billing_model: &'static str,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    start_date_time: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    end_date_time: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    validity_period: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_accesses: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    access_count: Option<u64>,
-}
-
-impl ContractBody {
-    /// The contract as it was set up: what can be put, no more.
-    pub fn new(contract: &Contract) -> Self {
-        Self {
-            id: contract.id.to_string(),
-            href: None,
-            product_offering_id: contract.offering_id.to_string(),
-            billing_model: contract.billing_model.as_str(),
-            status: contract.status.as_str(),
-            start_date_time: contract.start.map(|at| at.to_string()),
-            end_date_time: contract.end.map(|at| at.to_string()),
-            validity_period: contract.validity.as_ref().map(|it| it.as_str().to_owned()),
-            max_accesses: contract.n_accesses_max,
-            access_count: None,
-        }
-    }
-}
-
 /// The contract as its tenant sees it.
-fn counted_body(call: &Call, counted: &CountedContract) -> ContractBody {
-    let contract = &counted.contract;
-    ContractBody {
-        href: Some(call.address.contract(call.tenant(), &contract.id)),
-        access_count: Some(counted.n_live),
-        ..ContractBody::new(contract)
-    }
+fn shown(call: &Call, CountedContract { contract, n_live, .. }: &CountedContract) -> Body {
+    counted_body(contract, &call.address.contract(call.tenant(), &contract.id), *n_live)
 }

@@ -8,43 +8,12 @@ use std::collections::HashSet;
 use gatehouse_connectors::{FindRequest, FindResult};
 use gatehouse_core::{Identifier, IdentifierKind, ProductId};
 
+use crate::fields::product::SearchList;
 use crate::http::answer::problem::Problem;
-use crate::reader::{Fault, Faults, Json, Reader, list, shortened, text};
+use crate::reader::{Fault, Faults, Json, Reader, shortened, text};
 
 /// Most different items that one request may look for.
 const ITEMS_MAX: usize = 1000;
-
-/// A list of a search, and what it holds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum List {
-    Of(IdentifierKind),
-    Ids,
-}
-
-impl List {
-    /// In the order in which they are read and told about.
-    const ALL: [Self; 5] = [
-        Self::Of(IdentifierKind::Iccid),
-        Self::Of(IdentifierKind::Imsi),
-        Self::Of(IdentifierKind::Msisdn),
-        Self::Of(IdentifierKind::SerialNumber),
-        Self::Ids,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Of(IdentifierKind::Iccid) => "iccidList",
-            Self::Of(IdentifierKind::Imsi) => "imsiList",
-            Self::Of(IdentifierKind::Msisdn) => "msisdnList",
-            Self::Of(IdentifierKind::SerialNumber) => "terminalSNList",
-            Self::Ids => "iotConnectionProductIdList",
-        }
-    }
-
-    fn name_at(self, position: usize) -> String {
-        format!("{}[{position}]", self.name())
-    }
-}
 
 /// What a request looks for.
 #[derive(Debug, Default)]
@@ -62,18 +31,18 @@ pub(in crate::http) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
     let mut body = Reader::new(json, "", &mut faults).of_post();
     let mut items = Vec::new();
     let mut is_empty = true;
-    for it in List::ALL {
-        let given = body.optional(it.name(), list);
+    for it in SearchList::ALL {
+        let given = body.optional(it.field());
         is_empty &= given.as_ref().is_none_or(Vec::is_empty);
         for (position, item) in given.unwrap_or_default().into_iter().enumerate() {
             match text(item) {
                 Ok(text) => items.push((it, position, text)),
-                Err(reason) => body.fault(&it.name_at(position), reason),
+                Err(reason) => body.fault(&name_at(it, position), reason),
             }
         }
     }
     if is_empty {
-        let names = List::ALL.map(List::name).join(", ");
+        let names = SearchList::ALL.map(|it| it.field().name).join(", ");
         body.fault_of_whole(format!("must have a list that is not empty: {names}"));
     }
     body.finish();
@@ -83,7 +52,7 @@ pub(in crate::http) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
 
 impl Asked {
     /// Each item once, in the order in which they come first.
-    fn of(items: Vec<(List, usize, String)>) -> Self {
+    fn of(items: Vec<(SearchList, usize, String)>) -> Self {
         let mut asked = Self::default();
         let mut seen = HashSet::new();
         for (list, position, text) in items {
@@ -99,7 +68,7 @@ impl Asked {
                 Ok(Item::Identifier(identifier)) => asked.wanted.identifiers.push(identifier),
                 Ok(Item::Id(id)) => asked.wanted.ids.push(id),
                 Err(reason) => {
-                    asked.malformed.push(Fault { name: list.name_at(position), reason });
+                    asked.malformed.push(Fault { name: name_at(list, position), reason });
                 }
             }
         }
@@ -135,6 +104,10 @@ impl Asked {
     }
 }
 
+fn name_at(list: SearchList, position: usize) -> String {
+    format!("{}[{position}]", list.field().name)
+}
+
 /// One thing to look for.
 enum Item {
     Identifier(Identifier),
@@ -143,12 +116,12 @@ enum Item {
 
 impl Item {
     /// Reads an item of a list; the reason reads on after its name.
-    fn parse(list: List, text: &str) -> Result<Self, String> {
+    fn parse(list: SearchList, text: &str) -> Result<Self, String> {
         match list {
-            List::Of(kind) => {
+            SearchList::Of(kind) => {
                 Identifier::given(kind, text).map(Self::Identifier).map_err(|bad| bad.to_string())
             }
-            List::Ids => {
+            SearchList::Ids => {
                 text.parse().map(Self::Id).map_err(|bad: gatehouse_core::product::BadProductId| {
                     format!("{bad}, not `{}`", shortened(text))
                 })

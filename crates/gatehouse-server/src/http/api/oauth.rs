@@ -8,14 +8,14 @@ use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId};
 use http::{HeaderMap, StatusCode, header};
 use percent_encoding::percent_decode_str;
-use serde::Serialize;
-use serde_json::json;
 use std::collections::BTreeSet;
 
 use crate::app::Error;
 use crate::auth::Grant;
+use crate::fields::Body;
+use crate::fields::client;
+use crate::fields::oauth::{self, OAuthError};
 use crate::http::answer::media::FORM;
-use crate::http::answer::oauth_error::OAuthError;
 use crate::http::answer::problem::{ErrorStyle, Problem};
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
@@ -30,12 +30,7 @@ pub(in crate::http) const TOKEN: Operation = Operation {
     body: Some(BodyKind {
         media_types: &[FORM],
         schema: "TokenRequest",
-        example: || {
-            json!({
-                "grant_type": "client_credentials", "client_id": "demo~abcdefghijklmnop",
-                "client_secret": "shown when the client was made", "scope": "access:read",
-            })
-        },
+        example: || oauth::token_request().example(),
         ..BodyKind::BASE
     }),
     answers: &[Answer {
@@ -52,7 +47,7 @@ pub(in crate::http) const TOKEN: Operation = Operation {
 
 async fn give(call: Call) -> Result<Reply, Problem> {
     let form = Form::read(&call.body)?;
-    match form.value("grant_type")? {
+    match form.value(oauth::GRANT_TYPE.name)? {
         Some("client_credentials") => {}
         Some(_) => {
             let detail = "the one grant_type here is client_credentials";
@@ -71,7 +66,7 @@ async fn give(call: Call) -> Result<Reply, Problem> {
         tell_of_refusal(&call, &id, "refused");
         unknown_client()
     })?;
-    let scopes = granted(&client, form.value("scope")?)?;
+    let scopes = granted(&client, form.value(oauth::REQUESTED_SCOPE.name)?)?;
     let lifetime_seconds = call.site.token_lifetime_seconds;
     let grant = Grant {
         subject: client.id.to_string(),
@@ -79,12 +74,11 @@ async fn give(call: Call) -> Result<Reply, Problem> {
         lifetime_seconds,
         scopes,
     };
-    let token = Token {
-        access_token: call.site.auth.issue(&grant, call.app().now()),
-        token_type: "Bearer",
-        expires_in: lifetime_seconds,
-        scope: scopes_to_words(&grant.scopes),
-    };
+    let token = Body::default()
+        .put(oauth::ACCESS_TOKEN, call.site.auth.issue(&grant, call.app().now()))
+        .put(oauth::TOKEN_TYPE, "Bearer")
+        .put(oauth::EXPIRES_IN, lifetime_seconds)
+        .put(client::SCOPE, scopes_to_words(&grant.scopes));
     Ok(Reply::json(StatusCode::OK, &token)
         .with(header::CACHE_CONTROL, "no-store")
         .with(header::PRAGMA, "no-cache"))
@@ -122,7 +116,7 @@ pub(in crate::http) fn credentials(
     headers: &HeaderMap,
     form: &Form,
 ) -> Result<(String, String), Problem> {
-    let (id, secret) = (form.value("client_id")?, form.value("client_secret")?);
+    let (id, secret) = (form.value(oauth::CLIENT_ID.name)?, form.value(oauth::CLIENT_SECRET.name)?);
     let mut given = headers.get_all(header::AUTHORIZATION).iter();
     let Some(basic) = given.next() else {
         return match (id, secret) {
@@ -194,13 +188,4 @@ fn unknown_client() -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, "Token refused", detail)
         .of_oauth(OAuthError::InvalidClient)
         .with(header::WWW_AUTHENTICATE, "Basic realm=\"gatehouse\"")
-}
-
-/// A token on the wire, in RFC 6749's words.
-#[derive(Serialize)]
-struct Token {
-    access_token: String,
-    token_type: &'static str,
-    expires_in: i64,
-    scope: String,
 }

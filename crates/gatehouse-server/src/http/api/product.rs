@@ -8,12 +8,12 @@ use gatehouse_core::filter::product::{self as filter, ProductFilter};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{PageRequest, Product, ProductId};
 use http::{StatusCode, header};
-use serde_json::json;
 use tokio::time::Instant;
 
 use super::find_body;
 use super::product_body::{FIELD_NAMES, Fields, View};
 use crate::app::Error;
+use crate::fields::product;
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
@@ -51,13 +51,7 @@ pub(in crate::http) const FIND: Operation = Operation {
     need: Need::Scope(Scope::ProductRead),
     body: Some(BodyKind {
         schema: "FindProducts",
-        example: || {
-            json!({
-                "iccidList": ["8944500102000000012", "8944500102000000020"],
-                "terminalSNList": ["SL-DF-000421"],
-                "iotConnectionProductIdList": ["ALPHA-4711"],
-            })
-        },
+        example: || product::find_products().example(),
         ..BodyKind::BASE
     }),
     answers: &[Answer {

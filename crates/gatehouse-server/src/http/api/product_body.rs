@@ -4,11 +4,12 @@
 
 use bytes::Bytes;
 use gatehouse_connectors::ProductParts;
-use gatehouse_core::product::Property;
 use gatehouse_core::{Account, Connection, IdentifierKind, Product, TenantName};
 
+use crate::fields::party::{CHARACTERISTIC_NAME, CHARACTERISTIC_VALUE, product_party};
+use crate::fields::problem::CORRELATION_ID;
+use crate::fields::product;
 use crate::http::answer::json::Json;
-use crate::http::answer::party::Party;
 use crate::http::answer::problem::Problem;
 use crate::http::route::address::{Address, encoded};
 use crate::http::route::query::{self, NO_FIELDS};
@@ -41,20 +42,20 @@ impl Field {
 
     const fn as_str(self) -> &'static str {
         match self {
-            Self::Href => "href",
-            Self::Status => "status",
-            Self::ConnectivityType => "connectivityType",
-            Self::ProductCharacteristic => "productCharacteristic",
-            Self::RelatedParty => "relatedParty",
-            Self::CustomProperty => "customProperty",
-            Self::Type => "@type",
+            Self::Href => product::HREF.name,
+            Self::Status => product::STATUS.name,
+            Self::ConnectivityType => product::CONNECTIVITY.name,
+            Self::ProductCharacteristic => product::CHARACTERISTIC.name,
+            Self::RelatedParty => product::RELATED_PARTY.name,
+            Self::CustomProperty => product::CUSTOM_PROPERTY.name,
+            Self::Type => product::TYPE.name,
         }
     }
 }
 
 /// The fields that a request may name. The first one is always there.
 pub(crate) const FIELD_NAMES: &[&str] = &[
-    "id",
+    product::ID.name,
     Field::Href.as_str(),
     Field::Status.as_str(),
     Field::ConnectivityType.as_str(),
@@ -133,11 +134,12 @@ impl View<'_> {
         let n_bytes = ENVELOPE_BYTES + products.len() * self.fields.bytes();
         let mut json = Json::with_capacity(n_bytes);
         let mut writer = ProductWriter::new(self);
-        json.raw(r#"{"entities":"#);
+        json.raw("{");
+        json.first_member(product::ENTITIES);
         json.list(products, |json, product| writer.write(json, product));
-        json.member("errors");
-        json.list(errors, |json, problem| json.value(&problem.wire(self.correlation_id)));
-        json.member("correlationId");
+        json.member(product::ERRORS.name);
+        json.list(errors, |json, problem| json.value(&problem.body(self.correlation_id)));
+        json.member(CORRELATION_ID.name);
         json.quoted(self.correlation_id);
         json.raw("}");
         json.finish()
@@ -172,7 +174,7 @@ impl<'a> Common<'a> {
         let (mut address, mut party) = (Json::default(), Json::default());
         address.raw("\"");
         address.text(&view.address.products(view.tenant));
-        party.value(&[Party::new(account)]);
+        party.value(&[product_party(account)]);
         Self { account, address, party }
     }
 }
@@ -189,7 +191,9 @@ impl<'a> ProductWriter<'a> {
         let common = common.insert(same.unwrap_or_else(|| Common::new(*view, account)));
         // A platform's name has nothing that must be escaped or encoded.
         let platform = account.platform.as_str();
-        json.raw(r#"{"id":""#);
+        json.raw("{");
+        json.first_member(product::ID.name);
+        json.raw("\"");
         json.raw(platform);
         json.raw("-");
         json.text(&connection.local_id);
@@ -211,46 +215,41 @@ impl<'a> ProductWriter<'a> {
                 Field::ConnectivityType => json.quoted(connection.connectivity.as_str()),
                 Field::ProductCharacteristic => write_characteristics(json, product),
                 Field::RelatedParty => json.append(&common.party),
-                Field::CustomProperty => json.list(&connection.properties, write_property),
+                Field::CustomProperty => json.list(&connection.properties, |json, property| {
+                    write_characteristic(json, &property.name, &property.value);
+                }),
                 Field::Type => json.raw(r#""IoTConnection""#),
             }
         }
         if view.fields == Fields::None {
-            json.member("correlationId");
+            json.member(CORRELATION_ID.name);
             json.quoted(view.correlation_id);
         }
         json.raw("}");
     }
 }
 
-/// What a product is, name by name; a name comes as often as it has values. Names of ours need no escapes.
+/// What a product is, name by name; a name comes as often as it has values.
 fn write_characteristics(json: &mut Json, product: &Product) {
     let Product { account, connection } = product;
     let imeis = connection.imeis.iter().map(|value| ("IMEI", value.as_str()));
     let status = connection.platform_status.iter().map(|it| ("PLATFORM_STATUS", it.as_str()));
-    json.raw(r#"[{"name":"PLATFORM","value":""#);
-    json.raw(account.platform.as_str());
-    json.raw("\"}");
-    let others = carried(connection, IdentifierKind::Iccid)
+    let platform = ("PLATFORM", account.platform.as_str());
+    let all = std::iter::once(platform)
+        .chain(carried(connection, IdentifierKind::Iccid))
         .chain(carried(connection, IdentifierKind::Imsi))
         .chain(carried(connection, IdentifierKind::Msisdn))
         .chain(imeis)
         .chain(carried(connection, IdentifierKind::SerialNumber))
         .chain(status);
-    others.for_each(|(name, value)| {
-        json.raw(r#",{"name":""#);
-        json.raw(name);
-        json.raw(r#"","value":"#);
-        json.quoted(value);
-        json.raw("}");
-    });
-    json.raw("]");
+    json.list(all, |json, (name, value)| write_characteristic(json, name, value));
 }
 
-fn write_property(json: &mut Json, Property { name, value }: &Property) {
-    json.raw(r#"{"name":"#);
+fn write_characteristic(json: &mut Json, name: &str, value: &str) {
+    json.raw("{");
+    json.first_member(CHARACTERISTIC_NAME.name);
     json.quoted(name);
-    json.member("value");
+    json.member(CHARACTERISTIC_VALUE.name);
     json.quoted(value);
     json.raw("}");
 }

@@ -3,18 +3,17 @@
 //! A Task that is over may have very many accesses. Its answer is made while it goes out, some items at a
 //! time, so that it takes neither memory nor a transaction, however slowly it is read.
 
-use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::rights::Scope;
-use gatehouse_core::task::{FailedItem, Task, TaskState, TaskWork};
+use gatehouse_core::task::{FailedItem, Task, TaskState};
 use gatehouse_core::{Page, TaskId, Timestamp};
 use http::{HeaderName, StatusCode, header};
-use serde::Serialize;
-use serde_json::{Map, Value};
 
-use super::access_body::{self, ACCESS_BYTES, AccessWriter, COLUMNS};
+use super::access_body::{self, ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
 use crate::app::batch::Stage;
 use crate::app::outcome::{Item, Outcome, Success, Which};
+use crate::fields::task::{self, progress_body, task_body};
+use crate::fields::{Body, access};
 use crate::http::answer::csv;
 use crate::http::answer::json::Json;
 use crate::http::answer::media::{CSV, JSON};
@@ -143,7 +142,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.tasks(call.tenant(), request).await?;
     let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    Ok(paging::reply(&call, &page, ListedTask::of))
+    Ok(paging::reply(&call, &page, listed))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
@@ -155,15 +154,15 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     }
     let reply = match outcome.task.state {
         TaskState::Acknowledged | TaskState::InProgress => {
-            Reply::json(StatusCode::OK, &TaskBody::of(&outcome.task))
+            Reply::json(StatusCode::OK, &shown(&outcome.task))
                 .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
         }
-        TaskState::Terminated => Reply::json(StatusCode::OK, &TaskBody::of(&outcome.task)),
+        TaskState::Terminated => Reply::json(StatusCode::OK, &shown(&outcome.task)),
         TaskState::Rejected => {
             let why = outcome.rejection().await?;
             let why = why.map(|item| problem_of(item.trouble, &outcome.task));
-            let errors: Vec<Map<String, Value>> = why.into_iter().collect();
-            let body = Rejected { task: TaskBody::of(&outcome.task), errors };
+            let errors: Vec<Body> = why.into_iter().collect();
+            let body = shown(&outcome.task).put(task::ERRORS, errors);
             Reply::json(StatusCode::OK, &body)
         }
         TaskState::Done | TaskState::Failed => {
@@ -177,11 +176,11 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 async fn stop(call: Call) -> Result<Reply, Problem> {
     let id: TaskId = call.param("taskId", "task")?;
     let task = call.app().stop_task(call.tenant(), id).await?;
-    Ok(Reply::json(StatusCode::OK, &TaskBody::of(&task)))
+    Ok(Reply::json(StatusCode::OK, &shown(&task)))
 }
 
 async fn progress(call: Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(StatusCode::OK, &Progress::of(&find(&call).await?.task)))
+    Ok(Reply::json(StatusCode::OK, &progress_body(&find(&call).await?.task)))
 }
 
 async fn items(mut call: Call) -> Result<Reply, Problem> {
@@ -227,111 +226,22 @@ async fn find(call: &Call) -> Result<Outcome, Problem> {
     Ok(if may_see_passwords { outcome } else { outcome.without_passwords() })
 }
 
-/// A Task on the wire, as every answer shows it.
-#[derive(Serialize)]
-pub(in crate::http) struct TaskBody {
-    id: String,
-    state: &'static str,
-    #[serde(rename = "@baseType")]
-    base_type: &'static str,
-    #[serde(rename = "@type")]
-    r#type: &'static str,
+fn shown(task: &Task) -> Body {
+    task_body(task.id, task.state, &task.work)
 }
 
-impl TaskBody {
-    pub(in crate::http) fn new(id: TaskId, state: TaskState, work: &TaskWork) -> Self {
-        let (id, state) = (id.to_string(), state.as_str());
-        Self { id, state, base_type: "task", r#type: work.as_str() }
-    }
-
-    fn of(task: &Task) -> Self {
-        Self::new(task.id, task.state, &task.work)
-    }
-}
-
-/// A Task in a list, with how far it has come.
-#[derive(Serialize)]
-struct ListedTask {
-    #[serde(flatten)]
-    task: TaskBody,
-    #[serde(rename = "x-progress")]
-    progress: Progress,
-}
-
-impl ListedTask {
-    fn of(task: &Task) -> Self {
-        Self { task: TaskBody::of(task), progress: Progress::of(task) }
-    }
-}
-
-/// How far a Task has come, when, and what it changes; never a password.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Progress {
-    total: u32,
-    succeeded: u32,
-    failed: u32,
-    accepted_at: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    change: Option<ChangeBody>,
-}
-
-/// What a Task changes.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ChangeBody {
-    operation_type: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rotates_password: Option<bool>,
-}
-
-impl Progress {
-    fn of(task: &Task) -> Self {
-        let change = match &task.work {
-            TaskWork::Creation { .. } => None,
-            TaskWork::Update { target, sets_password } => Some(ChangeBody {
-                operation_type: "update",
-                status: target.map(TargetStatus::as_str),
-                rotates_password: Some(*sets_password),
-            }),
-            TaskWork::Termination => Some(ChangeBody {
-                operation_type: "terminate",
-                status: None,
-                rotates_password: None,
-            }),
-        };
-        Self {
-            total: task.n_items,
-            succeeded: task.n_succeeded,
-            failed: task.n_failed,
-            accepted_at: task.accepted_at.to_string(),
-            started_at: task.started_at.map(|at| at.to_string()),
-            ended_at: task.ended_at.map(|at| at.to_string()),
-            change,
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Rejected {
-    #[serde(flatten)]
-    task: TaskBody,
-    errors: Vec<Map<String, Value>>,
+fn listed(task: &Task) -> Body {
+    shown(task).put(task::PROGRESS, progress_body(task))
 }
 
 /// The body of a Task that is over, piece by piece.
 async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Result<Finished, Cut> {
     let task = &outcome.task;
-    let base = serde_json::to_vec(&TaskBody::of(task)).expect(PLAIN);
+    let base = serde_json::to_vec(&shown(task)).expect(PLAIN);
     // Without the brace at its end: more comes.
     sink.write(&base[..base.len() - 1]).await?;
-    sink.write(br#","accesses":["#).await?;
+    sink.json().member(task::ACCESSES.name);
+    sink.write(b"[").await?;
     let mut writer = AccessWriter::new(&address, outcome.tenant());
     let mut separator: &[u8] = b"";
     for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
@@ -348,7 +258,8 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
     }
     sink.write(b"]").await?;
     if task.state == TaskState::Failed {
-        sink.write(br#","errors":["#).await?;
+        sink.json().member(task::ERRORS.name);
+        sink.write(b"[").await?;
         separator = b"";
         for from in (0..task.n_failed).step_by(ITEMS_AT_ONCE as usize) {
             let show = &mut |item: Item<'_>| {
@@ -377,7 +288,7 @@ fn table(outcome: Outcome) -> Reply {
 
 async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> {
     let mut rows = Vec::new();
-    csv::write_row(&mut rows, COLUMNS);
+    csv::write_row(&mut rows, access::COLUMNS);
     for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
         let show = &mut |success: Success<'_>| {
@@ -394,16 +305,21 @@ async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> 
 /// What came of one item.
 fn write_item(writer: &mut AccessWriter, task: &Task, item: Item<'_>) -> Json {
     let mut json = Json::with_capacity(ACCESS_BYTES);
-    json.raw(r#"{"index":"#);
+    json.raw("{");
+    json.first_member(task::INDEX.name);
     match item {
         Item::Succeeded(Success { index, access, password }) => {
             json.value(&index);
-            json.raw(r#","state":"succeeded","access":"#);
+            json.member(task::RESULT_STATE.name);
+            json.quoted("succeeded");
+            json.member(task::ACCESS.name);
             writer.write(&mut json, &access, password.as_ref());
         }
         Item::Failed(item) => {
             json.value(&item.index);
-            json.raw(r#","state":"failed","error":"#);
+            json.member(task::RESULT_STATE.name);
+            json.quoted("failed");
+            json.member(task::ERROR.name);
             json.value(&error_body(*item, task));
         }
     }
@@ -412,25 +328,17 @@ fn write_item(writer: &mut AccessWriter, task: &Task, item: Item<'_>) -> Json {
 }
 
 /// An item that failed: the problem, and which item it is.
-fn error_body(item: FailedItem, task: &Task) -> Map<String, Value> {
-    let mut body = problem_of(item.trouble, task);
-    body.insert("index".into(), item.index.into());
-    let named = [
-        ("accessId", item.name.access_id),
-        ("username", item.name.username),
-        ("deviceName", item.name.device_name),
-    ];
-    for (field, name) in named {
-        if let Some(name) = name {
-            body.insert(field.into(), name.into());
-        }
-    }
-    body
+fn error_body(item: FailedItem, task: &Task) -> Body {
+    problem_of(item.trouble, task)
+        .put(task::INDEX, item.index)
+        .put_some(task::ACCESS_ID, item.name.access_id)
+        .put_some(task::USERNAME, item.name.username)
+        .put_some(task::DEVICE_NAME, item.name.device_name)
 }
 
 /// The problem of something that failed in a Task: it belongs to the request that the Task came with.
-fn problem_of(trouble: gatehouse_core::BatchFailure, task: &Task) -> Map<String, Value> {
-    Problem::from(trouble).body(&task.correlation_id)
+fn problem_of(failure: gatehouse_core::BatchFailure, task: &Task) -> Body {
+    Problem::from(failure).body(&task.correlation_id)
 }
 
 const PLAIN: &str = "bodies are plain data";

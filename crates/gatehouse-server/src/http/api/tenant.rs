@@ -2,17 +2,16 @@
 
 use gatehouse_core::{Tenant, TenantName};
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::json;
 
 use crate::app::Error;
 use crate::estate::read_tenant;
+use crate::fields::tenant::{self, tenant_body};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
-use crate::reader::{Reader, parsed};
+use crate::reader::Reader;
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
@@ -47,7 +46,7 @@ pub(in crate::http) const PUT: Operation = Operation {
     need: Need::AdminOfAll,
     body: Some(BodyKind {
         schema: "NewTenant",
-        example: || json!({"timeZone": "Europe/Berlin"}),
+        example: || tenant::new_tenant().example(),
         ..BodyKind::BASE
     }),
     makes: true,
@@ -83,13 +82,13 @@ pub(in crate::http) const DELETE: Operation = Operation {
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let page = call.app().store.tenants(request).await?;
-    Ok(paging::reply(&call, &page, TenantBody::new))
+    Ok(paging::reply(&call, &page, tenant_body))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let tenant = call.app().store.tenant(call.tenant()).await?;
     let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    Ok(Reply::json(StatusCode::OK, &TenantBody::new(&tenant)))
+    Ok(Reply::json(StatusCode::OK, &tenant_body(&tenant)))
 }
 
 async fn put(call: Call) -> Result<Reply, Problem> {
@@ -97,14 +96,14 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = tenant.expect("what has no faults was read whole");
     let put = call.app().put_tenant(&tenant).await?;
     call.site.rates.forget(&tenant.name);
-    Ok(call.reply_to_put(put, &TenantBody::new(&tenant)))
+    Ok(call.reply_to_put(put, &tenant_body(&tenant)))
 }
 
 /// Reads a tenant whose name is in the path; one in the body must be the same.
 pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &TenantName) -> Option<Tenant> {
-    let given = body.optional("name", parsed::<TenantName>);
+    let given = body.optional(tenant::NAME);
     if given.is_some_and(|given| given != *name) {
-        body.fault("name", "must be the name in the path, or left out");
+        body.fault(tenant::NAME.name, "must be the name in the path, or left out");
     }
     read_tenant(body, Some(name))
 }
@@ -113,28 +112,4 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
     call.app().delete_tenant(call.tenant()).await?;
     call.site.rates.forget(call.tenant());
     Ok(Reply::empty(StatusCode::NO_CONTENT))
-}
-
-/// A tenant on the wire.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TenantBody {
-    name: String,
-    time_zone: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    requests_per_second: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    page_number_max: Option<u64>,
-}
-
-impl TenantBody {
-    /// The tenant as it was set up.
-    pub fn new(tenant: &Tenant) -> Self {
-        Self {
-            name: tenant.name.to_string(),
-            time_zone: tenant.time_zone.as_str().to_owned(),
-            requests_per_second: tenant.requests_per_second,
-            page_number_max: tenant.page_number_max,
-        }
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::schema::shown_time;
+use crate::reader::{Direction, Form, Instant};
 
 /// What is left of what a tenant may send, on answers to its requests where something limits it.
 pub(super) const RATE: [&str; 5] = [
@@ -72,7 +72,7 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "Until when the passwords that the Task gave can be read: in it, in its table and among its items. \
              Missing as long as it is not over, for a token without `access:write`, and where there are none, or \
              none any more",
-            shown_time(),
+            Instant.schema(Direction::Response),
             "2026-11-16T03:43:54.935Z".into(),
         ),
         "Link" => (

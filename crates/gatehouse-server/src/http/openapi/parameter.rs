@@ -5,12 +5,14 @@ use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use serde_json::{Value, json};
 
-use super::schema::product::product_id;
-use super::schema::{UUID, given_time, name, tenant_name};
 use crate::config::Limits;
+use crate::fields::product::product_id;
+use crate::fields::shape::{job, name};
+use crate::fields::tenant::tenant_name;
 use crate::http::route::idempotency;
 use crate::http::route::query::FIELDS;
 use crate::http::route::resource::{Operation, Pages, Resource};
+use crate::reader::{Direction, Form, Instant};
 
 /// What an operation takes beside its body, in the order in which people need it.
 ///
@@ -77,11 +79,7 @@ fn of_path(path: &str) -> Vec<Value> {
                 "01a1dd4d-f036-7005-9379-54b08ec1966e",
             ),
             "contractId" => ("The contract", name(), "C-PAYG"),
-            "taskId" => (
-                "The Task",
-                json!({"type": "string", "pattern": format!("^job-{UUID}$")}),
-                "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa",
-            ),
+            "taskId" => ("The Task", job(), "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa"),
             "accountName" => ("The account", name(), "acme-eu"),
             "productId" => (
                 "The product: its platform, a hyphen, and what the platform calls the connection",
@@ -185,7 +183,7 @@ fn condition(word: &FilterField) -> Value {
                  written `%3C`. An RFC 3339 time or a date; one that can't be read is 400.",
                 operators.join(", ")
             );
-            (compared, given_time())
+            (compared, Instant.schema(Direction::Request))
         }
     };
     json!({

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::header::{RATE, headers};
-use super::schema::reference;
+use crate::fields::oauth::{self, OAuthError};
+use crate::fields::problem::{self, INVALID_PARAMS, param_example};
+use crate::fields::shape::reference;
 use crate::http::answer::media::{JSON, MERGE_PATCH, PROBLEM_JSON};
-use crate::http::answer::oauth_error::OAuthError;
 use crate::http::answer::problem::ErrorStyle;
 use crate::http::route::resource::{Need, Operation, Resource};
 
@@ -92,7 +93,9 @@ fn in_oauth(status: u16) -> Value {
         401 => OAuthError::InvalidClient,
         _ => http::StatusCode::from_u16(status).map_or(OAuthError::InvalidRequest, OAuthError::of),
     };
-    let example = json!({"error": error.as_str(), "error_description": what.replace('`', "'")});
+    let example = json!({
+        oauth::ERROR.name: error.as_str(), oauth::ERROR_DESCRIPTION.name: what.replace('`', "'"),
+    });
     json!({
         "description": what,
         "headers": headers(&names),
@@ -144,13 +147,9 @@ fn response(status: u16, more: &[&'static str]) -> Value {
 pub(super) fn example(status: u16) -> Value {
     let Meaning { title, detail, .. } = meaning(status);
     let phrase = http::StatusCode::from_u16(status).ok().and_then(|it| it.canonical_reason());
-    let mut body = json!({
-        "type": phrase.unwrap_or("Error"), "status": status, "title": title, "detail": detail,
-        "externalErrors": [], "relatedParty": [],
-        "correlationId": "01a1dd4d-f106-78de-9e83-53ca57782672", "@type": "problem",
-    });
+    let mut body = problem::example(status, phrase.unwrap_or("Error"), title, detail);
     if status == 400 {
-        body["invalidParams"] = json!([{"name": "contractId", "reason": "is missing"}]);
+        body[INVALID_PARAMS.name] = json!([param_example("contractId", "is missing")]);
     }
     body
 }

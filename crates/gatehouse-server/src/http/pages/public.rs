@@ -3,6 +3,7 @@
 use http::StatusCode;
 use serde_json::json;
 
+use crate::fields::server::state_body;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
@@ -26,7 +27,7 @@ pub(in crate::http) const READY: Operation = Operation {
     answers: &[Answer {
         what: "It can",
         schema: Some("State"),
-        example: Some(|| json!({"status": "ready"})),
+        example: Some(|| json!(state_body("ready"))),
         ..Answer::BASE
     }],
     problems: &[503],
@@ -59,7 +60,7 @@ pub(in crate::http) const JWKS: Operation = Operation {
 };
 
 async fn live(_: Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(StatusCode::OK, &json!({"status": "live"})))
+    Ok(Reply::json(StatusCode::OK, &state_body("live")))
 }
 
 async fn ready(call: Call) -> Result<Reply, Problem> {
@@ -70,7 +71,7 @@ async fn ready(call: Call) -> Result<Reply, Problem> {
         ));
     }
     call.app().store.ping().await?;
-    Ok(Reply::json(StatusCode::OK, &json!({"status": "ready"})))
+    Ok(Reply::json(StatusCode::OK, &state_body("ready")))
 }
 
 async fn document(call: Call) -> Result<Reply, Problem> {

@@ -9,35 +9,21 @@ use gatehouse_core::lifecycle::TargetStatus;
 use super::super::access::read_change;
 use super::{Given, Problem, hand_on};
 use crate::app::batch::{BatchChange, BatchedChange, NamedAccess};
-use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, text, word};
+use crate::fields::access;
+use crate::fields::batch::{OPERATION_BODY, OPERATION_TYPE, OperationType, access_ids};
+use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, text};
 
-/// What a batch of changes may be for.
-#[derive(Clone, Copy)]
-enum OperationType {
-    Update,
-    Terminate,
-}
-
-impl OperationType {
-    const ALL: [Self; 2] = [Self::Update, Self::Terminate];
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Update => "update",
-            Self::Terminate => "terminate",
-        }
-    }
-}
+const ACCESS_IDS: &str = access_ids(0).name;
 
 pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
-    let mut given = Given::new("accessesIdList", items_max);
+    let mut given = Given::new(ACCESS_IDS, items_max);
     let mut ids = Vec::new();
     let (mut known, mut unknown) = (HashSet::new(), HashSet::new());
     let json = LongList {
-        known: &["operationType", "accessesIdList", "operationBody"],
-        name: "accessesIdList",
+        known: &[OPERATION_TYPE.name, ACCESS_IDS, OPERATION_BODY.name],
+        name: ACCESS_IDS,
         element: Keep::Outline,
-        others: Keep::Fields(&["status", "password"]),
+        others: Keep::Fields(&[access::TARGET_STATUS.name, access::PASSWORD.name]),
         each: &mut |json| {
             let Some(index) = given.next() else { return };
             let id = match text(json) {
@@ -60,20 +46,19 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
     let json = json.parse(bytes).map_err(Problem::malformed)?;
     let mut faults = Faults::default();
     let mut body = Reader::new(json, "", &mut faults);
-    let operation =
-        body.required("operationType", word(&OperationType::ALL, OperationType::as_str));
-    body.required("accessesIdList", |json| list(json).and_then(|_| given.check_count()));
+    let operation = body.required(OPERATION_TYPE);
+    body.required_by(access_ids(items_max), |json| list(json).and_then(|_| given.check_count()));
     given.tell(&mut body);
-    let change = body.required("operationBody", object);
+    let change = body.required_by(OPERATION_BODY, object);
     let mut of_change = Faults::default();
     let what = match (operation.into_known(), change.into_known()) {
         (Some(operation), Some(change)) => {
-            let change = Reader::new(change, "operationBody", &mut of_change);
+            let change = Reader::new(change, OPERATION_BODY.name, &mut of_change);
             Some(read_operation(operation, change))
         }
         // Whatever was meant, these are the fields that there are.
         (None, Some(change)) => {
-            let change = Reader::new(change, "operationBody", &mut of_change);
+            let change = Reader::new(change, OPERATION_BODY.name, &mut of_change);
             if !change.is_empty() {
                 read_update(change);
             }

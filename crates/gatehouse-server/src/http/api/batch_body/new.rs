@@ -6,18 +6,22 @@ use gatehouse_core::credential::Password;
 
 use super::{Given, Problem};
 use crate::app::batch::{FitItem, NewBatch, NewItem, NewItems, UnfitItem};
-use crate::reader::{
-    Fault, Faults, Json, Keep, LongList, Reader, list, number, parsed, printable, text,
-};
+use crate::fields::access;
+use crate::fields::batch::{accesses, number_of_accesses};
+use crate::reader::{Fault, Faults, Json, Keep, LongList, Reader, list, printable, text};
 
-const ITEM_FIELDS: &[&str] = &["username", "password", "deviceName"];
+const ITEM_FIELDS: &[&str] =
+    &[access::USERNAME.name, access::PASSWORD.name, access::DEVICE_NAME.name];
+
+const NUMBER: &str = number_of_accesses(0).name;
+const ACCESSES: &str = accesses(0).name;
 
 pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
-    let mut given = Given::new("accesses", items_max);
+    let mut given = Given::new(ACCESSES, items_max);
     let mut items = Vec::new();
     let json = LongList {
-        known: &["contractId", "numberOfAccesses", "accesses"],
-        name: "accesses",
+        known: &[access::CONTRACT_ID.name, NUMBER, ACCESSES],
+        name: ACCESSES,
         element: Keep::Fields(ITEM_FIELDS),
         others: Keep::Outline,
         each: &mut |json| {
@@ -29,16 +33,16 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
     let json = json.parse(bytes).map_err(Problem::malformed)?;
     let mut faults = Faults::default();
     let mut body = Reader::new(json, "", &mut faults).of_creation();
-    match (body.holds("numberOfAccesses"), body.holds("accesses")) {
+    match (body.holds(NUMBER), body.holds(ACCESSES)) {
         (true, true) => {
             body.fault_of_whole("must hold `numberOfAccesses` or `accesses`, and holds both");
         }
         (false, false) => body.fault_of_whole("must hold `numberOfAccesses` or `accesses`"),
         _ => {}
     }
-    let contract_id = body.required("contractId", parsed);
-    let count = body.optional("numberOfAccesses", number(1, items_max));
-    body.optional("accesses", |json| list(json).and_then(|_| given.check_count()));
+    let contract_id = body.required(access::CONTRACT_ID);
+    let count = body.optional(number_of_accesses(items_max));
+    body.optional_by(accesses(items_max), |json| list(json).and_then(|_| given.check_count()));
     given.tell(&mut body);
     body.finish();
     faults.check().map_err(Problem::invalid)?;
@@ -48,18 +52,21 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
 }
 
 fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
-    let mut item = Reader::new(json, &format!("accesses[{index}]"), faults).of_creation();
-    let username = item.optional("username", text);
-    let password = item.optional("password", text);
-    let device_name = item.optional("deviceName", text);
+    let mut item = Reader::new(json, &format!("{ACCESSES}[{index}]"), faults).of_creation();
+    let username = item.optional_by(access::USERNAME, text);
+    let password = item.optional_by(access::PASSWORD, text);
+    let device_name = item.optional_by(access::DEVICE_NAME, text);
     item.finish();
     let mut faults = Vec::new();
     let fit = FitItem {
-        username: username.as_deref().and_then(|it| kept("username", it.parse(), &mut faults)),
-        password: password.and_then(|it| kept("password", Password::new(it), &mut faults)),
+        username: username
+            .as_deref()
+            .and_then(|it| kept(access::USERNAME.name, it.parse(), &mut faults)),
+        password: password
+            .and_then(|it| kept(access::PASSWORD.name, Password::new(it), &mut faults)),
         device_name: device_name
             .as_deref()
-            .and_then(|it| kept("deviceName", it.parse(), &mut faults)),
+            .and_then(|it| kept(access::DEVICE_NAME.name, it.parse(), &mut faults)),
     };
     if faults.is_empty() {
         return NewItem::Fit(fit);

@@ -9,7 +9,7 @@ const CARD: &str = "8944500102000000012";
 /// The faults of a body that is refused, by name and reason.
 fn refused(body: &Value) -> Vec<String> {
     let problem = read(body.to_string().as_bytes()).map(|_| ()).unwrap_err();
-    let fields = problem.body("c-1");
+    let fields = Value::from(problem.body("c-1"));
     assert_eq!(fields["status"], 400);
     let params = fields["invalidParams"].as_array().unwrap();
     let line = |it: &Value| format!("{} {}", it["name"], it["reason"]).replace('"', "");
@@ -24,7 +24,7 @@ fn accepted(body: &Value) -> Asked {
 fn told(asked: Asked, mut finding: FindResult) -> Vec<String> {
     let problems = asked.problems(&mut finding);
     let line = |problem: &Problem| {
-        let fields = problem.body("c-1");
+        let fields = Value::from(problem.body("c-1"));
         let text = |name: &str| fields[name].as_str().unwrap().to_owned();
         format!("{} {}: {}", fields["status"], text("type"), text("detail"))
     };

@@ -31,7 +31,7 @@ fn every_failure_of_an_account_has_its_status() {
         (FailureKind::LookupNotSupported, 501, "Lookup not supported", "Lookup not supported"),
     ];
     for (kind, status, phrase, title) in cases {
-        let fields = Problem::from(trouble("acme-eu", kind)).body("c-1");
+        let fields = Value::from(Problem::from(trouble("acme-eu", kind)).body("c-1"));
         assert_eq!(fields["status"], status, "{kind:?}");
         assert_eq!((&fields["type"], &fields["title"]), (&phrase.into(), &title.into()));
         assert_eq!(fields["detail"], "account `acme-eu` at ALPHA: it is so");
@@ -48,7 +48,7 @@ fn a_problem_of_an_account_names_it_and_repeats_what_the_platform_said() {
         message: None,
         body: "<h1>No</h1>".into(),
     }));
-    let fields = Problem::from(trouble).body("c-1");
+    let fields = Value::from(Problem::from(trouble).body("c-1"));
     assert_snapshot!(serde_json::to_string_pretty(&fields).unwrap(), @r#"
     {
       "type": "Bad Gateway",
@@ -92,7 +92,7 @@ fn a_page_that_is_too_small_is_told_before_what_failed() {
     };
     let (products, problems) = parts(listing, PageRequest { number: 1, size: 3 });
     assert_eq!(products.len(), 1);
-    let fields: Vec<_> = problems.iter().map(|it| it.body("c-1")).collect();
+    let fields: Vec<_> = problems.iter().map(|it| Value::from(it.body("c-1"))).collect();
     let statuses: Vec<_> = fields.iter().map(|it| it["status"].as_u64().unwrap()).collect();
     assert_eq!(statuses, [400, 503, 504]);
     assert_eq!(
@@ -159,7 +159,7 @@ fn a_page_must_be_asked_for_within_its_bounds() {
     }
     let mut both = query("pageNumber=0");
     paging::required(&mut both, 10);
-    let fields = both.check().unwrap_err().body("c-1");
+    let fields = Value::from(both.check().unwrap_err().body("c-1"));
     assert_eq!(
         fields["detail"],
         "pageSize is missing, and must be a whole number from 1 to 1000; pageNumber must be a whole number \

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
+use gatehouse_core::product::Property;
 
 /// An account at platform ALPHA.
 pub(crate) fn account(name: &str) -> Arc<Account> {

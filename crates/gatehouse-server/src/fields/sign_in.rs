@@ -1,0 +1,117 @@
+//! The fields of what a browser needs to sign a person in.
+
+use serde_json::json;
+
+use super::shape::{address, list_of, reference, text};
+use super::{Body, Object, Schema, client, may, must, tenant};
+use crate::auth::SignIn;
+use crate::reader::{Field, Flag, Shape};
+
+const ISSUERS: Field<Shape> = Field::new(
+    "issuers",
+    Shape(|| list_of("SignInIssuer")),
+    "Those that the settings name a client for the console at, in their order",
+)
+.example_of(|| json!([issuer().example()]));
+
+const DEMO: Field<Shape> = Field::new("demo", Shape(|| reference("DemoToken")), "");
+
+const DEMO_TENANT: Field<Shape> =
+    Field::new("tenant", Shape(tenant::tenant_name), "The demo's tenant");
+
+const DEMO_TOKEN: Field<Shape> =
+    Field::new("token", Shape(text), "A new token for it, good for a day");
+
+const ISSUER: Field<Shape> =
+    Field::new("issuer", Shape(address), "The issuer, as its tokens carry it (`iss`)")
+        .example("https://id.example/realms/fleet");
+
+const CLIENT_ID: Field<Shape> =
+    Field::new(client::ID.name, Shape(text), "What the console is called there (`client_id`)")
+        .example("gatehouse-console");
+
+const AUTHORIZATION: Field<Shape> = Field::new(
+    "authorizationEndpoint",
+    Shape(address),
+    "Where the browser is sent to; this and what follows is left out as long as the server could not reach the issuer",
+)
+.example("https://id.example/realms/fleet/auth");
+
+const TOKEN: Field<Shape> =
+    Field::new("tokenEndpoint", Shape(address), "Where the page gets its tokens")
+        .example("https://id.example/realms/fleet/token");
+
+const END_SESSION: Field<Shape> = Field::new(
+    "endSessionEndpoint",
+    Shape(address),
+    "Where the browser is sent to when the person leaves, where the issuer has that",
+)
+.example("https://id.example/realms/fleet/logout");
+
+const REVOCATION: Field<Shape> = Field::new(
+    "revocationEndpoint",
+    Shape(address),
+    "Where the page gives tokens back, where the issuer has that",
+)
+.example("https://id.example/realms/fleet/revoke");
+
+const SCOPE: Field<Shape> =
+    Field::new(client::SCOPE.name, Shape(text), "What to ask for, with spaces between")
+        .example("openid access:read access:write offline_access");
+
+const NAMES_ITSELF: Field<Flag> = Field::new(
+    "namesItself",
+    Flag,
+    "Whether its answers to the browser carry `iss` (RFC 9207): one without is not the issuer's",
+)
+.example_of(|| true.into());
+
+/// The issuers that people can sign in with, and the token of a demo: its tenant and itself.
+pub(crate) fn sign_in_body(issuers: &[SignIn], demo: Option<(&str, String)>) -> Body {
+    let demo =
+        demo.map(|(tenant, token)| Body::default().put(DEMO_TENANT, tenant).put(DEMO_TOKEN, token));
+    Body::default()
+        .put(ISSUERS, issuers.iter().map(issuer_body).collect::<Vec<_>>())
+        .put_some(DEMO, demo)
+}
+
+/// An issuer. It has no addresses as long as the server could not reach it.
+fn issuer_body(sign_in: &SignIn) -> Body {
+    let SignIn { issuer, client_id, way } = sign_in;
+    let body = Body::default().put(ISSUER, issuer).put(CLIENT_ID, client_id);
+    let Some(way) = way else { return body };
+    body.put(AUTHORIZATION, way.authorization.as_str())
+        .put(TOKEN, way.token.as_str())
+        .put_some(END_SESSION, way.end_session.as_ref().map(|url| url.as_str()))
+        .put_some(REVOCATION, way.revocation.as_ref().map(|url| url.as_str()))
+        .put(SCOPE, &way.scope)
+        .put(NAMES_ITSELF, way.names_itself)
+}
+
+fn issuer() -> Object {
+    Object::answer(
+        "SignInIssuer",
+        "An issuer that people can sign in with",
+        [
+            must(ISSUER),
+            must(CLIENT_ID),
+            may(AUTHORIZATION),
+            may(TOKEN),
+            may(END_SESSION),
+            may(REVOCATION),
+            may(SCOPE),
+            may(NAMES_ITSELF),
+        ],
+    )
+}
+
+/// The schemas of a sign-in.
+pub(crate) fn schemas() -> Vec<Schema> {
+    let demo = "What a page is let in with where the server is a demo, only for a browser on the same machine";
+    vec![
+        Object::answer("SignIn", "How people sign in with a browser", [must(ISSUERS), may(DEMO)])
+            .into(),
+        Object::answer("DemoToken", demo, [must(DEMO_TENANT), must(DEMO_TOKEN)]).into(),
+        issuer().into(),
+    ]
+}

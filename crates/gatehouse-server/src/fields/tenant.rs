@@ -1,0 +1,75 @@
+//! The fields of a tenant.
+
+use gatehouse_core::page::PAGE_NUMBER_MAX;
+use gatehouse_core::tenant::{REQUESTS_PER_SECOND_MAX, ZoneName};
+use gatehouse_core::{Tenant, TenantName};
+use serde_json::{Value, json};
+
+use super::{Body, Object, Schema, may, must};
+use crate::reader::{Field, Text, Whole};
+
+pub(crate) const NAME: Field<Text<TenantName>> =
+    Field::new("name", Text::new(tenant_name), "The first segment of its paths").example("demo");
+
+pub(crate) const TIME_ZONE: Field<Text<ZoneName>> =
+    Field::new("timeZone", Text::new(zone), "Where its months end, as the IANA database spells it")
+        .example("Europe/Berlin");
+
+pub(crate) const REQUESTS_PER_SECOND: Field<Whole> = Field::new(
+    "requestsPerSecond",
+    Whole { min: 0, max: REQUESTS_PER_SECOND_MAX },
+    "Requests that it may send in a second, 0 for any number; left out: what the server is set to",
+)
+.example_of(|| 100.into());
+
+pub(crate) const PAGE_NUMBER_LIMIT: Field<Whole> = Field::new(
+    "pageNumberMax",
+    Whole { min: 1, max: PAGE_NUMBER_MAX },
+    "The last page of products that it may ask for; left out: what the server is set to",
+);
+
+/// A tenant's name, in a body or a path.
+pub(crate) fn tenant_name() -> Value {
+    json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$", "maxLength": 63})
+}
+
+fn zone() -> Value {
+    json!({
+        "type": "string", "minLength": 1, "pattern": "^[A-Za-z0-9/_+-]+$",
+        "examples": ["Europe/Berlin"],
+    })
+}
+
+/// A tenant as it was set up, and as it can be put again.
+pub fn tenant_body(tenant: &Tenant) -> Body {
+    Body::default()
+        .put(NAME, tenant.name.as_str())
+        .put(TIME_ZONE, tenant.time_zone.as_str())
+        .put_some(REQUESTS_PER_SECOND, tenant.requests_per_second)
+        .put_some(PAGE_NUMBER_LIMIT, tenant.page_number_max)
+}
+
+/// The body of a PUT.
+pub(crate) fn new_tenant() -> Object {
+    let zone = "Where its months end: a name of the IANA database, in any case. Left out: `UTC`";
+    Object::request(
+        "NewTenant",
+        "A tenant exactly as it is to be; a field that is left out takes its default",
+        [
+            may(NAME.described("May be left out; else as in the path")),
+            may(TIME_ZONE.described(zone)).in_example(),
+            may(REQUESTS_PER_SECOND),
+            may(PAGE_NUMBER_LIMIT),
+        ],
+    )
+}
+
+/// The schemas of tenants.
+pub(crate) fn schemas() -> Vec<Schema> {
+    let tenant = Object::answer(
+        "Tenant",
+        "A tenant",
+        [must(NAME), must(TIME_ZONE), may(REQUESTS_PER_SECOND), may(PAGE_NUMBER_LIMIT)],
+    );
+    vec![new_tenant().into(), tenant.into()]
+}
