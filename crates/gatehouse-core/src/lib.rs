@@ -13,6 +13,7 @@ pub mod credential;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+pub mod generational_cache;
 pub mod identifier;
 pub mod ids;
 pub mod lifecycle;
@@ -31,6 +32,7 @@ pub use account::Account;
 pub use batch_failure::{BatchFailure, BatchFailureKind};
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
+pub use generational_cache::GenerationalCache;
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
     AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, OfferingId,

@@ -4,9 +4,8 @@
 //! to the stored hash, so a rotation makes it worthless at once; and the row is still read at every
 //! check, so a suspension is obeyed. Nothing is remembered of a failure.
 
-use std::collections::HashSet;
-
 use aws_lc_rs::hmac;
+use gatehouse_core::GenerationalCache;
 use gatehouse_core::credential::{Password, StoredHash};
 use parking_lot::Mutex;
 
@@ -17,38 +16,23 @@ const GENERATION: usize = 65_536;
 
 pub(crate) struct Remembered {
     key: hmac::Key,
-    generations: Mutex<Generations>,
-}
-
-/// The young are filled; when they are full they become the old, and the old are forgotten.
-#[derive(Default)]
-struct Generations {
-    young: HashSet<[u8; 32]>,
-    old: HashSet<[u8; 32]>,
+    digests: Mutex<GenerationalCache<[u8; 32], (), GENERATION>>,
 }
 
 impl Remembered {
     pub(crate) fn new() -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &random::bytes::<32>());
-        Self { key, generations: Mutex::default() }
+        Self { key, digests: Mutex::default() }
     }
 
     pub(crate) fn knows(&self, stored: &StoredHash, password: &Password) -> bool {
         let digest = self.digest(stored, password);
-        let mut generations = self.generations.lock();
-        if generations.young.contains(&digest) {
-            return true;
-        }
-        let known = generations.old.contains(&digest);
-        if known {
-            generations.insert(digest);
-        }
-        known
+        self.digests.lock().get(&digest).is_some()
     }
 
     pub(crate) fn remember(&self, stored: &StoredHash, password: &Password) {
         let digest = self.digest(stored, password);
-        self.generations.lock().insert(digest);
+        self.digests.lock().insert(digest, ());
     }
 
     fn digest(&self, stored: &StoredHash, password: &Password) -> [u8; 32] {
@@ -58,30 +42,5 @@ impl Remembered {
         context.update(stored.as_str().as_bytes());
         context.update(password.reveal().as_bytes());
         context.sign().as_ref().try_into().expect("SHA-256 has 32 bytes")
-    }
-}
-
-impl Generations {
-    fn insert(&mut self, digest: [u8; 32]) {
-        if self.young.len() >= GENERATION {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(digest);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_does_not_grow_without_bound() {
-        let mut generations = Generations::default();
-        for n in 0..(3 * GENERATION as u64) {
-            let mut digest = [0; 32];
-            digest[..8].copy_from_slice(&n.to_be_bytes());
-            generations.insert(digest);
-        }
-        assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
     }
 }

@@ -5,12 +5,11 @@
 //! accounts that were asked; a product's own identifier whenever it is seen, because it is unique. What is
 //! kept are keyed digests, of accounts as they were: one that has changed is another.
 
-use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::{Identifier, ProductId, TenantName};
+use gatehouse_core::{GenerationalCache, Identifier, ProductId, TenantName};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
@@ -26,14 +25,7 @@ const LIFE: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(crate) struct Memory {
     hasher: RandomState,
-    generations: Mutex<Generations>,
-}
-
-/// The young are filled; when they are full they become the old, and the old are forgotten.
-#[derive(Default)]
-struct Generations {
-    young: HashMap<u64, Held>,
-    old: HashMap<u64, Held>,
+    holders: Mutex<GenerationalCache<u64, Held, GENERATION>>,
 }
 
 /// The accounts that hold something, and since when that is known.
@@ -116,38 +108,19 @@ impl Memory {
 
     fn learn(&self, held: impl IntoIterator<Item = (u64, u64, Box<[u64]>)>) {
         let since = Instant::now();
-        let mut generations = self.generations.lock();
+        let mut holders = self.holders.lock();
         for (digest, by, and_by) in held {
-            generations.insert(digest, Held { by, and_by, since });
+            holders.insert(digest, Held { by, and_by, since });
         }
     }
 
     fn recall(&self, digest: u64, roster: &Roster<'_>) -> Option<Vec<usize>> {
-        let held = self.generations.lock().get(digest)?;
+        let held = self.holders.lock().get(&digest).cloned()?;
         if held.since.elapsed() >= LIFE {
             return None;
         }
         let by = |digest: &u64| roster.digests.iter().position(|it| it == digest);
         let by: Vec<usize> = [held.by].iter().chain(&held.and_by).filter_map(by).collect();
         (!by.is_empty()).then_some(by)
-    }
-}
-
-impl Generations {
-    /// What is remembered; what is asked for stays longer.
-    fn get(&mut self, digest: u64) -> Option<Held> {
-        if let Some(held) = self.young.get(&digest) {
-            return Some(held.clone());
-        }
-        let held = self.old.get(&digest)?.clone();
-        self.insert(digest, held.clone());
-        Some(held)
-    }
-
-    fn insert(&mut self, digest: u64, held: Held) {
-        if self.young.len() >= GENERATION {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(digest, held);
     }
 }

@@ -7,12 +7,11 @@
 //! A check counts when it begins, so that parallel checks count, too. A check that the server did not compute is given
 //! back.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::{Duration, Instant};
 
-use gatehouse_core::{CurrentShare, ReplicaShare, TenantName};
+use gatehouse_core::{CurrentShare, GenerationalCache, ReplicaShare, TenantName};
 use parking_lot::{Mutex, MutexGuard};
 
 /// How long is waited after the last failure that is free. Each further one doubles it.
@@ -33,19 +32,14 @@ pub(crate) struct Guesses {
     /// Names are told apart by these, which no attacker knows.
     hashers: [RandomState; 2],
     /// Apart from each other: trying a client's secret costs next to nothing, and must not have accesses forgotten.
-    accesses: Mutex<Generations>,
-    clients: Mutex<Generations>,
+    accesses: Mutex<NameCache>,
+    clients: Mutex<NameCache>,
 }
 
 /// A name, told apart from others.
 type Name = [u64; 2];
 
-/// The young are filled; when they are full they become the old, and the old are forgotten.
-#[derive(Default)]
-struct Generations {
-    young: HashMap<Name, Tries>,
-    old: HashMap<Name, Tries>,
-}
+type NameCache = GenerationalCache<Name, Tries, GENERATION>;
 
 /// The tries of one name that failed, or are under way.
 #[derive(Clone, Copy)]
@@ -100,8 +94,8 @@ impl Guesses {
         let forgotten_after = LONGEST_WAIT * self.free.max(2) * slice.of();
         let (free, _) = slice.calls(self.free, FIRST_WAIT);
         let mut names = self.lock(whose);
-        let known = names.get(name).filter(|it| now < it.next.max(it.last + forgotten_after));
-        let mut tries = known.unwrap_or(Tries { n: 0, last: now, next: now });
+        let known = names.peek(&name).filter(|it| now < it.next.max(it.last + forgotten_after));
+        let mut tries = known.copied().unwrap_or(Tries { n: 0, last: now, next: now });
         if now < tries.next {
             return Err(tries.next - now);
         }
@@ -115,19 +109,19 @@ impl Guesses {
     }
 
     fn forget(&self, whose: Guessed, name: Name) {
-        self.lock(whose).remove(name);
+        self.lock(whose).remove(&name);
     }
 
     fn give_back(&self, whose: Guessed, name: Name) {
         let mut names = self.lock(whose);
-        if let Some(mut tries) = names.get(name) {
+        if let Some(mut tries) = names.peek(&name).copied() {
             tries.n = tries.n.saturating_sub(1);
             tries.next = tries.last;
             names.insert(name, tries);
         }
     }
 
-    fn lock(&self, whose: Guessed) -> MutexGuard<'_, Generations> {
+    fn lock(&self, whose: Guessed) -> MutexGuard<'_, NameCache> {
         let names = match whose {
             Guessed::Access => &self.accesses,
             Guessed::Client => &self.clients,
@@ -155,24 +149,6 @@ impl Try<'_> {
         if let Some(name) = self.name {
             self.guesses.give_back(self.whose, name);
         }
-    }
-}
-
-impl Generations {
-    fn get(&self, name: Name) -> Option<Tries> {
-        self.young.get(&name).or_else(|| self.old.get(&name)).copied()
-    }
-
-    fn insert(&mut self, name: Name, tries: Tries) {
-        if self.young.len() >= GENERATION && !self.young.contains_key(&name) {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(name, tries);
-    }
-
-    fn remove(&mut self, name: Name) {
-        self.young.remove(&name);
-        self.old.remove(&name);
     }
 }
 
