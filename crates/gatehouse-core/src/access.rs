@@ -1,12 +1,12 @@
-//! An access: who may connect, under which contract, and for how long.
+//! An access: a device's right to connect, under which contract, and for how long.
 //!
-//! An access has no password here: the secret is shown once by what makes or rotates it and is
-//! unknown afterwards, and a type that can't hold it can't leak it.
+//! An access has no password here: the client that creates or rotates it sees the password once. A type that can't hold
+//! the password can't leak it.
 
 use crate::ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, Username};
 use crate::time::Timestamp;
 
-/// Where an access is in its life.
+/// Lifecycle status of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     /// Waits for its first connection (prepaid only).
@@ -17,12 +17,12 @@ pub enum Status {
     Suspended,
     /// May connect until its planned end.
     PendingTerminate,
-    /// Over, for ever.
+    /// Ended, for ever.
     Terminated,
 }
 
 impl Status {
-    /// Every status, in the order of a life.
+    /// Every status, in lifecycle order.
     pub const ALL: [Self; 5] = [
         Self::PendingActive,
         Self::Active,
@@ -42,88 +42,88 @@ impl Status {
         }
     }
 
-    /// The status that this word names.
+    /// The status with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
 }
 
-/// A termination that has a date and can still be called off.
+/// A planned termination, which a client can still cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedTermination {
-    /// The end that the access had before, and gets back.
+    /// The end that the access had before, and gets back when the termination is cancelled.
     pub end_before: Option<Timestamp>,
 }
 
-/// An access as it was last written; [`crate::lifecycle::at`] says what it is by now.
+/// An access as it was last stored; [`crate::lifecycle::at`] gives its state at an instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Its identifier.
+    /// The access's identifier.
     pub id: AccessId,
-    /// The contract it belongs to, for ever.
+    /// The contract that the access belongs to, for ever.
     pub contract_id: ContractId,
-    /// The contract's offering when it was made, for ever.
+    /// The contract's offering when the access was created, for ever.
     pub offering_id: OfferingId,
-    /// What its device connects with.
+    /// The username that the device connects with.
     pub username: Username,
-    /// The device's name, where one was given.
+    /// The device's name, if the client gave one.
     pub device_name: Option<DeviceName>,
-    /// Where it is in its life.
+    /// The stored lifecycle status.
     pub status: Status,
-    /// From when it may connect.
+    /// Start of the active period.
     pub start: Timestamp,
-    /// From when it may no longer connect.
+    /// End of the active period.
     pub end: Option<Timestamp>,
-    /// The task that made it, unless it was made alone.
+    /// The Task that created the access; `None` for a single creation.
     pub created_by: Option<TaskId>,
-    /// When it was made, by the database's clock.
+    /// Creation time, by the database's clock.
     pub created_at: Timestamp,
-    /// When a prepaid access was first used, which started its validity.
+    /// First connection of a prepaid access, which started its validity.
     pub first_connected_at: Option<Timestamp>,
-    /// The termination that is planned for its end, if one is.
+    /// The termination that is planned for `end`, if any.
     pub termination: Option<PlannedTermination>,
-    /// Rises with every change.
+    /// Number of changes so far, plus one.
     pub version: u64,
 }
 
-/// All that answers show of an access, where it lies: in an [`Access`], or in a row on its way out. Texts, since what was
-/// checked when it was written is only passed on.
+/// The part of an access that responses show, borrowed from an [`Access`] or a database row. Texts are not parsed
+/// again, because they were checked when they were stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownAccess<'a> {
-    /// Its identifier.
+    /// The access's identifier.
     pub id: AccessId,
-    /// The contract it belongs to, for ever.
+    /// The contract that the access belongs to.
     pub contract_id: &'a str,
-    /// The contract's offering when it was made, for ever.
+    /// The contract's offering when the access was created.
     pub offering_id: &'a str,
-    /// What its device connects with.
+    /// The username that the device connects with.
     pub username: &'a str,
-    /// The device's name, where one was given.
+    /// The device's name, if the client gave one.
     pub device_name: Option<&'a str>,
-    /// Where it is in its life.
+    /// The lifecycle status.
     pub status: Status,
-    /// From when it may connect.
+    /// Start of the active period.
     pub start: Timestamp,
-    /// From when it may no longer connect.
+    /// End of the active period.
     pub end: Option<Timestamp>,
-    /// The task that made it, unless it was made alone.
+    /// The Task that created the access; `None` for a single creation.
     pub created_by: Option<TaskId>,
 }
 
 impl<'a> ShownAccess<'a> {
-    /// Its name: the device's, or else the username.
+    /// Display name: the device's name, or else the username.
     pub fn name(&self) -> &'a str {
         self.device_name.unwrap_or(self.username)
     }
 }
 
 impl Access {
-    /// Its name: the device's, or else the username.
+    /// Display name: the device's name, or else the username.
     pub fn name(&self) -> &str {
         self.shown().name()
     }
 
-    /// What answers show of it.
+    /// The part that responses show.
     pub fn shown(&self) -> ShownAccess<'_> {
         ShownAccess {
             id: self.id,

@@ -1,4 +1,4 @@
-//! A platform account: under which name a tenant is known at an external platform.
+//! A platform account: a tenant's account at an external platform.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,50 +10,49 @@ use crate::ids::{AccountName, ConnectorName, PlatformAccount, PlatformName};
 /// Most accounts of one tenant.
 pub const ACCOUNTS_MAX: u64 = 1000;
 
-/// An account, but for what is needed to reach it. Accounts are in order by platform, then by name.
+/// An account, without its address and credentials. Accounts are ordered by platform, then by name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Account {
-    /// The platform that it is on.
+    /// The account's platform.
     pub platform: PlatformName,
-    /// What the tenant calls it.
+    /// The tenant's name for the account.
     pub name: AccountName,
-    /// What speaks to the platform.
+    /// The connector that calls the platform.
     pub connector: ConnectorName,
-    /// What the platform calls it.
+    /// The platform's name for the account.
     pub platform_account: PlatformAccount,
 }
 
-/// Whose word it is where an account's platform is.
+/// Role of the admin that set the address of an account's platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressSource {
-    /// An operator's, who manages every tenant.
+    /// An operator, who manages every tenant.
     Operator,
-    /// That of an admin of the tenant, as far as is known.
+    /// An admin of the tenant, or unknown.
     Tenant,
 }
 
-/// What an account proves at its platform who it is with, by name. Never logged, never shown, wiped when
-/// dropped.
+/// Secrets that authenticate an account at its platform, by name. Never logged, never shown, wiped when dropped.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials(BTreeMap<String, Zeroizing<String>>);
 
 impl Credentials {
-    /// Adds one, or replaces it.
+    /// Inserts or replaces a secret.
     pub fn insert(&mut self, name: String, secret: String) {
         self.0.insert(name, Zeroizing::new(secret));
     }
 
-    /// The secret itself.
+    /// The secret in the clear.
     pub fn reveal(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|secret| secret.as_str())
     }
 
-    /// The names of all of them, in order.
+    /// The names of all secrets, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// Whether there is none.
+    /// Whether there are no secrets.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

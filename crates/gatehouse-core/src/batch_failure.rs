@@ -1,33 +1,33 @@
 //! A partial failure as a value: why one item of a batch failed, or why a whole batch was rejected.
 //!
-//! It is written down with the Task and shown long after, so it holds words, not what they were
-//! made of. Its kind decides what an HTTP answer calls it.
+//! A failure is stored with the Task and shown long after, so it holds finished texts. Its kind decides the problem
+//! type of the HTTP response.
 
 use crate::ids::{ContractId, Username};
 use crate::lifecycle::StateConflict;
 
-/// What kind of failure it is: one for each that a client would treat differently.
+/// Kind of failure: one for each that a client would treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BatchFailureKind {
     /// The tenant has no such contract.
     UnknownContract,
     /// The tenant has no such access.
     NotFound,
-    /// Another access has the username, or had it.
+    /// Another access has, or had, the username.
     UsernameTaken,
     /// A value is out of bounds.
     OutOfBounds,
-    /// The access is over.
+    /// The access is terminated.
     AccessTerminated,
     /// The contract is suspended.
     ContractSuspended,
-    /// The contract is over.
+    /// The contract has ended.
     ContractEnded,
     /// The contract has not started.
     ContractNotStarted,
-    /// The contract has no room for more.
+    /// The contract's quota is used up.
     QuotaReached,
-    /// The access is not paid by use.
+    /// The access's contract is not pay-per-use.
     NotPayPerUse,
 }
 
@@ -62,15 +62,15 @@ impl BatchFailureKind {
         }
     }
 
-    /// The kind that this word names.
+    /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
 impl From<&StateConflict> for BatchFailureKind {
-    fn from(refusal: &StateConflict) -> Self {
-        match refusal {
+    fn from(conflict: &StateConflict) -> Self {
+        match conflict {
             StateConflict::AccessTerminated => Self::AccessTerminated,
             StateConflict::ContractSuspended => Self::ContractSuspended,
             StateConflict::ContractEnded => Self::ContractEnded,
@@ -83,12 +83,12 @@ impl From<&StateConflict> for BatchFailureKind {
     }
 }
 
-/// Why something was not done, in words for whoever asked for it.
+/// Why an item or a batch was not processed, in words for the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchFailure {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: BatchFailureKind,
-    /// What was wrong, and what would be right.
+    /// Text that says what was wrong, and what would be right.
     pub detail: String,
     /// The fields at fault, each with what would be right.
     pub fields: Vec<FieldFault>,
@@ -102,12 +102,12 @@ impl BatchFailure {
         Self { kind: BatchFailureKind::UnknownContract, detail, fields: vec![field] }
     }
 
-    /// The tenant has no such access, or it is another tenant's: nobody must learn which.
+    /// The tenant has no such access, or the access is another tenant's: clients must not learn which.
     pub fn no_access(id: &str) -> Self {
         Self::new(BatchFailureKind::NotFound, format!("there is no access `{id}`"))
     }
 
-    /// None of the accesses that a batch names is there.
+    /// None of the accesses that a batch names belongs to the tenant.
     pub fn no_access_at_all(n_named: u32) -> Self {
         let detail = match n_named {
             1 => "the one access that the batch names is not an access of this tenant".into(),
@@ -122,9 +122,9 @@ impl BatchFailure {
         Self::new(BatchFailureKind::UsernameTaken, detail)
     }
 
-    /// The present state doesn't allow it.
-    pub fn refused(refusal: &StateConflict) -> Self {
-        Self::new(refusal.into(), refusal.to_string())
+    /// The present state doesn't allow the change.
+    pub fn refused(conflict: &StateConflict) -> Self {
+        Self::new(conflict.into(), conflict.to_string())
     }
 
     /// Values are out of bounds.
@@ -141,8 +141,8 @@ impl BatchFailure {
 /// A field at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldFault {
-    /// Its name.
+    /// The field's name.
     pub name: String,
-    /// What would be right; reads on after the name.
+    /// Text that says what would be right; continues after the name.
     pub reason: String,
 }

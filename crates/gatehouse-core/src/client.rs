@@ -1,5 +1,4 @@
-//! A client: a machine of a tenant's that gets its tokens from us, for people who have no identity
-//! provider.
+//! A client: a tenant's machine that gets its tokens from gatehouse, where the tenant has no identity provider.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,20 +11,20 @@ use crate::time::Timestamp;
 /// A client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// What it calls itself when it asks for a token.
+    /// The identifier that the client sends to get a token.
     pub id: ClientId,
-    /// What people call it.
+    /// Name for people.
     pub name: Option<ClientName>,
-    /// What its tokens may allow.
+    /// Scopes that the client's tokens may have.
     pub scopes: BTreeSet<Scope>,
-    /// When it was made.
+    /// Creation time.
     pub created_at: Timestamp,
 }
 
-/// Identifies a client among those of all tenants: the tenant's name, `~`, and letters drawn by chance.
+/// Identifies a client among those of all tenants: the tenant's name, `~`, and random letters.
 ///
-/// The tenant is in it because who asks for a token says nothing else, and everything that is kept is
-/// found by its tenant first. No tenant's name holds a `~`.
+/// The tenant is a part of the identifier, because a token request names no tenant, and stored rows are found by tenant
+/// first. No tenant's name has a `~`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientId {
     tenant: TenantName,
@@ -35,7 +34,7 @@ pub struct ClientId {
 /// Most characters after the `~`.
 const CODE_CHARS_MAX: usize = 64;
 
-/// A text that is no client's identifier.
+/// A text that is no client identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be the tenant's name, `~`, and letters and digits")]
 pub struct BadClientId;
@@ -49,7 +48,7 @@ impl ClientId {
         if is_code { Ok(id) } else { Err(BadClientId) }
     }
 
-    /// Whose client it is.
+    /// The client's tenant.
     pub fn tenant(&self) -> &TenantName {
         &self.tenant
     }
@@ -75,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identifier_says_whose_client_it_is() {
+    fn an_identifier_names_the_tenant_of_its_client() {
         let id: ClientId = "acme.eu-1~k3j2m4".parse().unwrap();
         assert_eq!(
             (id.tenant().as_str(), id.to_string().as_str()),

@@ -1,4 +1,4 @@
-//! A customer contract: it decides an access's offering, billing model and validity.
+//! A customer contract: decides an access's offering, billing model and validity.
 
 use jiff::{Span, SpanRelativeTo, Unit};
 
@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 /// How the accesses of a contract are paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BillingModel {
-    /// Paid before use: an access waits for its first connection and lives for a while from then.
+    /// Paid before use: an access waits for its first connection, and its validity starts then.
     Prepaid,
     /// Paid by use: an access is active at once.
     PayPerUse,
@@ -26,7 +26,7 @@ impl BillingModel {
         }
     }
 
-    /// The billing model that this word names.
+    /// The billing model with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|model| model.as_str() == word)
     }
@@ -35,11 +35,11 @@ impl BillingModel {
 /// Whether a contract may get new accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ContractStatus {
-    /// It may.
+    /// New accesses are allowed.
     Active,
-    /// Not for now.
+    /// No new accesses for now.
     Suspended,
-    /// Never again.
+    /// No new accesses ever again.
     Terminated,
 }
 
@@ -56,7 +56,7 @@ impl ContractStatus {
         }
     }
 
-    /// The status that this word names.
+    /// The status with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == word)
     }
@@ -65,21 +65,21 @@ impl ContractStatus {
 /// A customer contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract {
-    /// Its identifier, unique in the tenant.
+    /// The contract's identifier, unique in the tenant.
     pub id: ContractId,
-    /// What its accesses are accesses to.
+    /// The offering of the contract's accesses.
     pub offering_id: OfferingId,
-    /// How they are paid for.
+    /// How the accesses are paid for.
     pub billing_model: BillingModel,
-    /// Whether it may get new ones.
+    /// Whether the contract may get new accesses.
     pub status: ContractStatus,
-    /// From when its accesses may connect.
+    /// Earliest start of the accesses.
     pub start: Option<Timestamp>,
-    /// When all of its accesses end.
+    /// Latest end of the accesses.
     pub end: Option<Timestamp>,
-    /// How long a prepaid access lives from its first connection.
+    /// Lifetime of a prepaid access from its first connection.
     pub validity: Option<Validity>,
-    /// How many accesses that are not terminated it may have.
+    /// Most accesses that are not terminated.
     pub n_accesses_max: Option<u64>,
 }
 
@@ -99,12 +99,12 @@ impl Contract {
     }
 }
 
-/// Longest validity, in years: beyond it dates stop meaning anything.
+/// Longest validity, in years: beyond it dates mean nothing.
 pub const VALIDITY_YEARS_MAX: i64 = 1000;
 
-/// How long a prepaid access lives: an ISO 8601 duration that is longer than nothing.
+/// Lifetime of a prepaid access: an ISO 8601 duration longer than zero.
 ///
-/// Kept as it was written: `P1M` is a month, not thirty days. Added to instants in UTC.
+/// Stored as the client wrote it: `P1M` is a month, not thirty days. Added to instants in UTC.
 #[derive(Clone, Debug)]
 pub struct Validity {
     text: String,
@@ -119,7 +119,7 @@ impl PartialEq for Validity {
 
 impl Eq for Validity {}
 
-/// A text that is no validity period; reads on after the field's name.
+/// A text that is no validity; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, of a second at least and \
@@ -132,7 +132,7 @@ impl std::str::FromStr for Validity {
 
     fn from_str(text: &str) -> Result<Self, BadValidity> {
         let bad = || BadValidity(text.chars().take(64).collect());
-        // jiff reads friendlier forms too (`1 year`); the contract knows ISO 8601 alone.
+        // jiff reads friendlier forms too (`1 year`); the contract allows ISO 8601 alone.
         let iso = text.bytes().all(|b| b.is_ascii_digit() || b"PYMWDTHS.".contains(&b));
         if !iso || !text.starts_with('P') || text.len() > 64 {
             return Err(bad());
@@ -150,12 +150,12 @@ impl std::str::FromStr for Validity {
 }
 
 impl Validity {
-    /// The duration as it was written.
+    /// The duration as the client wrote it.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The instant this long after `start`; the end of time where the calendar ends first.
+    /// The instant this long after `start`, at most [`Timestamp::LATEST`].
     pub fn after(&self, start: Timestamp) -> Timestamp {
         let end = start.civil().checked_add(self.span);
         end.map_or(Timestamp::LATEST, Timestamp::from_civil)

@@ -1,4 +1,4 @@
-//! A password on its way in, and what is kept of it.
+//! A password in the clear, and its stored hash.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -9,7 +9,7 @@ pub const PASSWORD_BYTES_MAX: usize = 72;
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Password(String);
 
-/// Why a text can't be a password; reads on after the field's name and never repeats the value.
+/// Why a text can't be a password; continues after the field's name and never repeats the value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must have 1 to {PASSWORD_BYTES_MAX} bytes of UTF-8, not {0}")]
 pub struct BadPassword(usize);
@@ -26,7 +26,7 @@ impl Password {
         }
     }
 
-    /// The secret itself.
+    /// The password in the clear.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -38,12 +38,12 @@ impl std::fmt::Debug for Password {
     }
 }
 
-/// What is stored of a password: scheme, key and hash in one text that only the vault reads.
+/// A stored password hash: scheme, key and hash in one text that only the vault reads.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredHash(String);
 
 impl StoredHash {
-    /// Takes a text that the vault made, perhaps long ago.
+    /// Takes a text that the vault made.
     pub fn new(text: String) -> Self {
         Self(text)
     }

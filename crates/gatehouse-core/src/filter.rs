@@ -4,24 +4,21 @@
 //!
 //! ```text
 //! query       = alternative *( ";" alternative )    any of them
-//! alternative = piece *( "&" piece )                all of them
-//! piece       = [ "filter=" ] condition
+//! alternative = part *( "&" part )                all of them
+//! part       = [ "filter=" ] condition
 //! condition   = name operator value
 //! operator    = "=" / ">" / ">=" / "<" / "<="
 //! ```
 //!
-//! Some names are parameters of the request itself (a page's number). They may stand anywhere and are
-//! no conditions. A name that the [`FilterFields`] doesn't know, or an operator that a name doesn't
-//! have, is ignored as if it were not written, and reported. An alternative that is left without a
-//! condition is dropped; where none is left, everything passes.
+//! Some names are parameters of the request (a page's number). They may stand anywhere and are no conditions. A name
+//! outside [`FilterFields`], or an operator that the field doesn't have, is ignored and reported. An alternative
+//! without conditions is dropped; without alternatives, everything passes.
 //!
-//! **Encoding.** The query is split at its raw `;` and `&` first, and then each piece is
-//! percent-decoded, once: `username=A%26B` asks for `A&B`. The operator is the first one in the decoded
-//! piece, so it may be encoded whole or in part. A piece without a raw `=` (behind `filter=`) may be a
-//! whole expression that a client's library has encoded: it is decoded and read as if it stood there
-//! raw. That happens once. What comes out of it must have its operators raw. A `%` that begins no
-//! escape is itself, and so is a `+`: in the query of a request it means a space, which the server has
-//! turned it into before.
+//! **Encoding.** The query is split at its raw `;` and `&` first; then each part is percent-decoded, once:
+//! `username=A%26B` means `A&B`. The operator is the first one in the decoded part, so it may be encoded as a whole or
+//! partly. A part without a raw `=` (after `filter=`) may be a whole expression that a client's library has encoded: it
+//! is decoded once and parsed as an expression with raw operators. A `%` that begins no escape is literal, and so is a
+//! `+`: in a request's query it means a space, and the server has replaced it before.
 
 pub mod access;
 pub mod product;
@@ -37,30 +34,30 @@ pub const ALTERNATIVES_MAX: usize = 32;
 /// Most conditions in one filter, over all alternatives.
 pub const CONDITIONS_MAX: usize = 64;
 
-/// What a list understands.
+/// Fields and parameters that a list supports.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterFields {
-    /// The parameters of the request itself.
+    /// Names of the request's parameters.
     pub request: &'static [&'static str],
-    /// What can be asked of the things that are listed.
+    /// Fields that conditions may compare.
     pub words: &'static [FilterField],
 }
 
-/// A name that conditions may be about.
+/// A field that conditions may compare.
 #[derive(Clone, Copy, Debug)]
 pub struct FilterField {
-    /// The name.
+    /// The field's name.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Short description.
     pub meaning: &'static str,
-    /// How its values can be compared.
+    /// Operators that the field supports.
     pub operators: &'static [Operator],
-    /// Whether it may be written in upper and lower case alike.
+    /// Whether the name is matched case-insensitively.
     pub any_case: bool,
 }
 
 impl FilterField {
-    /// A name that is written exactly so.
+    /// A field whose name is case-sensitive.
     pub const fn exact(
         name: &'static str,
         meaning: &'static str,
@@ -69,7 +66,7 @@ impl FilterField {
         Self { name, meaning, operators, any_case: false }
     }
 
-    /// A name that may be written in upper and lower case alike.
+    /// A field whose name is case-insensitive.
     pub const fn in_any_case(
         name: &'static str,
         meaning: &'static str,
@@ -78,12 +75,12 @@ impl FilterField {
         Self { name, meaning, operators, any_case: true }
     }
 
-    fn is_called(&self, name: &str) -> bool {
+    fn has_name(&self, name: &str) -> bool {
         self.name == name || (self.any_case && self.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// How a value is compared.
+/// Comparison operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `=`
@@ -103,7 +100,7 @@ impl Operator {
     pub const ALL: [Self; 5] =
         [Self::GreaterOrEqual, Self::LessOrEqual, Self::Equal, Self::Greater, Self::Less];
 
-    /// The operator as it is written.
+    /// The operator in a query.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -114,87 +111,87 @@ impl Operator {
         }
     }
 
-    /// The longest operator that a text begins with.
+    /// The longest operator at the start of a text.
     fn at_start_of(text: &[u8]) -> Option<Self> {
         Self::ALL.into_iter().find(|operator| text.starts_with(operator.as_str().as_bytes()))
     }
 }
 
-/// One comparison that a thing passes or fails.
+/// One comparison, which a listed object passes or fails.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
-    /// What it is about: a name of the vocabulary.
+    /// Name of the field.
     pub name: &'static str,
-    /// How it compares.
+    /// The operator.
     pub operator: Operator,
-    /// With what.
+    /// The value to compare with.
     pub value: String,
 }
 
 /// Alternatives, each a list of conditions; without any, everything passes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// None of them is empty.
+    /// No alternative is empty.
     pub alternatives: Vec<Vec<Condition>>,
 }
 
-/// Something in a query that was not taken into account.
+/// A condition that was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoredCondition {
-    /// The name as it was written.
+    /// The name as the client wrote it.
     pub name: String,
-    /// Why; reads on after the name.
+    /// Why; continues after the name.
     pub reason: String,
 }
 
-/// What is wrong with a part of a query.
+/// A fault in a part of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilterFault {
-    /// The name that it is about.
+    /// The name at fault.
     pub name: String,
-    /// What is wrong; reads on after the name.
+    /// Text that says what is wrong; continues after the name.
     pub reason: String,
 }
 
-/// What a query says.
+/// A parsed query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expression {
-    /// Which things are wanted.
+    /// Condition for the listed objects.
     pub filter: Filter,
-    /// Parameters of the request, in the order in which they stand there.
+    /// Parameters of the request, in the query's order.
     pub request: Vec<(&'static str, String)>,
-    /// What was ignored.
+    /// Conditions that were ignored.
     pub ignored: Vec<IgnoredCondition>,
-    /// What is wrong with it. The filter may be used only when nothing is.
+    /// Faults of the query. Use the filter only if there are none.
     pub faults: Vec<FilterFault>,
-    /// The query without the parameters of the request, as it was written: for links to other pages.
+    /// The query without the parameters of the request, as the client wrote it: for links to other pages.
     pub kept: String,
 }
 
 impl Expression {
-    /// Reads a raw query string. Never fails: whatever is wrong is in [`Expression::faults`].
-    pub fn parse(raw: &str, vocabulary: &FilterFields) -> Self {
-        let mut reading = Reading::new(vocabulary);
+    /// Parses a raw query string. Never fails: [`Expression::faults`] has every fault.
+    pub fn parse(raw: &str, fields: &FilterFields) -> Self {
+        let mut parser = Parser::new(fields);
         for alternative in raw.split(';') {
-            reading.begin_alternative();
-            for piece in alternative.split('&').filter(|piece| !piece.is_empty()) {
-                reading.piece(piece);
+            parser.begin_alternative();
+            for part in alternative.split('&').filter(|part| !part.is_empty()) {
+                parser.part(part);
             }
         }
-        reading.finish()
+        parser.finish()
     }
 }
 
-/// A query, half read.
-struct Reading<'v> {
-    vocabulary: &'v FilterFields,
+/// Parser of a query.
+struct Parser<'v> {
+    fields: &'v FilterFields,
     expression: Expression,
-    /// Whether what comes next in `kept` begins an alternative, or follows within one.
+    /// Separator before the next part of `kept`; `None` at its start.
     separator: Option<char>,
 }
 
-/// What one condition turned out to be.
-enum Piece {
+/// One part of a query.
+enum QueryPart {
     Nothing,
     Request(&'static str, String),
     Condition(Condition),
@@ -202,9 +199,9 @@ enum Piece {
     Fault(FilterFault),
 }
 
-impl<'v> Reading<'v> {
-    fn new(vocabulary: &'v FilterFields) -> Self {
-        Self { vocabulary, expression: Expression::default(), separator: None }
+impl<'v> Parser<'v> {
+    fn new(fields: &'v FilterFields) -> Self {
+        Self { fields, expression: Expression::default(), separator: None }
     }
 
     fn begin_alternative(&mut self) {
@@ -214,7 +211,7 @@ impl<'v> Reading<'v> {
         }
     }
 
-    fn piece(&mut self, raw: &str) {
+    fn part(&mut self, raw: &str) {
         let bare = without_filter_name(raw.as_bytes());
         if bare.contains(&b'=') {
             if !self.take(bare) {
@@ -222,7 +219,7 @@ impl<'v> Reading<'v> {
             }
             return;
         }
-        // A whole expression, perhaps. It may hold further alternatives.
+        // Perhaps a whole expression, which may have further alternatives.
         let decoded: Cow<'_, [u8]> = percent_decode(bare).into();
         let mut is_whole = true;
         let mut kept: Vec<Vec<u8>> = Vec::new();
@@ -230,11 +227,11 @@ impl<'v> Reading<'v> {
             if n > 0 {
                 self.expression.filter.alternatives.push(Vec::new());
             }
-            let mut pieces: Vec<&[u8]> = alternative.split(|byte| *byte == b'&').collect();
-            let n_pieces = pieces.len();
-            pieces.retain(|inner| !self.take(without_filter_name(inner)));
-            is_whole &= pieces.len() == n_pieces;
-            kept.push(pieces.join(&b'&'));
+            let mut parts: Vec<&[u8]> = alternative.split(|byte| *byte == b'&').collect();
+            let n_parts = parts.len();
+            parts.retain(|inner| !self.take(without_filter_name(inner)));
+            is_whole &= parts.len() == n_parts;
+            kept.push(parts.join(&b'&'));
         }
         let kept = kept.join(&b';');
         if is_whole {
@@ -244,21 +241,21 @@ impl<'v> Reading<'v> {
         }
     }
 
-    /// Takes one condition in; true when it was a parameter of the request.
+    /// Adds one condition to the expression; returns whether it was a parameter of the request.
     fn take(&mut self, text: &[u8]) -> bool {
         let expression = &mut self.expression;
-        match read(text, self.vocabulary) {
-            Piece::Nothing => {}
-            Piece::Request(name, value) => {
+        match read(text, self.fields) {
+            QueryPart::Nothing => {}
+            QueryPart::Request(name, value) => {
                 expression.request.push((name, value));
                 return true;
             }
-            Piece::Condition(condition) => {
+            QueryPart::Condition(condition) => {
                 let alternative = expression.filter.alternatives.last_mut();
-                alternative.expect("every piece stands in an alternative").push(condition);
+                alternative.expect("every part stands in an alternative").push(condition);
             }
-            Piece::Ignored(ignored) => expression.ignored.push(ignored),
-            Piece::Fault(fault) => expression.faults.push(fault),
+            QueryPart::Ignored(ignored) => expression.ignored.push(ignored),
+            QueryPart::Fault(fault) => expression.faults.push(fault),
         }
         false
     }
@@ -286,27 +283,27 @@ impl<'v> Reading<'v> {
     }
 }
 
-/// The name that may stand before any condition.
+/// Name that may precede any condition.
 const FILTER: &[u8] = b"filter";
 
-/// What is behind `filter=`, or all of it.
-fn without_filter_name(piece: &[u8]) -> &[u8] {
-    let name_bytes = piece.iter().position(|byte| *byte == b'=').unwrap_or(piece.len());
-    let (name, rest) = piece.split_at(name_bytes);
+/// The part after `filter=`, or all of it.
+fn without_filter_name(part: &[u8]) -> &[u8] {
+    let name_bytes = part.iter().position(|byte| *byte == b'=').unwrap_or(part.len());
+    let (name, rest) = part.split_at(name_bytes);
     if percent_decode(name).eq(FILTER.iter().copied()) {
         rest.get(1..).unwrap_or(b"")
     } else {
-        piece
+        part
     }
 }
 
-/// Reads one condition whose operator stands there raw, or one without an operator.
-fn read(text: &[u8], vocabulary: &FilterFields) -> Piece {
+/// Parses one condition with a raw operator, or without an operator.
+fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
     if text.is_empty() {
-        return Piece::Nothing;
+        return QueryPart::Nothing;
     }
     let decoded: Cow<'_, [u8]> = percent_decode(text).into();
-    // Its `=` may be encoded as well, as any operator's.
+    // The `=` may be encoded as well, as any operator's.
     let decoded = without_filter_name(&decoded);
     let is_operator = |byte: &u8| b"=<>".contains(byte);
     let name_bytes = match decoded.iter().position(is_operator) {
@@ -318,23 +315,25 @@ fn read(text: &[u8], vocabulary: &FilterFields) -> Piece {
     let operator = Operator::at_start_of(rest);
     let value = &rest[operator.map_or(0, |operator| operator.as_str().len())..];
 
-    let request = vocabulary.request.iter().copied().find(|it| *it == name);
-    // A parameter that stands alone has an empty value.
+    let request = fields.request.iter().copied().find(|it| *it == name);
+    // A parameter without an operator has an empty value.
     if let Some(request) = request
         && matches!(operator, None | Some(Operator::Equal))
     {
-        return Piece::Request(request, String::from_utf8_lossy(value).into_owned());
+        return QueryPart::Request(request, String::from_utf8_lossy(value).into_owned());
     }
-    let word = vocabulary.words.iter().find(|word| word.is_called(&name));
+    let word = fields.words.iter().find(|word| word.has_name(&name));
     let ignored =
-        |reason: String| Piece::Ignored(IgnoredCondition { name: name.to_string(), reason });
+        |reason: String| QueryPart::Ignored(IgnoredCondition { name: name.to_string(), reason });
     match (word, operator) {
         (Some(word), Some(operator)) if word.operators.contains(&operator) => {
             match std::str::from_utf8(value) {
-                Ok(value) => {
-                    Piece::Condition(Condition { name: word.name, operator, value: value.into() })
-                }
-                Err(_) => Piece::Fault(FilterFault {
+                Ok(value) => QueryPart::Condition(Condition {
+                    name: word.name,
+                    operator,
+                    value: value.into(),
+                }),
+                Err(_) => QueryPart::Fault(FilterFault {
                     name: word.name.into(),
                     reason: "must be UTF-8 once it is percent-decoded".into(),
                 }),
@@ -351,14 +350,14 @@ fn read(text: &[u8], vocabulary: &FilterFields) -> Piece {
             })
         }
         (None, _) => {
-            let names = vocabulary.words.iter().map(|word| word.name);
-            let names: Vec<&str> = names.chain(vocabulary.request.iter().copied()).collect();
+            let names = fields.words.iter().map(|word| word.name);
+            let names: Vec<&str> = names.chain(fields.request.iter().copied()).collect();
             ignored(format!("is not known here; known are {}", names.join(", ")))
         }
     }
 }
 
-/// Writes the filter as a query that says the same.
+/// Writes the filter as a query with the same meaning.
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, alternative) in self.alternatives.iter().enumerate() {
@@ -379,7 +378,7 @@ impl fmt::Display for Condition {
             Operator::Equal => write!(f, "{name}={value}"),
             Operator::GreaterOrEqual => write!(f, "{name}%3E={value}"),
             Operator::LessOrEqual => write!(f, "{name}%3C={value}"),
-            // Without a raw `=` it is read as a whole expression, so it is encoded as one.
+            // Without a raw `=` the server parses it as a whole expression, so it is encoded as one.
             Operator::Greater | Operator::Less => {
                 f.write_str(&encoded(format!("{name}{}{value}", operator.as_str()).as_bytes()))
             }
@@ -387,11 +386,11 @@ impl fmt::Display for Condition {
     }
 }
 
-/// What has no meaning of its own in a query (RFC 3986, unreserved).
-const MEANINGFUL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// Bytes with a meaning in a query: all but the unreserved ones (RFC 3986).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn encoded(bytes: &[u8]) -> String {
-    percent_encode(bytes, MEANINGFUL).to_string()
+    percent_encode(bytes, RESERVED).to_string()
 }
 
 #[cfg(test)]

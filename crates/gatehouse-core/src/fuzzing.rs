@@ -1,8 +1,8 @@
-//! Fuzz targets for this crate's parsers, and the promises that they hold them to.
+//! Fuzz targets for this crate's parsers, and the properties that they check.
 //!
-//! The targets are here, and not in `fuzz/`, because parsers are private, and the fuzzer must reach them. A module
-//! that only tests and fuzzers compile (`cfg(any(test, fuzzing))`) makes nothing public in the program, costs its build
-//! nothing, and has the ordinary tests run every seed. Every crate with readers has such a module with its `TARGETS`.
+//! The targets are here and not in `fuzz/`, because the parsers are private. A module that only tests and fuzzers
+//! compile (`cfg(any(test, fuzzing))`) makes nothing public in the program, costs its build nothing, and lets the
+//! ordinary tests run every seed. Every crate with parsers has such a module with its `TARGETS`.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -35,24 +35,24 @@ fn with_text(bytes: &[u8], check: impl FnOnce(&str)) {
     }
 }
 
-/// Any text is a query. It means the same when it is printed and when links keep it, whatever is listed.
+/// Any text is a query. Its meaning survives printing and links, for every list.
 fn filter(query: &str) {
-    let accesses = kept_meaning(query, &access::VOCABULARY);
+    let accesses = keeps_its_meaning(query, &access::VOCABULARY);
     if let Ok(filter) = AccessFilter::read(&accesses) {
         assert!(filter.alternatives().len() <= crate::filter::ALTERNATIVES_MAX);
     }
-    let _ = ProductFilter::read(&kept_meaning(query, &product::VOCABULARY));
+    let _ = ProductFilter::read(&keeps_its_meaning(query, &product::VOCABULARY));
 }
 
-fn kept_meaning(query: &str, vocabulary: &FilterFields) -> Expression {
-    let expression = Expression::parse(query, vocabulary);
+fn keeps_its_meaning(query: &str, fields: &FilterFields) -> Expression {
+    let expression = Expression::parse(query, fields);
     let text = expression.filter.to_string();
-    let printed = Expression::parse(&text, vocabulary);
+    let printed = Expression::parse(&text, fields);
     assert_eq!(printed.filter, expression.filter, "printed as {text:?}");
     assert!(printed.ignored.is_empty() && printed.request.is_empty(), "printed as {text:?}");
     assert!(text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)));
 
-    let kept = Expression::parse(&expression.kept, vocabulary);
+    let kept = Expression::parse(&expression.kept, fields);
     assert_eq!(kept.filter, expression.filter, "kept as {:?}", expression.kept);
     assert!(kept.request.is_empty(), "kept as {:?}", expression.kept);
     let names = |it: &Expression| it.ignored.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
@@ -60,7 +60,7 @@ fn kept_meaning(query: &str, vocabulary: &FilterFields) -> Expression {
     expression
 }
 
-/// A number on a card or terminal is kept as it was written, and is the same with its check digit and without.
+/// An identifier keeps its spelling, and its key is the same with and without the check digit.
 fn identifier(text: &str) {
     for kind in IdentifierKind::ALL {
         match Identifier::parse(kind, text) {
@@ -79,7 +79,7 @@ fn identifier(text: &str) {
     }
 }
 
-/// Names and identifiers are printed as they were read, and are as long as they may be.
+/// Names and identifiers print as they were parsed, and respect their length limits.
 fn name(text: &str) {
     for (n_chars_max, length) in [
         (ids::TENANT_CHARS_MAX, read_same::<TenantName>(text)),
@@ -104,7 +104,7 @@ fn name(text: &str) {
     }
 }
 
-/// How many characters a text has that is one of these.
+/// Number of characters of a text that parses as `T` and prints unchanged.
 fn read_same<T: FromStr + Display>(text: &str) -> Option<usize>
 where
     T::Err: Display,
@@ -121,15 +121,15 @@ where
     }
 }
 
-/// An instant is the same when it is printed, and compares with itself; zones and periods are known by their names.
+/// An instant survives printing and compares with itself; zones and validities keep their names.
 fn time(text: &str) {
     let at = read_again::<Timestamp>(text);
     for operator in Operator::ALL {
-        // Offsets may lead out of the calendar: then there is something to compare with, and no instant.
+        // An offset may lead out of the calendar: then the text can be compared with, and is no instant.
         let span = TimeSpan::compared(operator, text);
         if let (Some(at), Ok(span)) = (at, &span) {
             let includes = matches!(operator, Operator::GreaterOrEqual | Operator::LessOrEqual);
-            // What is finer than a millisecond lies behind the instant that is kept of it.
+            // A text finer than a millisecond is after the instant that is kept of it.
             let is_whole = TimeSpan::compared(Operator::Equal, text).is_ok_and(|it| !it.is_empty());
             let expected = is_whole && (includes || operator == Operator::Equal)
                 || !is_whole && matches!(operator, Operator::Less | Operator::LessOrEqual);
@@ -148,7 +148,7 @@ fn time(text: &str) {
     }
 }
 
-/// What a text is, which is the same when it is printed.
+/// Parses a text, and checks that the value survives printing.
 fn read_again<T: FromStr + Display + Debug + PartialEq + Copy>(text: &str) -> Option<T>
 where
     T::Err: Debug,

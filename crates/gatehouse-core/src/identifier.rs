@@ -1,20 +1,19 @@
-//! What connections are asked for by: the numbers on cards and terminals.
+//! Identifiers of connections: the numbers of cards, subscriptions and terminals.
 //!
-//! The same card may be written with its check digit or without. [`Identifier::key`] is what is the same
-//! for both, so two ways to write one card are one identifier wherever they are compared.
+//! A card's number may be written with or without its check digit. [`Identifier::key`] is equal for both.
 
 use std::fmt;
 
-/// A kind of number that a connection may carry.
+/// Kind of number that a connection may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IdentifierKind {
-    /// The number of a card.
+    /// Number of a SIM card.
     Iccid,
-    /// The number of a subscription in the network.
+    /// Number of a subscription in the network.
     Imsi,
-    /// The number that is called.
+    /// Phone number.
     Msisdn,
-    /// The number of a satellite terminal.
+    /// Number of a satellite terminal.
     SerialNumber,
 }
 
@@ -22,7 +21,7 @@ impl IdentifierKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Iccid, Self::Imsi, Self::Msisdn, Self::SerialNumber];
 
-    /// The kind as a product's characteristics name it.
+    /// The kind's name in a product's characteristics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Iccid => "ICCID",
@@ -32,7 +31,7 @@ impl IdentifierKind {
         }
     }
 
-    /// The kind as a list's filters name it.
+    /// The kind's name in a list's filter.
     pub fn filter_name(self) -> &'static str {
         match self {
             Self::SerialNumber => "serialNumber",
@@ -40,7 +39,7 @@ impl IdentifierKind {
         }
     }
 
-    /// What identifiers of the kind are like; reads on after `must be`.
+    /// Describes valid identifiers of the kind; continues after `must be`.
     pub fn form(self) -> &'static str {
         match self {
             Self::Iccid => "`89` followed by 14 to 18 digits",
@@ -52,7 +51,7 @@ impl IdentifierKind {
         }
     }
 
-    fn fits(self, text: &str) -> bool {
+    fn accepts(self, text: &str) -> bool {
         let digits = |min, max| {
             (min..=max).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
         };
@@ -64,7 +63,7 @@ impl IdentifierKind {
     }
 }
 
-/// What the identifier of a satellite terminal begins with.
+/// Prefix of a satellite terminal's identifier.
 const SATELLITE_LINE: &str = "SL-DF-";
 
 fn is_satellite_line(text: &str) -> bool {
@@ -74,20 +73,20 @@ fn is_satellite_line(text: &str) -> bool {
     })
 }
 
-/// A number of a kind, well formed.
+/// A well-formed identifier of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identifier {
     kind: IdentifierKind,
     value: String,
 }
 
-/// A text that is no identifier of the kind; reads on after the field's name.
+/// A text that is no identifier of the kind; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be {}, not `{value}`", .kind.form())]
 pub struct BadIdentifier {
-    /// What it was taken for.
+    /// The expected kind.
     pub kind: IdentifierKind,
-    /// What it is, shortened.
+    /// The text, shortened.
     pub value: String,
 }
 
@@ -95,16 +94,16 @@ pub struct BadIdentifier {
 const VALUE_CHARS_MAX: usize = 64;
 
 impl Identifier {
-    /// Reads an identifier of a kind.
+    /// Parses an identifier of a kind.
     pub fn parse(kind: IdentifierKind, text: &str) -> Result<Self, BadIdentifier> {
-        if kind.fits(text) {
+        if kind.accepts(text) {
             Ok(Self { kind, value: text.to_owned() })
         } else {
             Err(BadIdentifier { kind, value: text.chars().take(VALUE_CHARS_MAX).collect() })
         }
     }
 
-    /// Reads an identifier as people write it: an MSISDN may have a `+` in front.
+    /// Parses an identifier as people write it: an MSISDN may begin with `+`.
     pub fn given(kind: IdentifierKind, text: &str) -> Result<Self, BadIdentifier> {
         let plain = match kind {
             IdentifierKind::Msisdn => text.strip_prefix('+').unwrap_or(text),
@@ -116,17 +115,17 @@ impl Identifier {
         })
     }
 
-    /// Its kind.
+    /// The identifier's kind.
     pub fn kind(&self) -> IdentifierKind {
         self.kind
     }
 
-    /// The identifier as it was written.
+    /// The identifier as the client wrote it.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// What is the same for all ways to write it.
+    /// Canonical form, equal for every spelling of the identifier.
     pub fn key(&self) -> &str {
         key(self.kind, &self.value)
     }
@@ -138,17 +137,16 @@ impl fmt::Display for Identifier {
     }
 }
 
-/// What is the same for all ways to write an identifier: of a card with twenty digits whose last one is
-/// the right check digit, the nineteen before it.
+/// Canonical form of an identifier: a card number of twenty digits with a correct check digit loses that digit.
 ///
-/// Nineteen digits are never shortened: some end in a check digit of their own, and one in ten would pass
+/// A number of nineteen digits is never shortened: some end in a check digit of their own, and one in ten would pass
 /// for such by accident.
 pub fn key(kind: IdentifierKind, value: &str) -> &str {
     let is_checked = kind == IdentifierKind::Iccid && value.len() == 20 && passes_luhn(value);
     if is_checked { &value[..19] } else { value }
 }
 
-/// The check digit that belongs behind these digits.
+/// The check digit of these digits.
 pub fn luhn_digit(digits: &str) -> Option<char> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;

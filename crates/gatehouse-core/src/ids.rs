@@ -1,7 +1,7 @@
-//! Names and identifiers, parsed at the door into types that can't be wrong.
+//! Names and identifiers, parsed on input into types that can't be wrong.
 //!
-//! Whoever holds a [`Username`] holds one that the contract allows; nothing behind the door checks
-//! again. The reasons in [`BadName`] are written to stand after the field's name in an error body.
+//! A [`Username`] is always one that the contract allows, so no later code checks it again. The texts of [`BadName`]
+//! continue after the field's name in an error body.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ pub const NAME_CHARS_MAX: usize = 128;
 /// Most characters in a tenant's name.
 pub const TENANT_CHARS_MAX: usize = 63;
 
-/// Most characters in the key of a request that is to be done once.
+/// Most characters in an idempotency key.
 pub const REQUEST_KEY_CHARS_MAX: usize = 255;
 
 /// Most characters in a platform's name.
@@ -24,44 +24,44 @@ pub const PLATFORM_CHARS_MAX: usize = 32;
 /// Most characters in a connector's name.
 pub const CONNECTOR_CHARS_MAX: usize = 64;
 
-/// Items of one task whose identifiers sort as the items do: the ordinals of 24 bits.
+/// Items of one Task whose identifiers sort in item order: the ordinals of 24 bits.
 pub const ORDERED_ITEMS: u32 = 1 << 24;
 
-/// Why a text is not the name it was taken for; reads on after the field's name.
+/// Why a text is not such a name; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
     /// Shorter than one character or longer than [`NAME_CHARS_MAX`].
     #[error("must have 1 to {NAME_CHARS_MAX} characters, not {0}")]
     Length(usize),
-    /// Holds a control character that it can't hold.
+    /// Has a control character that the name must not have.
     #[error("must not hold control characters, such as U+{0:04X}")]
     Control(u32),
-    /// Not of the form of a tenant's name.
+    /// Not a valid tenant name.
     #[error(
         "must begin with a letter or digit and hold only letters, digits, `.`, `_` and `-` of \
          ASCII, at most {TENANT_CHARS_MAX} in all"
     )]
     Tenant,
-    /// Not of the form of a platform's name.
+    /// Not a valid platform name.
     #[error(
         "must begin with an upper-case letter or digit and hold only upper-case letters, digits and \
          `_` of ASCII, at most {PLATFORM_CHARS_MAX} in all"
     )]
     Platform,
-    /// Not of the form of a connector's name.
+    /// Not a valid connector name.
     #[error(
         "must begin with a lower-case letter or digit and hold only lower-case letters, digits, `-` \
          and `_` of ASCII, at most {CONNECTOR_CHARS_MAX} in all"
     )]
     Connector,
-    /// Not of the form of a request's key.
+    /// Not a valid idempotency key.
     #[error(
         "must have 1 to {REQUEST_KEY_CHARS_MAX} visible characters of ASCII, with spaces only between them"
     )]
     RequestKey,
 }
 
-/// Checks what every chosen name has in common.
+/// Checks the rules of every name that a client chooses.
 fn check_name(text: &str) -> Result<(), BadName> {
     if is_plain(text) {
         return Ok(());
@@ -76,15 +76,14 @@ fn check_name(text: &str) -> Result<(), BadName> {
     }
 }
 
-/// Whether it is short, visible ASCII, as nearly all names are. Every byte is looked at, which is faster than to
-/// stop early.
+/// Whether a text is short, visible ASCII, as nearly all names are. Checking every byte is faster than stopping early.
 fn is_plain(text: &str) -> bool {
     let is_visible = |b: u8| (b' '..=b'~').contains(&b);
     (1..=NAME_CHARS_MAX).contains(&text.len())
         && text.bytes().fold(true, |all, b| all & is_visible(b))
 }
 
-/// A device may be called anything that can be kept: databases can't keep U+0000 in a text.
+/// Allows every text that databases can store: all but U+0000.
 fn check_device(text: &str) -> Result<(), BadName> {
     if is_plain(text) {
         return Ok(());
@@ -103,7 +102,7 @@ fn check_tenant(text: &str) -> Result<(), BadName> {
     if first && rest && text.len() <= TENANT_CHARS_MAX { Ok(()) } else { Err(BadName::Tenant) }
 }
 
-/// Without a hyphen, so that a product's identifier can be split at its first one.
+/// Allows no hyphen, so that a product's identifier can be split at its first one.
 fn check_platform(text: &str) -> Result<(), BadName> {
     let is_upper = |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit();
     let first = text.bytes().next().is_some_and(is_upper);
@@ -126,7 +125,7 @@ fn check_request_key(text: &str) -> Result<(), BadName> {
     if is_visible && is_bounded && is_trimmed { Ok(()) } else { Err(BadName::RequestKey) }
 }
 
-/// A text that passed its check, and nothing else. Most are short enough to need no memory of their own.
+/// Defines a type for a text that passed its check. Most names are short enough to need no allocation.
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $check:ident) => {
         $(#[$doc])*
@@ -134,7 +133,7 @@ macro_rules! name {
         pub struct $name(SmolStr);
 
         impl $name {
-            /// The name as it was given.
+            /// The name as the client wrote it.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -157,22 +156,22 @@ macro_rules! name {
 }
 
 name!(
-    /// A tenant: the first segment of every path that belongs to one.
+    /// Name of a tenant: the first segment of the tenant's paths.
     TenantName,
     check_tenant
 );
 name!(
-    /// A customer contract, unique in its tenant.
+    /// Identifier of a customer contract, unique in its tenant.
     ContractId,
     check_name
 );
 name!(
-    /// A product offering, by its canonical identifier.
+    /// Canonical identifier of a product offering.
     OfferingId,
     check_name
 );
 name!(
-    /// The name that a device connects with. One access of a tenant has it, besides any that are terminated.
+    /// The username that a device connects with. At most one access of a tenant that isn't terminated has it.
     Username,
     check_name
 );
@@ -183,42 +182,42 @@ name!(
 );
 
 name!(
-    /// What people call a client.
+    /// Name of a client, for people.
     ClientName,
     check_name
 );
 
 name!(
-    /// What a client calls a request that is to be done once, however often it is sent.
+    /// A client's idempotency key: the request is processed once, however often the client sends it.
     RequestKey,
     check_request_key
 );
 
 name!(
-    /// One account of a tenant at a platform, unique in the tenant.
+    /// A tenant's name for an account at a platform, unique in the tenant.
     AccountName,
     check_name
 );
 
 name!(
-    /// An external platform, by its canonical name.
+    /// Canonical name of an external platform.
     PlatformName,
     check_platform
 );
 
 name!(
-    /// What knows how to speak to a platform.
+    /// Name of the connector that calls a platform.
     ConnectorName,
     check_connector
 );
 
 name!(
-    /// What the platform itself calls an account.
+    /// The platform's own name for an account.
     PlatformAccount,
     check_name
 );
 
-/// A text that doesn't name an access or a task.
+/// A text that is no identifier of an access or a Task.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an identifier")]
 pub struct BadId;
@@ -233,14 +232,14 @@ impl AccessId {
         Self(time_ordered(unix_milliseconds, random))
     }
 
-    /// Makes the identifier of one item of a task out of the time of the task, the item's ordinal and
-    /// random bits, which the caller derives.
+    /// Makes the identifier of a Task's item out of the Task's time, the item's ordinal and random bits, which the
+    /// caller derives.
     ///
-    /// The ordinal stands right behind the time, so identifiers of one task sort as its items do. Items
-    /// from [`ORDERED_ITEMS`] on come after all others, in any order.
+    /// The ordinal follows the time, so identifiers of one Task sort in item order. Items from [`ORDERED_ITEMS`] on
+    /// come after all others, in any order.
     pub fn in_task(unix_milliseconds: u64, ordinal: u32, random: &[u8; 10]) -> Self {
         let [_, high, middle, low] = ordinal.min(ORDERED_ITEMS - 1).to_be_bytes();
-        // What comes behind the time has 4, 8, 6 and 8 bits free of version and variant; 24 are taken.
+        // After the time, 4, 8, 6 and 8 bits are free of version and variant; the ordinal takes 24 of them.
         let mut bits = *random;
         bits[0] = high >> 4;
         bits[1] = high << 4 | middle >> 4;
@@ -249,17 +248,17 @@ impl AccessId {
         Self(time_ordered(unix_milliseconds, &bits))
     }
 
-    /// The sixteen bytes that are stored.
+    /// The sixteen bytes to store.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The identifier that was stored as these bytes.
+    /// The identifier with these stored bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
 
-    /// The identifier as answers show it, written without asking for memory.
+    /// The identifier as responses show it, written without an allocation.
     pub fn shown(&self) -> ShownId {
         let mut text = Uuid::encode_buffer();
         self.0.hyphenated().encode_lower(&mut text);
@@ -272,12 +271,12 @@ impl AccessId {
 pub struct ShownId([u8; 36]);
 
 impl ShownId {
-    /// The text, as it goes into an answer.
+    /// The text as bytes of a response.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text itself.
+    /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits and hyphens are ASCII")
     }
@@ -297,7 +296,7 @@ impl fmt::Display for AccessId {
     }
 }
 
-/// Identifies the task that made an access; always starts with `job-`.
+/// Identifies a Task; always starts with `job-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(Uuid);
 
@@ -309,18 +308,18 @@ impl TaskId {
         Self(time_ordered(unix_milliseconds, random))
     }
 
-    /// When it was made, in milliseconds since 1970.
+    /// Creation time, in milliseconds since 1970.
     pub fn unix_milliseconds(&self) -> u64 {
         let [a, b, c, d, e, f, ..] = *self.0.as_bytes();
         u64::from_be_bytes([0, 0, a, b, c, d, e, f])
     }
 
-    /// The sixteen bytes that are stored, without the prefix.
+    /// The sixteen bytes to store, without the prefix.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The identifier that was stored as these bytes.
+    /// The identifier with these stored bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
@@ -340,19 +339,19 @@ impl fmt::Display for TaskId {
     }
 }
 
-/// A UUID of version 7 as text, for identifiers that are never stored (a request's, a token's).
+/// A UUID of version 7, for identifiers that are never stored (a request's, a token's).
 pub fn time_ordered(unix_milliseconds: u64, random: &[u8; 10]) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(unix_milliseconds, random).into_uuid()
 }
 
-/// When an identifier that [`time_ordered`] made was made, in milliseconds since 1970.
+/// Creation time of an identifier that [`time_ordered`] made, in milliseconds since 1970.
 pub fn milliseconds_of(text: &str) -> Option<i64> {
     let uuid = parse_canonical(text).ok().filter(|it| it.get_version_num() == 7)?;
     let (seconds, nanoseconds) = uuid.get_timestamp()?.to_unix();
     i64::try_from(seconds * 1000 + u64::from(nanoseconds) / 1_000_000).ok()
 }
 
-/// One thing has one address: of the many ways to write a UUID, only the canonical one is taken.
+/// Parses a UUID, in its canonical form alone: an object has one address.
 fn parse_canonical(text: &str) -> Result<Uuid, BadId> {
     let uuid = Uuid::try_parse(text).map_err(|_| BadId)?;
     let mut canonical = Uuid::encode_buffer();

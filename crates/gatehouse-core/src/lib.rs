@@ -1,8 +1,7 @@
 //! The nouns of gatehouse and the rules between them.
 //!
-//! No I/O, no clock, no randomness and no serialization live here: what a rule needs to know comes in
-//! as an argument, and what it decides goes out as a value. So every rule can be tested by the
-//! thousand, and the same noun names a file here, in the store and behind the API.
+//! No I/O, no clock, no randomness and no serialization: a rule's inputs are arguments, and its decision is a value. So
+//! property tests cover every rule, and one noun names a file here, in the store and in the API.
 
 pub mod access;
 pub mod account;

@@ -1,4 +1,4 @@
-//! The life of an access: every rule is a function of (access, contract, now).
+//! Lifecycle of an access: every rule is a function of (access, contract, now).
 //!
 //! ```text
 //!   prepaid ──► PENDING_ACTIVE ──first connection──► ACTIVE ◄──► SUSPENDED
@@ -7,65 +7,65 @@
 //!                                                       └──► TERMINATED, from everywhere
 //! ```
 //!
-//! An access whose end has come is terminated from that instant, whether or not anyone has written
-//! it down. So every rule begins with [`at`], and nothing else may look at a stored status.
+//! An access is terminated from the instant of its end, whether or not the server has stored that. So every rule begins
+//! with [`at`], and no other code may read a stored status.
 
 use crate::access::{Access, PlannedTermination, ShownAccess, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
 use crate::tenant::ZoneName;
 use crate::time::Timestamp;
 
-/// Why the present state doesn't allow what was asked.
+/// Why the present state doesn't allow an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StateConflict {
-    /// Nothing brings an access back.
+    /// A termination is final.
     #[error("the access is TERMINATED, which is final")]
     AccessTerminated,
     /// The operator has suspended the contract.
     #[error("the contract is SUSPENDED and gets no new accesses until it is ACTIVE again")]
     ContractSuspended,
-    /// The contract is over.
+    /// The contract has ended.
     #[error("the contract has ended, and no access of it can be made or activated")]
     ContractEnded,
     /// A validity can't start before the contract does.
     #[error("the contract starts at {0}, and no access of it can be activated before")]
     ContractNotStarted(Timestamp),
-    /// The contract has all the accesses that it may have.
+    /// The contract's quota is used up.
     #[error(
         "the contract may have {0} accesses that are not TERMINATED and has as many, those included for \
          which batches have reserved room"
     )]
     QuotaReached(u64),
-    /// The contract has room, but not for as many.
+    /// The contract's quota is too small for the batch.
     #[error(
         "the contract may have {max} accesses that are not TERMINATED, and {n_taken} of these places are \
          taken or reserved: {n_wanted} more don't fit"
     )]
     BatchOverQuota {
-        /// How many it may have.
+        /// The contract's quota.
         max: u64,
-        /// How many it has, and how many others have reserved.
+        /// Accesses that exist or are reserved by other batches.
         n_taken: u64,
-        /// How many were asked for.
+        /// Accesses that the batch needs.
         n_wanted: u64,
     },
-    /// What is paid for in advance is changed one at a time.
+    /// The contract is prepaid: its accesses are changed one at a time.
     #[error("the contract is PREPAID, and a batch changes accesses of PAY_PER_USE contracts only")]
     NotPayPerUse,
 }
 
-/// What a new access begins its life with.
+/// State of a new access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialState {
-    /// Its first status.
+    /// The first status.
     pub status: Status,
-    /// From when it may connect.
+    /// Start of the active period.
     pub start: Timestamp,
-    /// Until when.
+    /// End of the active period.
     pub end: Option<Timestamp>,
 }
 
-/// Opens a new access under `contract`, which has `n_live` accesses that are not terminated.
+/// Initial state of a new access under `contract`, which has `n_live` accesses that are not terminated.
 pub fn open(
     contract: &Contract,
     n_live: u64,
@@ -92,8 +92,7 @@ pub fn open(
     Ok(InitialState { status, start, end: contract.end })
 }
 
-/// Makes room for a batch of `n_wanted` under `contract`, of whose places `n_taken` are taken or
-/// reserved; says what stands against opening the first of them, or against their number.
+/// Checks that `contract` has quota for a batch of `n_wanted` accesses, where `n_taken` exist or are reserved.
 pub fn reserve(
     contract: &Contract,
     n_taken: u64,
@@ -109,16 +108,16 @@ pub fn reserve(
     }
 }
 
-/// The access as it is at `now`: terminated once its end has come.
+/// The access as of `now`: terminated once its end has come.
 ///
-/// Writing that down later makes exactly this of it, the version included, so a client can't tell.
+/// A sweep later stores exactly this state, with the same version, so clients see no difference.
 pub fn at(access: &Access, now: Timestamp) -> Access {
     let mut access = access.clone();
     settle(&mut access, now);
     access
 }
 
-/// The same, in place.
+/// Brings an access to its state as of `now`, in place.
 pub fn settle(access: &mut Access, now: Timestamp) {
     if has_ended(access.status, access.end, now) {
         access.status = Status::Terminated;
@@ -127,26 +126,26 @@ pub fn settle(access: &mut Access, now: Timestamp) {
     }
 }
 
-/// The same, of what answers show.
+/// Brings a shown access to its state as of `now`, in place.
 pub fn settle_shown(access: &mut ShownAccess<'_>, now: Timestamp) {
     if has_ended(access.status, access.end, now) {
         access.status = Status::Terminated;
     }
 }
 
-/// Whether its end has come and is not written down.
+/// Whether the end has come and is not stored yet.
 fn has_ended(status: Status, end: Option<Timestamp>, now: Timestamp) -> bool {
     status != Status::Terminated && end.is_some_and(|end| end <= now)
 }
 
-/// The statuses that a client may ask for.
+/// Statuses that a client may set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetStatus {
-    /// Let it connect.
+    /// Allow connections.
     Active,
-    /// Keep it out for now.
+    /// Refuse connections for now.
     Suspended,
-    /// End it at once.
+    /// Terminate at once.
     Terminated,
 }
 
@@ -159,7 +158,7 @@ impl TargetStatus {
         Status::from(self).as_str()
     }
 
-    /// The target that this word names.
+    /// The target with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|target| target.as_str() == word)
     }
@@ -175,7 +174,7 @@ impl From<TargetStatus> for Status {
     }
 }
 
-/// Changes the status as a client asked. The same access comes back where there is nothing to change.
+/// Sets the status as the client requested. Returns the access unchanged if there is nothing to change.
 pub fn set_status(
     access: &Access,
     contract: &Contract,
@@ -195,7 +194,7 @@ pub fn set_status(
             it.end = Some(now);
             it.termination = None;
         })),
-        // A planned termination stays planned: suspending must not prolong anything.
+        // A planned termination stays planned: suspending must not prolong the access.
         (_, TargetStatus::Suspended) => Ok(changed(access, |it| it.status = Status::Suspended)),
         (_, TargetStatus::Active) if never_connected(&access, contract) => {
             activate(access, contract, now)
@@ -209,7 +208,7 @@ pub fn set_status(
     }
 }
 
-/// Whether a batch may change the accesses of this contract, be it an update or a termination.
+/// Whether a batch may update or terminate the accesses of this contract.
 pub fn allow_batch(contract: &Contract) -> Result<(), StateConflict> {
     match contract.billing_model {
         BillingModel::PayPerUse => Ok(()),
@@ -217,8 +216,8 @@ pub fn allow_batch(contract: &Contract) -> Result<(), StateConflict> {
     }
 }
 
-/// Plans the termination for the end of the tenant's month, or for the end that the access has, if that
-/// comes before. The same access comes back where it is planned already, or over.
+/// Plans the termination for the end of the tenant's month, or for the access's own end if that comes first. Returns
+/// the access unchanged if it is planned or terminated already.
 pub fn plan_termination(access: &Access, zone: &ZoneName, now: Timestamp) -> Access {
     let access = at(access, now);
     let is_decided = matches!(access.status, Status::PendingTerminate | Status::Terminated);
@@ -229,14 +228,14 @@ pub fn plan_termination(access: &Access, zone: &ZoneName, now: Timestamp) -> Acc
     changed(access, |it| {
         it.termination = Some(PlannedTermination { end_before: it.end });
         it.end = Some(it.end.map_or(month_end, |end| end.min(month_end)));
-        // Who is kept out stays out until then.
+        // A suspended access stays suspended until then.
         if it.status != Status::Suspended {
             it.status = Status::PendingTerminate;
         }
     })
 }
 
-/// Counts a password that was rotated as a change.
+/// Counts a password rotation as a change.
 pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, StateConflict> {
     let access = at(access, now);
     match access.status {
@@ -245,24 +244,24 @@ pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, StateC
     }
 }
 
-/// A check that an access doesn't pass. Why is nobody's business.
+/// The access doesn't pass the check. The caller must not learn why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckRefused;
 
-/// Whether the access lets a device in, as far as can be told without its contract.
+/// Whether a device may connect, as far as the access tells without its contract.
 ///
-/// `None` is the first connection, which [`connect`] must count before the device is let in.
+/// `None` is the first connection, which [`connect`] must count before the device may connect.
 pub fn may_connect(access: &Access, now: Timestamp) -> Result<Option<Access>, CheckRefused> {
     let access = at(access, now);
     match access.status {
         Status::Active | Status::PendingTerminate if started(&access, now) => Ok(Some(access)),
-        // Its contract says whether it may start, as for who sets it active.
+        // The contract decides, as for a client that sets the access active.
         Status::PendingActive => Ok(None),
         _ => Err(CheckRefused),
     }
 }
 
-/// Lets a device in whose password was right. Its first connection starts a prepaid access's validity.
+/// Admits a device whose password was right. The first connection starts a prepaid access's validity.
 pub fn connect(
     access: &Access,
     contract: &Contract,
@@ -276,8 +275,8 @@ pub fn connect(
 
 /// Whether the active period has begun.
 ///
-/// A start that is the creation itself, or the first connection, lies in the past whatever a second
-/// server's clock says: only a start that waits for the contract's is compared with `now`.
+/// A start that equals the creation or the first connection is past, whatever another server's clock says: only a start
+/// that waits for the contract's is compared with `now`.
 fn started(access: &Access, now: Timestamp) -> bool {
     access.start <= access.created_at || access.first_connected_at.is_some() || access.start <= now
 }
@@ -294,7 +293,7 @@ fn activate(access: Access, contract: &Contract, now: Timestamp) -> Result<Acces
     let valid_until = contract.validity.as_ref().map(|validity| validity.after(now));
     let end = [valid_until, contract.end].into_iter().flatten().min();
     if end.is_some_and(|end| end <= now) {
-        // The contract's end was moved since the access was made.
+        // The contract's end was changed after the access was created.
         return Err(StateConflict::ContractEnded);
     }
     Ok(changed(access, |it| {

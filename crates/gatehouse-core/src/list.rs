@@ -1,23 +1,22 @@
-//! Lists as intervals: how a filter becomes ranges of running numbers.
+//! Lists as intervals: reduces a filter to ranges of running numbers.
 //!
-//! Accesses are never deleted, and whatever they can be filtered by for equality never changes. Every
-//! access has a running number, without gaps, in each set that it belongs to:
+//! Accesses are never deleted, and the values that equality filters compare never change. Every access has a gapless
+//! running number in each set that it belongs to:
 //!
 //! ```text
 //!   tenant  ⊃  offering  ⊃  contract  ⊃  job  ∋  access
 //! ```
 //!
-//! So equalities reduce to the narrowest set that they name (or to nothing, when they contradict each
-//! other), whose size is the exact total and any page of which is an interval. Creation times rise with
-//! the numbers: a stretch of them is an interval as well. Two sets are nested or have nothing in common,
-//! so alternatives become disjoint once each set leaves to the sets around it what they hold already.
-//! Totals then add up, and [`crate::list::selection`] finds any page among several runs.
+//! So equalities reduce to the narrowest set that they name, or to nothing when they contradict each other. The set's
+//! size is the exact total, and any page is an interval. Creation times rise with the numbers, so a time span is an
+//! interval as well. Two sets are nested or disjoint, so alternatives become disjoint once each set leaves out what the
+//! sets around it have already. Totals then add up, and [`crate::list::selection`] finds any page among several runs.
 //!
-//! A username is one access's that isn't terminated, and any number of terminated ones': each is a run of its own,
-//! as long as they are few.
+//! At most one access that isn't terminated has a username, and any number of terminated ones: each is a run of its
+//! own, as long as they are few.
 //!
-//! What remains are a device's name, a username that very many have had, and the start and the end of the active
-//! period. They have no running numbers: who asks for them has the accesses counted.
+//! A device's name, a username of very many accesses, and the start and end of the active period have no running
+//! numbers: for these the store counts rows.
 
 pub mod selection;
 
@@ -29,16 +28,16 @@ use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
 use crate::time::Timestamp;
 use crate::time_span::{self, TimeSpan};
 
-/// A set of accesses that has running numbers. Wider sets come first.
+/// A set of accesses with running numbers. Wider sets come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NumberedSet {
-    /// All of the tenant's.
+    /// All accesses of the tenant.
     Tenant,
-    /// Those of an offering.
+    /// The accesses of an offering.
     Offering(OfferingId),
-    /// Those of a contract.
+    /// The accesses of a contract.
     Contract(ContractId),
-    /// Those that a job has made.
+    /// The accesses that a job created.
     Job(TaskId),
 }
 
@@ -53,41 +52,41 @@ pub fn sets_of(access: &Access) -> Vec<NumberedSet> {
     sets
 }
 
-/// How many accesses a set has.
+/// Number of accesses in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetSize {
-    /// The last number that was given out.
+    /// The last number that was assigned.
     pub total: u64,
-    /// When.
+    /// Time of the last assignment.
     pub latest_at: Timestamp,
 }
 
-/// How a list was answered.
+/// How a list was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListPath {
-    /// By one interval of running numbers.
+    /// One interval of running numbers.
     Interval,
-    /// By intervals of several sets, merged.
+    /// Intervals of several sets, merged.
     Merged,
-    /// By looking at accesses one by one.
+    /// A scan of rows.
     Counted,
 }
 
-/// What must be known before a filter can be planned.
+/// Facts that the planner needs about a filter.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct PlanQuestions {
-    /// How large are these sets, all at one moment? The tenant's is always among them.
+    /// Sets whose sizes are needed, all at one moment. The tenant's is always among them.
     pub sizes: BTreeSet<NumberedSet>,
-    /// Which is the first access of these sets, if they have any?
+    /// Sets whose first access is needed.
     pub firsts: BTreeSet<NumberedSet>,
-    /// Which accesses have these usernames?
+    /// Usernames whose accesses are needed.
     pub usernames: BTreeSet<Username>,
 }
 
-/// The answers.
+/// Facts that the store has found.
 #[derive(Debug, Default)]
 pub struct PlanAnswers {
-    /// Sizes of sets; a set that nobody has counted is not among them.
+    /// Sizes of sets; a set without a counter is absent.
     pub sizes: HashMap<NumberedSet, SetSize>,
     /// The first accesses of sets.
     pub firsts: HashMap<NumberedSet, Access>,
@@ -95,10 +94,10 @@ pub struct PlanAnswers {
     pub by_username: HashMap<Username, UsernameHolders>,
 }
 
-/// Most accesses of one username that are looked at to plan a list.
+/// Most accesses of one username that the planner looks at.
 pub const HOLDERS_MAX: usize = 100;
 
-/// The accesses that have a username: at most one that isn't terminated, and any number that are.
+/// The accesses with a username: at most one that isn't terminated, and any number that are.
 #[derive(Debug)]
 pub enum UsernameHolders {
     /// All of them, with their numbers in the tenant.
@@ -107,7 +106,7 @@ pub enum UsernameHolders {
     Many,
 }
 
-/// What one alternative reaches, as far as running numbers tell.
+/// Accesses that one alternative selects by running number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TermReach {
     /// The accesses of a set.
@@ -119,26 +118,26 @@ pub enum TermReach {
 /// One alternative, reduced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Where its accesses are.
+    /// The accesses that running numbers select.
     pub reach: TermReach,
-    /// The sets that are known to hold all of these.
+    /// Sets that are known to contain all of these.
     pub around: Vec<NumberedSet>,
-    /// When they were made.
+    /// Creation time.
     pub created: TimeSpan,
-    /// What else must hold, which no running number tells.
+    /// Conditions that only the rows can tell.
     pub rest: RowConditions,
 }
 
-/// Conditions that accesses are looked at for, one by one.
+/// Conditions that are checked row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowConditions {
     /// The username.
     pub username: Option<Username>,
     /// The device's name.
     pub device: Device,
-    /// When the active period begins.
+    /// Start of the active period.
     pub start: TimeSpan,
-    /// When it ends, if it must.
+    /// End of the active period; `None` also admits accesses without an end.
     pub end: Option<TimeSpan>,
 }
 
@@ -148,7 +147,7 @@ impl RowConditions {
         Self { username: None, device: Device::Any, start: TimeSpan::ALWAYS, end: None };
 }
 
-/// What must be true of the name that a device was given.
+/// Condition on a device's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// The device may have any name, or none.
@@ -165,7 +164,7 @@ impl From<Option<DeviceName>> for Device {
     }
 }
 
-/// What must be known before this filter can be planned.
+/// The facts that the planner needs about this filter.
 pub fn questions(filter: &AccessFilter) -> PlanQuestions {
     let alternatives = filter.alternatives();
     let mut questions = PlanQuestions {
@@ -176,14 +175,13 @@ pub fn questions(filter: &AccessFilter) -> PlanQuestions {
     let narrow = questions.sizes.iter().filter(|set| **set != NumberedSet::Tenant);
     let kinds: HashSet<_> = narrow.clone().map(std::mem::discriminant).collect();
     if kinds.len() > 1 {
-        // One of them may lie within another.
+        // One of them may be a subset of another.
         questions.firsts = narrow.cloned().collect();
     }
     questions
 }
 
-/// The username that tells most about an alternative. An access without a device's name is named after
-/// its username.
+/// The username that selects most. An access without a device name is named after its username.
 fn username(alternative: &Alternative) -> Option<Username> {
     let named = || alternative.name.as_ref().and_then(|name| name.as_str().parse().ok());
     alternative.username.clone().or_else(named)
@@ -197,13 +195,13 @@ fn narrowest(alternative: &Alternative) -> NumberedSet {
         .unwrap_or(NumberedSet::Tenant)
 }
 
-/// How many sets an alternative names.
+/// Number of sets that an alternative names.
 fn names(alternative: &Alternative) -> usize {
     let Alternative { job, contract, offering, .. } = alternative;
     [job.is_some(), contract.is_some(), offering.is_some()].into_iter().filter(|it| *it).count()
 }
 
-/// Reduces a filter to what it reaches. What can't have any access is left out.
+/// Reduces a filter to terms. Alternatives that no access can pass are left out.
 pub fn terms(filter: &AccessFilter, answers: &PlanAnswers) -> Vec<Term> {
     let mut terms = Vec::new();
     for alternative in filter.alternatives() {
@@ -225,14 +223,14 @@ pub fn terms(filter: &AccessFilter, answers: &PlanAnswers) -> Vec<Term> {
     terms
 }
 
-/// What an alternative reaches of the many accesses that have a username.
+/// Terms of an alternative whose username very many accesses have.
 fn many(alternative: &Alternative, username: Option<Username>, answers: &PlanAnswers) -> Vec<Term> {
     let name = alternative.name.as_ref();
-    // An access whose device has no name is named after its username.
+    // An access without a device name is named after its username.
     let unnamed =
         name.filter(|name| username.as_ref().is_some_and(|it| it.as_str() == name.as_str()));
     let unnamed = unnamed.map(|_| Device::Unnamed);
-    // Without a username in the alternative, those that have the device's name are in a term of their own.
+    // Without a username in the alternative, the accesses with the device name are in another term.
     let named = alternative.username.is_some().then(|| Device::from(name.cloned()));
     let devices = unnamed.into_iter().chain(named);
     devices.filter_map(|it| all_of_set(alternative, username.clone(), it, answers)).collect()
@@ -244,10 +242,10 @@ fn one(
     access: &Access,
     answers: &PlanAnswers,
 ) -> Option<Term> {
-    // One that was made after the sets were counted is not in them yet.
+    // An access created after the sets were counted is not in them yet.
     let is_counted =
         answers.sizes.get(&NumberedSet::Tenant).is_some_and(|size| number <= size.total);
-    // Named after its device, it is found by that name.
+    // An access with a device name is found by that name.
     let is_found = alternative.username.is_some() || access.device_name.is_none();
     (is_counted && is_found && alternative.passes(access)).then(|| Term {
         reach: TermReach::One(number),
@@ -276,7 +274,7 @@ fn all_of_set(
             job: alternative.job,
             ..Alternative::ANY
         };
-        // All of a set's accesses belong to the same wider sets, so the first one speaks for them.
+        // All of a set's accesses belong to the same wider sets, so its first access stands for all.
         named.passes(first).then_some(())?;
     }
     let mut around = first.map(sets_of).unwrap_or_else(|| vec![NumberedSet::Tenant]);
@@ -289,12 +287,12 @@ fn all_of_set(
     })
 }
 
-/// Whether running numbers tell everything about these terms.
+/// Whether running numbers decide these terms completely.
 pub fn is_numbered(terms: &[Term]) -> bool {
     terms.iter().all(|term| term.rest == RowConditions::NOTHING)
 }
 
-/// Makes terms disjoint: for each reach, the stretches of creation time that no set around it holds.
+/// Makes terms disjoint: for each reach, the spans of creation time that no set around it has.
 pub fn disjoint(terms: &[Term]) -> Vec<(TermReach, Vec<TimeSpan>)> {
     let mut spans: BTreeMap<&TermReach, Vec<TimeSpan>> = BTreeMap::new();
     let mut around: BTreeMap<&TermReach, &[NumberedSet]> = BTreeMap::new();
@@ -316,19 +314,19 @@ pub fn disjoint(terms: &[Term]) -> Vec<(TermReach, Vec<TimeSpan>)> {
     disjoint
 }
 
-/// Accesses of one set, in their order: stretches of its running numbers.
+/// Accesses of one set, in order: intervals of its running numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberRun {
-    /// Whose running numbers they are.
+    /// The set of the running numbers.
     pub set: NumberedSet,
-    /// Which of them, in order and without overlaps.
+    /// The intervals, in order and without overlaps.
     pub intervals: Vec<Interval>,
 }
 
-/// Puts disjoint pieces of sets in order: one run for each set.
-pub fn runs(pieces: Vec<(NumberedSet, Interval)>) -> Vec<NumberRun> {
+/// Groups disjoint parts of sets: one run per set.
+pub fn runs(parts: Vec<(NumberedSet, Interval)>) -> Vec<NumberRun> {
     let mut by_set: BTreeMap<NumberedSet, Vec<Interval>> = BTreeMap::new();
-    for (set, interval) in pieces.into_iter().filter(|(_, interval)| !interval.is_empty()) {
+    for (set, interval) in parts.into_iter().filter(|(_, interval)| !interval.is_empty()) {
         by_set.entry(set).or_default().push(interval);
     }
     let run = |(set, mut intervals): (NumberedSet, Vec<Interval>)| {
@@ -338,45 +336,45 @@ pub fn runs(pieces: Vec<(NumberedSet, Interval)>) -> Vec<NumberRun> {
     by_set.into_iter().map(run).collect()
 }
 
-/// The running numbers after the first of these, up to the second.
+/// The running numbers from `after + 1` to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// The number before the first that is meant.
+    /// The number before the first.
     pub after: u64,
-    /// The last one that is meant.
+    /// The last number.
     pub to: u64,
 }
 
 impl Interval {
-    /// How many numbers are meant.
+    /// Count of numbers.
     pub fn len(self) -> u64 {
         self.to.saturating_sub(self.after)
     }
 
-    /// Whether none is.
+    /// Whether the interval has no numbers.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 }
 
 impl NumberRun {
-    /// How many accesses it has.
+    /// Number of accesses in the run.
     pub fn len(&self) -> u64 {
         self.intervals.iter().map(|interval| interval.len()).sum()
     }
 
-    /// Whether it has none.
+    /// Whether the run has no accesses.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The running number of the access at this position of the run, counted from one.
+    /// The running number at this position of the run, counted from one.
     pub fn number_at(&self, position: u64) -> Option<u64> {
         let one = Interval { after: position.checked_sub(1)?, to: position };
         self.slice(one).first().map(|slice| slice.to)
     }
 
-    /// The running numbers of those at these positions of the run.
+    /// The running numbers at these positions of the run.
     pub fn slice(&self, positions: Interval) -> Vec<Interval> {
         let mut slices = Vec::new();
         let mut passed = 0;

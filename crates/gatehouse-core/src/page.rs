@@ -3,57 +3,57 @@
 pub mod bracket;
 pub mod window;
 
-/// Which page is asked for: both numbers begin at one.
+/// The requested page: number and size begin at one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// The page's number.
     pub number: u64,
-    /// How many things are on a page.
+    /// Objects per page.
     pub size: u64,
 }
 
 /// Highest page number that can be asked for.
 pub const PAGE_NUMBER_MAX: u64 = 10_000_000;
 
-/// Most things on a page, whatever is configured.
+/// Most objects on a page, whatever is configured.
 pub const PAGE_SIZE_MAX: u64 = 1000;
 
-/// Things on a page when the request doesn't say.
+/// Objects on a page when the request doesn't say.
 pub const PAGE_SIZE_DEFAULT: u64 = 100;
 
 impl PageRequest {
-    /// How many things lie on the pages before.
+    /// Number of objects on the pages before.
     pub fn offset(self) -> u64 {
         (self.number - 1) * self.size
     }
 
-    /// The number of the last page of `total` things; a list without things has one page.
+    /// The number of the last page of `total` objects; an empty list has one page.
     pub fn last(self, total: u64) -> u64 {
         total.div_ceil(self.size).max(1)
     }
 }
 
-/// One page, and how many things the whole list has.
+/// One page, and the size of the whole list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What was asked for.
+    /// The requested page.
     pub request: PageRequest,
-    /// What is on it.
+    /// Objects on the page.
     pub items: Vec<T>,
-    /// How many things all pages have together.
+    /// Objects on all pages together.
     pub total: u64,
 }
 
-/// How much of a page each of several accounts is asked for.
+/// The share of a page that each of several accounts fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageShare {
-    /// How many things each account is asked for, at least one.
+    /// Objects to request from each account, at least one.
     pub size: u64,
-    /// Whether there are more accounts than the page has room for, so that something is left out.
+    /// Whether the page is smaller than the number of accounts, so that objects are left out.
     pub is_small: bool,
 }
 
-/// Divides a page of `size` among accounts: evenly, and what is left over is left out.
+/// Divides a page of `size` evenly among accounts; the remainder stays empty.
 pub fn share(size: u64, n_accounts: u64) -> PageShare {
     let is_small = size < n_accounts;
     PageShare { size: if is_small { 1 } else { size / n_accounts.max(1) }, is_small }
@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shares_fill_a_page_as_far_as_they_can(size in 1u64..=1000, n_accounts in 1u64..2000) {
+        fn shares_fill_a_page_up_to_the_remainder(size in 1u64..=1000, n_accounts in 1u64..2000) {
             let PageShare { size: each, is_small } = share(size, n_accounts);
             prop_assert!(each >= 1);
             prop_assert_eq!(is_small, n_accounts > size);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_page_holds_the_last_thing() {
+    fn the_last_page_has_the_last_object() {
         for (total, size, last) in
             [(0, 10, 1), (1, 10, 1), (10, 10, 1), (11, 10, 2), (1000, 1, 1000)]
         {

@@ -1,7 +1,6 @@
 //! Products: connections that a tenant holds at external platforms.
 //!
-//! A [`Connection`] is what a platform says; a [`Product`] is the connection together with the account
-//! that it was found through.
+//! A [`Connection`] is the platform's description; a [`Product`] adds the account that it was found through.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,11 +12,11 @@ use crate::account::Account;
 use crate::identifier::{self, Identifier, IdentifierKind};
 use crate::ids::PlatformName;
 
-/// Most characters in what a platform calls a connection.
+/// Most characters in a platform's identifier of a connection.
 pub const LOCAL_ID_CHARS_MAX: usize = 256;
 
-/// Whether a platform may call a connection so: in 1 to [`LOCAL_ID_CHARS_MAX`] characters, none of them a
-/// control character.
+/// Whether a text can be a platform's identifier of a connection: 1 to [`LOCAL_ID_CHARS_MAX`] characters without
+/// control characters.
 pub fn is_local_id(text: &str) -> bool {
     let is_short = text.len() <= LOCAL_ID_CHARS_MAX || text.chars().count() <= LOCAL_ID_CHARS_MAX;
     is_short && !text.is_empty() && !text.chars().any(char::is_control)
@@ -26,24 +25,24 @@ pub fn is_local_id(text: &str) -> bool {
 /// A connection as a platform describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connection {
-    /// What the platform calls it, unique in the platform.
+    /// The platform's identifier of the connection, unique in the platform.
     pub local_id: SmolStr,
-    /// Its status, in our words where there is one for it.
+    /// The canonical status, or the platform's own where no canonical one fits.
     pub status: SmolStr,
-    /// Its status in the platform's own word.
+    /// The platform's own status.
     pub platform_status: Option<SmolStr>,
-    /// How it is connected.
+    /// The kind of network.
     pub connectivity: Connectivity,
-    /// The numbers that it carries, several of one kind perhaps.
+    /// The connection's identifiers, perhaps several of one kind.
     pub identifiers: Vec<(IdentifierKind, SmolStr)>,
-    /// The devices that it was seen in.
+    /// Devices in which the platform has seen the connection.
     pub imeis: Vec<SmolStr>,
-    /// What the customer wrote on it.
+    /// The customer's properties.
     pub properties: Vec<Property>,
 }
 
 impl Connection {
-    /// Whether it carries the identifier, in whichever way it is written.
+    /// Whether the connection has the identifier, in any spelling.
     pub fn carries(&self, identifier: &Identifier) -> bool {
         let key = identifier.key();
         let mut carried = self.identifiers.iter().filter(|(kind, _)| *kind == identifier.kind());
@@ -51,12 +50,12 @@ impl Connection {
     }
 }
 
-/// How a connection is made.
+/// Kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connectivity {
-    /// Over a cellular network.
+    /// Cellular network.
     Cellular,
-    /// Over satellites.
+    /// Satellites.
     Satellite,
 }
 
@@ -64,7 +63,7 @@ impl Connectivity {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Cellular, Self::Satellite];
 
-    /// The kind as it is written on the wire.
+    /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cellular => "CELLULAR",
@@ -76,18 +75,18 @@ impl Connectivity {
 /// A custom property.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Property {
-    /// Its name; several properties may have the same one.
+    /// The property's name; several properties may have the same one.
     pub name: SmolStr,
-    /// Its value.
+    /// The property's value.
     pub value: SmolStr,
 }
 
-/// A connection, and whose it is.
+/// A connection, with its account.
 #[derive(Clone, Debug)]
 pub struct Product {
-    /// The account that it was found through.
+    /// The account that the connection was found through.
     pub account: Arc<Account>,
-    /// What the platform says.
+    /// The platform's description.
     pub connection: Arc<Connection>,
 }
 
@@ -99,16 +98,16 @@ impl Product {
     }
 }
 
-/// Identifies a product: the platform and what it calls the connection, with a hyphen between them.
+/// Identifies a product: the platform's name, a hyphen, and the platform's identifier of the connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProductId {
     /// The platform.
     pub platform: PlatformName,
-    /// What the platform calls the connection; never empty. It may have hyphens of its own.
+    /// The platform's identifier of the connection; never empty. May have hyphens.
     pub local_id: String,
 }
 
-/// A text that is no product's identifier; reads on after the field's name.
+/// A text that is no product identifier; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be the canonical name of a platform, `-`, and what the platform calls the connection, \

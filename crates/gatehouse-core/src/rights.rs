@@ -1,15 +1,15 @@
-//! What the holder of a token may do, and for which tenants.
+//! A token's rights: its scopes, and its tenants.
 
 use std::collections::BTreeSet;
 
 use crate::ids::TenantName;
 
-/// A kind of operation that a token allows. None implies another.
+/// Kind of operation that a token allows. No scope implies another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Read accesses, contracts and tasks.
+    /// Read accesses, contracts and Tasks.
     AccessRead,
-    /// Make and change accesses.
+    /// Create and change accesses.
     AccessWrite,
     /// Check a device's credentials.
     AccessVerify,
@@ -17,9 +17,9 @@ pub enum Scope {
     ProductRead,
     /// Read events.
     EventRead,
-    /// Manage who is told of events.
+    /// Manage subscribers of events.
     EventWrite,
-    /// Manage tenants and what they stand on.
+    /// Manage tenants, contracts, accounts and clients.
     Admin,
 }
 
@@ -35,7 +35,7 @@ impl Scope {
         Self::Admin,
     ];
 
-    /// The word in a token.
+    /// The scope's word in a token.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AccessRead => "access:read",
@@ -48,7 +48,7 @@ impl Scope {
         }
     }
 
-    /// The scope that this word names.
+    /// The scope with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.as_str() == word)
     }
@@ -57,9 +57,9 @@ impl Scope {
 /// The tenants that a token covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tenants {
-    /// Every tenant, also those that come later: `*`.
+    /// Every tenant, also future ones: `*`.
     All,
-    /// These alone.
+    /// Only these.
     Named(BTreeSet<String>),
 }
 
@@ -67,13 +67,13 @@ impl Tenants {
     /// The word that stands for every tenant.
     pub const ALL_WORD: &str = "*";
 
-    /// Reads the tenants as a token names them.
+    /// Parses a token's tenants.
     pub fn from_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let names: BTreeSet<String> = words.into_iter().map(str::to_owned).collect();
         if names.contains(Self::ALL_WORD) { Self::All } else { Self::Named(names) }
     }
 
-    /// The tenants as a token names them, in order.
+    /// The tenants in a token's words, in order.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         let (all, named) = match self {
             Self::All => (Some(Self::ALL_WORD), None),
@@ -83,12 +83,12 @@ impl Tenants {
     }
 }
 
-/// What a token allows.
+/// Rights of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// For whom.
+    /// Tenants that the token covers.
     pub tenants: Tenants,
-    /// What.
+    /// Operations that the token allows.
     pub scopes: BTreeSet<Scope>,
 }
 
@@ -112,22 +112,22 @@ impl Rights {
     }
 }
 
-/// A word that names no scope, or no word at all; reads on after the field's name.
+/// Why a list of scopes is malformed; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadScopes {
-    /// There is no such scope.
-    #[error("must hold scopes with spaces between, and `{0}` is none; they are {known}", known = every_word())]
+    /// A word is no scope.
+    #[error("must hold scopes with spaces between, and `{0}` is none; they are {known}", known = all_words())]
     Unknown(String),
-    /// There is none.
-    #[error("must hold one scope or more, with spaces between; they are {}", every_word())]
+    /// There is no scope.
+    #[error("must hold one scope or more, with spaces between; they are {}", all_words())]
     None,
 }
 
-fn every_word() -> String {
+fn all_words() -> String {
     Scope::ALL.map(Scope::as_str).join(", ")
 }
 
-/// Reads a space-separated list of scopes where each word must name one.
+/// Parses a space-separated list of scopes. Every word must be a scope.
 pub fn parse_scopes(words: &str) -> Result<BTreeSet<Scope>, BadScopes> {
     let known = |word: &str| {
         let unknown = || BadScopes::Unknown(word.chars().take(64).collect());
@@ -137,13 +137,13 @@ pub fn parse_scopes(words: &str) -> Result<BTreeSet<Scope>, BadScopes> {
     if scopes.is_empty() { Err(BadScopes::None) } else { Ok(scopes) }
 }
 
-/// Scopes as a token names them.
+/// Scopes in a token's words.
 pub fn scopes_to_words(scopes: &BTreeSet<Scope>) -> String {
     let words: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
     words.join(" ")
 }
 
-/// Reads a space-separated list of scopes. Words that name no scope of ours give no right.
+/// Parses a space-separated list of scopes. Other words give no right.
 pub fn scopes_from_words(words: &str) -> BTreeSet<Scope> {
     words.split_ascii_whitespace().filter_map(Scope::from_word).collect()
 }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn where_scopes_are_given_out_each_word_must_be_one() {
+    fn every_word_of_a_granted_list_must_be_a_scope() {
         let scopes = parse_scopes(" admin access:read admin").unwrap();
         assert_eq!(scopes_to_words(&scopes), "access:read admin");
         let error = parse_scopes("access:read acess:write").unwrap_err().to_string();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_name_nothing_give_nothing() {
+    fn words_that_are_no_scopes_give_no_right() {
         let scopes = scopes_from_words("openid access:read  profile");
         assert_eq!(scopes.into_iter().collect::<Vec<_>>(), [Scope::AccessRead]);
     }

@@ -1,4 +1,4 @@
-//! A Task: a batch that was accepted, and how far it has come.
+//! A Task: an accepted batch, and its progress.
 //!
 //! ```text
 //!   ACKNOWLEDGED ──► IN_PROGRESS ──► DONE | FAILED
@@ -11,20 +11,20 @@ use crate::ids::{AccessId, ContractId, TaskId};
 use crate::lifecycle::TargetStatus;
 use crate::time::Timestamp;
 
-/// Where a Task is.
+/// State of a Task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskState {
-    /// Accepted, not begun.
+    /// Accepted, not started.
     Acknowledged,
-    /// Under way.
+    /// Running.
     InProgress,
-    /// Over: every item succeeded.
+    /// Ended: every item succeeded.
     Done,
-    /// Over: some items failed, perhaps all.
+    /// Ended: some items failed, perhaps all.
     Failed,
-    /// Refused before anything was done.
+    /// Refused before any item was processed.
     Rejected,
-    /// Stopped by somebody.
+    /// Stopped by a client or an operator.
     Terminated,
 }
 
@@ -51,17 +51,17 @@ impl TaskState {
         }
     }
 
-    /// The state that this word names.
+    /// The state with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
-    /// Whether nothing follows it.
+    /// Whether the state is final.
     pub fn is_terminal(self) -> bool {
         !matches!(self, Self::Acknowledged | Self::InProgress)
     }
 
-    /// Whether the other state may follow this one.
+    /// Whether `next` may follow this state.
     pub fn may_become(self, next: Self) -> bool {
         match self {
             Self::Acknowledged => {
@@ -73,24 +73,24 @@ impl TaskState {
     }
 }
 
-/// What a Task is to do.
+/// Work of a Task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskWork {
-    /// Make accesses.
+    /// Create accesses.
     Creation {
-        /// Under this contract.
+        /// Contract of the new accesses.
         contract_id: ContractId,
-        /// Whether the client says something about each of them, or only how many it wants.
+        /// Whether the client describes each access, or only gives their number.
         is_explicit: bool,
     },
     /// Change accesses.
     Update {
-        /// The status that they are to have.
+        /// The new status.
         target: Option<TargetStatus>,
-        /// Whether they are to have another password.
+        /// Whether the accesses get new passwords.
         sets_password: bool,
     },
-    /// Plan the end of accesses.
+    /// Plan the termination of accesses.
     Termination,
 }
 
@@ -104,7 +104,7 @@ impl TaskWork {
         }
     }
 
-    /// Whether it makes or sets passwords, which the Task then shows for a while.
+    /// Whether the work makes or sets passwords, which the Task then shows for a while.
     pub fn has_passwords(&self) -> bool {
         match self {
             Self::Creation { .. } => true,
@@ -114,70 +114,70 @@ impl TaskWork {
     }
 }
 
-/// The word for making accesses.
+/// The word for creating accesses.
 pub const CREATION: &str = "batchCreation";
-/// The word for changing them.
+/// The word for updating accesses.
 pub const UPDATE: &str = "batchUpdate";
-/// The word for planning their end.
+/// The word for planning the termination of accesses.
 pub const TERMINATION: &str = "batchTerminate";
 
 /// A Task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its identifier.
+    /// The Task's identifier.
     pub id: TaskId,
-    /// What it is to do.
+    /// The work.
     pub work: TaskWork,
-    /// Where it is.
+    /// The state.
     pub state: TaskState,
-    /// How many items it has.
+    /// Number of items.
     pub n_items: u32,
-    /// How many of them succeeded.
+    /// Items that succeeded.
     pub n_succeeded: u32,
-    /// How many of them failed.
+    /// Items that failed.
     pub n_failed: u32,
-    /// When it was accepted.
+    /// Time of acceptance.
     pub accepted_at: Timestamp,
-    /// When it was begun, where it was.
+    /// Time of the start, once started.
     pub started_at: Option<Timestamp>,
-    /// When it was over, where it is.
+    /// Time of the end, once ended.
     pub ended_at: Option<Timestamp>,
-    /// Until when it may show passwords; known when it is over.
+    /// Time until which the Task may show passwords; known once it has ended.
     pub shows_secrets_until: Option<Timestamp>,
-    /// The request that it came with.
+    /// Correlation ID of the request that created the Task.
     pub correlation_id: String,
 }
 
 impl Task {
-    /// How many items are behind it; also the ordinal of the next one.
+    /// Number of processed items; also the ordinal of the next one.
     pub fn n_processed(&self) -> u32 {
         self.n_succeeded + self.n_failed
     }
 
-    /// How many items are before it.
+    /// Number of items that remain.
     pub fn n_left(&self) -> u32 {
         self.n_items - self.n_processed()
     }
 
-    /// Whether it may show passwords now.
+    /// Whether the Task may show passwords now.
     pub fn shows_secrets(&self, now: Timestamp) -> bool {
         self.shows_secrets_until.is_some_and(|until| now < until)
     }
 }
 
-/// What an item that failed was about, as far as the request named it.
+/// Object of a failed item, as far as the request named it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemReference {
-    /// The access that was to be changed.
+    /// The access to change.
     pub access_id: Option<String>,
-    /// The username that was asked for.
+    /// The requested username.
     pub username: Option<String>,
-    /// The device's name that was asked for.
+    /// The requested device name.
     pub device_name: Option<String>,
 }
 
 impl ItemReference {
-    /// An item that names an access.
+    /// Refers to an access.
     pub fn of_access(id: AccessId) -> Self {
         Self { access_id: Some(id.to_string()), ..Self::default() }
     }
@@ -186,13 +186,13 @@ impl ItemReference {
 /// An item that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedItem {
-    /// Its place among the Task's items, from 0.
+    /// Position among the Task's items, from 0.
     pub ordinal: u32,
-    /// Its position in the request, from 0; others where an identifier was repeated.
+    /// Position in the request, from 0; higher than the ordinal after a repeated identifier.
     pub index: u32,
-    /// What it was about.
+    /// The item's object.
     pub name: ItemReference,
-    /// What went wrong.
+    /// The failure.
     pub trouble: BatchFailure,
 }
 

@@ -1,4 +1,4 @@
-//! A tenant: whose accesses they are, and whose month ends when.
+//! A tenant: owner of accesses, and the time zone of its months.
 
 use jiff::ToSpan;
 use jiff::civil::DateTime;
@@ -10,31 +10,31 @@ use crate::time::Timestamp;
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tenant {
-    /// Its name, the first segment of its paths.
+    /// The tenant's name, the first segment of its paths.
     pub name: TenantName,
-    /// Where its months end.
+    /// Time zone that ends the tenant's months.
     pub time_zone: ZoneName,
-    /// Requests that it may send in a second: 0 for any number, `None` for what the server is set to.
+    /// Requests per second: 0 for no limit, `None` for the server's setting.
     pub requests_per_second: Option<u64>,
-    /// The last page of products that it may ask for; `None` for what the server is set to.
+    /// Highest page number of products; `None` for the server's setting.
     pub page_number_max: Option<u64>,
 }
 
 impl Tenant {
-    /// A tenant with the server's own limits.
+    /// A tenant with the server's limits.
     pub fn new(name: TenantName, time_zone: ZoneName) -> Self {
         Self { name, time_zone, requests_per_second: None, page_number_max: None }
     }
 }
 
-/// Most that a limit on requests can be set to; who wants more wants none.
+/// Highest limit on requests; above it, set no limit.
 pub const REQUESTS_PER_SECOND_MAX: u64 = 1_000_000;
 
 /// The name of a time zone in the IANA database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneName(String);
 
-/// A name that the IANA database doesn't have; reads on after the field's name.
+/// A name that the IANA database doesn't have; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be a time zone of the IANA database such as `UTC` or `Europe/Berlin`, not `{0}`")]
 pub struct BadZone(String);
@@ -45,10 +45,9 @@ impl ZoneName {
         &self.0
     }
 
-    /// The first instant of the month after the one that it is here at `now`; the end of time where the
-    /// calendar ends first.
+    /// The first instant of the next month in this zone, at most [`Timestamp::LATEST`].
     ///
-    /// Always after `now`, also where clocks are put back over the end of a month and it comes twice.
+    /// Always after `now`, also where clocks go back over the end of a month and it comes twice.
     pub fn next_month(&self, now: Timestamp) -> Timestamp {
         let zone = self.time_zone();
         let Ok(instant) = jiff::Timestamp::from_millisecond(now.as_millisecond()) else {
@@ -75,13 +74,13 @@ fn first_instant(
     let ambiguous = zone.to_ambiguous_timestamp(midnight);
     match ambiguous.offset() {
         AmbiguousOffset::Unambiguous { offset } => offset.to_timestamp(midnight).ok(),
-        // Clocks are put forward over midnight: the day begins at that moment.
+        // Clocks go forward over midnight: the day begins at that moment.
         AmbiguousOffset::Gap { before, .. } => {
             let within = before.to_timestamp(midnight).ok()?;
             let gap = zone.preceding(within.checked_add(1.second()).ok()?).next();
             gap.map(|gap| gap.timestamp())
         }
-        // Clocks are put back over midnight. The first one counts, unless it has passed.
+        // Clocks go back over midnight. The first midnight counts, unless it has passed.
         AmbiguousOffset::Fold { before, after } => {
             let first = before.to_timestamp(midnight).ok()?;
             if first > now { Some(first) } else { after.to_timestamp(midnight).ok() }
@@ -100,7 +99,7 @@ impl std::str::FromStr for ZoneName {
 
     fn from_str(text: &str) -> Result<Self, BadZone> {
         let zone = TimeZone::get(text).map_err(|_| BadZone(text.chars().take(64).collect()))?;
-        // The database is asked without regard to case; its own spelling is what is kept.
+        // The look-up ignores case; the database's own spelling is stored.
         Ok(Self(zone.iana_name().unwrap_or(text).to_owned()))
     }
 }

@@ -1,7 +1,7 @@
 //! Instants as clients write and read them.
 //!
-//! Everything is kept in whole milliseconds, which is what answers show: a client that sends back the
-//! time it was shown means the same instant.
+//! Instants are stored in whole milliseconds, which is what responses show: a client that sends a shown time back means
+//! the same instant.
 
 mod shown;
 
@@ -17,7 +17,7 @@ use jiff::civil::{DateTime, date};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// A text that names no instant; reads on after the field's name.
+/// A text that is no instant; continues after the field's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be an RFC 3339 time such as `2026-11-01T12:30:00Z` or a date such as `2026-11-01`, \
@@ -25,7 +25,7 @@ pub struct Timestamp(i64);
 )]
 pub struct BadTime(String);
 
-/// A number of milliseconds that leads out of the calendar.
+/// A number of milliseconds outside the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an instant before the year 0000 or after 9999")]
 pub struct TimeOutOfRange;
@@ -33,9 +33,9 @@ pub struct TimeOutOfRange;
 impl Timestamp {
     /// The beginning of 1970, from which milliseconds are counted.
     pub const EPOCH: Self = Self(0);
-    /// The first instant that an answer can show.
+    /// The first instant that a response can show.
     pub const EARLIEST: Self = Self(-62_167_219_200_000);
-    /// The last instant that an answer can show.
+    /// The last instant that a response can show.
     pub const LATEST: Self = Self(253_402_300_799_999);
 
     /// The instant this many milliseconds after the epoch.
@@ -53,7 +53,7 @@ impl Timestamp {
         self.0
     }
 
-    /// Milliseconds since the epoch, as identifiers hold them: nothing is made before 1970.
+    /// Milliseconds since the epoch, as identifiers store them; 0 before 1970.
     pub fn unix_milliseconds(self) -> u64 {
         u64::try_from(self.0).unwrap_or_default()
     }
@@ -63,22 +63,22 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// The day that it is on in UTC, in days since the epoch.
+    /// The day in UTC, in days since the epoch.
     pub fn day(self) -> i64 {
         self.0.div_euclid(MILLISECONDS_A_DAY)
     }
 
-    /// The first instant of a day, which is counted in days since the epoch.
+    /// The first instant of a day, given in days since the epoch.
     pub fn of_day(day: i64) -> Result<Self, TimeOutOfRange> {
         Self::from_millisecond(day.saturating_mul(MILLISECONDS_A_DAY))
     }
 
-    /// The instant this many milliseconds later; the end of time where the calendar ends first.
+    /// The instant this many milliseconds later, within the calendar.
     pub fn plus_milliseconds(self, milliseconds: i64) -> Self {
         Self(self.0.saturating_add(milliseconds).clamp(Self::EARLIEST.0, Self::LATEST.0))
     }
 
-    /// The date that it is in UTC: `2026-11-01`.
+    /// The date in UTC: `2026-11-01`.
     pub fn date(self) -> String {
         self.civil().date().to_string()
     }
@@ -90,10 +90,10 @@ impl Timestamp {
             .expect("every timestamp lies within the calendar")
     }
 
-    /// The instant of a date and time of day in UTC, without what is finer than a millisecond.
+    /// The instant of a date and time of day in UTC, truncated to milliseconds.
     pub(crate) fn from_civil(civil: DateTime) -> Self {
         let since = civil.duration_since(epoch());
-        // Rounding down also before 1970, so that order is kept.
+        // Rounds down also before 1970, so that the order is kept.
         let whole = since.as_nanos().div_euclid(1_000_000);
         Self(i64::try_from(whole).expect("the calendar has fewer milliseconds than that"))
     }
@@ -105,9 +105,8 @@ fn epoch() -> DateTime {
     date(1970, 1, 1).at(0, 0, 0, 0)
 }
 
-/// Reads a text as [`Timestamp`]'s `FromStr` does, into milliseconds since the epoch, and tells whether
-/// it names exactly this millisecond or an instant between this and the next. An offset may lead a day
-/// out of the calendar: good enough to compare with.
+/// Parses a text as [`Timestamp`]'s `FromStr` does, into milliseconds since the epoch, and whether it is exactly this
+/// millisecond or between this and the next. An offset may lead a day out of the calendar: good enough to compare with.
 pub(crate) fn parse_milliseconds(text: &str) -> Result<(i64, bool), BadTime> {
     let bad = || BadTime(text.chars().take(64).collect());
     let (local, offset_minutes) = match shape(text).ok_or_else(bad)? {
@@ -116,15 +115,15 @@ pub(crate) fn parse_milliseconds(text: &str) -> Result<(i64, bool), BadTime> {
         Shape::Utc => (text[..text.len() - 1].to_owned(), 0),
         Shape::Offset(minutes) => (text[..text.len() - OFFSET_BYTES].to_owned(), minutes),
     };
-    // The calendar knows nanoseconds and nothing finer.
+    // The calendar has nanoseconds and nothing finer.
     let (local, finer) = local.split_at(local.len().min(LOCAL_BYTES_MAX));
     let local: DateTime = local.parse().map_err(|_| bad())?;
     let is_whole = local.subsec_nanosecond() % 1_000_000 == 0 && finer.bytes().all(|b| b == b'0');
     Ok((Timestamp::from_civil(local).0 - offset_minutes * 60_000, is_whole))
 }
 
-/// Reads an instant: RFC 3339 with any offset, none meaning UTC, or a date meaning its midnight UTC.
-/// What is finer than a millisecond is dropped.
+/// Parses an instant: RFC 3339 with any offset (UTC without one), or a date, which means its midnight in UTC. Truncates
+/// to milliseconds.
 impl FromStr for Timestamp {
     type Err = BadTime;
 
@@ -134,7 +133,7 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Writes an instant as answers show it: UTC, with milliseconds and `Z`.
+/// Writes an instant as responses show it: UTC, with milliseconds and `Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.shown().as_str())
@@ -157,11 +156,11 @@ enum Shape {
     Date,
     Local,
     Utc,
-    /// How many minutes the local time is ahead of UTC.
+    /// Minutes by which the local time is ahead of UTC.
     Offset(i64),
 }
 
-/// Tells which of the forms this is. jiff reads much more of ISO 8601 than the contract allows.
+/// Recognises the form of a text. jiff parses much more of ISO 8601 than the contract allows.
 fn shape(text: &str) -> Option<Shape> {
     let bytes = text.as_bytes();
     let fits = |at: usize, pattern: &[u8]| {

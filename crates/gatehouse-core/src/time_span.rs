@@ -1,14 +1,14 @@
-//! Stretches of time, to compare instants with.
+//! Spans of time, to compare instants with.
 
 use crate::filter::Operator;
 use crate::time::{BadTime, Timestamp, parse_milliseconds};
 
-/// A stretch of time in whole milliseconds since 1970, from its first up to where it is over.
+/// A span of time in whole milliseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimeSpan {
-    /// Its first millisecond.
+    /// The first millisecond of the span.
     pub from: i64,
-    /// The first millisecond that is no longer in it.
+    /// The first millisecond after the span.
     pub until: i64,
 }
 
@@ -16,10 +16,9 @@ impl TimeSpan {
     /// All of time.
     pub const ALWAYS: Self = Self { from: i64::MIN, until: i64::MAX };
 
-    /// The instants that compare so with the one that a text names.
+    /// The instants that compare like this with the instant of a text.
     ///
-    /// Everything is kept in whole milliseconds, but a text may be finer: nothing is equal to an
-    /// instant between two milliseconds.
+    /// Instants are whole milliseconds, but a text may be finer: no instant equals a text between two milliseconds.
     pub fn compared(operator: Operator, text: &str) -> Result<Self, BadTime> {
         let (at, is_whole) = parse_milliseconds(text)?;
         // The first millisecond that is not before the instant.
@@ -34,23 +33,23 @@ impl TimeSpan {
         })
     }
 
-    /// What lies in both.
+    /// The intersection.
     pub fn and(self, other: Self) -> Self {
         Self { from: self.from.max(other.from), until: self.until.min(other.until) }
     }
 
-    /// Whether nothing lies in it.
+    /// Whether the span is empty.
     pub fn is_empty(self) -> bool {
         self.from >= self.until
     }
 
-    /// Whether the instant lies in it.
+    /// Whether the instant is in the span.
     pub fn contains(self, at: Timestamp) -> bool {
         (self.from..self.until).contains(&at.as_millisecond())
     }
 }
 
-/// The same stretches of time without overlaps, in order; those that touch become one.
+/// The union of spans: without overlaps, in order, adjacent ones joined.
 pub fn union(mut spans: Vec<TimeSpan>) -> Vec<TimeSpan> {
     spans.retain(|span| !span.is_empty());
     spans.sort_unstable_by_key(|span| span.from);
@@ -64,7 +63,7 @@ pub fn union(mut spans: Vec<TimeSpan>) -> Vec<TimeSpan> {
     joined
 }
 
-/// What of these stretches lies in none of those. Both are in order and without overlaps.
+/// The parts of `spans` that are in none of `others`. Both are in order and without overlaps.
 pub fn without(spans: &[TimeSpan], others: &[TimeSpan]) -> Vec<TimeSpan> {
     let mut left = Vec::new();
     for span in spans {

@@ -23,7 +23,7 @@ fn a_validity_is_added_by_the_calendar() {
 }
 
 #[test]
-fn what_is_no_duration_or_none_worth_having_is_refused() {
+fn a_text_without_a_positive_iso_duration_is_no_validity() {
     for text in
         ["", "P", "365D", "1 year", "p1d", "P1D ", "P1y1m", "-P1D", "year", &"P1D".repeat(100)]
     {
@@ -36,6 +36,6 @@ fn what_is_no_duration_or_none_worth_having_is_refused() {
 }
 
 #[test]
-fn the_end_of_the_calendar_is_no_panic() {
+fn a_validity_beyond_the_calendar_ends_with_it() {
     assert_eq!(validity("P1000Y").unwrap().after(Timestamp::LATEST), Timestamp::LATEST);
 }

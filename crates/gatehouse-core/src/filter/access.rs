@@ -1,4 +1,4 @@
-//! What can be asked of accesses.
+//! Filters for accesses.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ const COMPARES: &[Operator] = &[
     Operator::Equal,
 ];
 
-/// The words for accesses.
+/// Fields of accesses.
 pub const WORDS: &[FilterField] = &[
     FilterField::exact("contractId", "its contract", IS),
     FilterField::exact("productOfferingId", "its contract's offering", IS),
@@ -32,40 +32,40 @@ pub const WORDS: &[FilterField] = &[
     ),
 ];
 
-/// The vocabulary of a list of accesses.
+/// Fields and parameters of the access list.
 pub const VOCABULARY: FilterFields =
     FilterFields { request: &["pageNumber", "pageSize"], words: WORDS };
 
-/// Which accesses are wanted: those that pass any of the alternatives.
+/// A filter for accesses: an access passes if any alternative does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessFilter {
-    /// None of them contradicts itself. Without any, no access passes.
+    /// No alternative contradicts itself. Without any, no access passes.
     alternatives: Vec<Alternative>,
 }
 
-/// What an access must be to pass: all of it.
+/// Conditions that an access must meet, all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
-    /// Its offering.
+    /// Offering.
     pub offering: Option<OfferingId>,
-    /// Its contract.
+    /// Contract.
     pub contract: Option<ContractId>,
-    /// The job that made it.
+    /// Job that created the access.
     pub job: Option<TaskId>,
-    /// Its username.
+    /// Username.
     pub username: Option<Username>,
-    /// Its name, which is its device's or else its username.
+    /// Display name: the device's name, or else the username.
     pub name: Option<DeviceName>,
-    /// When it was made.
+    /// Creation time.
     pub created: TimeSpan,
-    /// When its active period begins.
+    /// Start of the active period.
     pub start: TimeSpan,
-    /// When its active period ends. `None` takes accesses without an end as well.
+    /// End of the active period. `None` also admits accesses without an end.
     pub end: Option<TimeSpan>,
 }
 
 impl Alternative {
-    /// What every access passes.
+    /// No condition: every access passes.
     pub const ANY: Self = Self {
         offering: None,
         contract: None,
@@ -92,7 +92,7 @@ impl Alternative {
             && self.end.is_none_or(|span| access.end.is_some_and(|end| span.contains(end)))
     }
 
-    /// Adds a condition; false when nothing can pass any more.
+    /// Adds a condition; returns whether any access can still pass.
     fn narrow(&mut self, condition: &Condition) -> Result<bool, FilterFault> {
         let value = condition.value.as_str();
         let span = || {
@@ -112,7 +112,7 @@ impl Alternative {
     }
 }
 
-/// A time with the sign of its offset: in a query, a `+` that isn't encoded is a space.
+/// The time with the sign of its offset: in a query, a `+` that isn't encoded is a space.
 fn with_sign(time: &str) -> Cow<'_, str> {
     match time.rsplit_once(' ') {
         Some((local, offset)) if local.contains(':') => format!("{local}+{offset}").into(),
@@ -120,7 +120,7 @@ fn with_sign(time: &str) -> Cow<'_, str> {
     }
 }
 
-/// A value that can't be one is no access's.
+/// Requires a value. No access has a value that doesn't parse.
 fn must_be<T: PartialEq, E>(wanted: &mut Option<T>, value: Result<T, E>) -> bool {
     match (&*wanted, value) {
         (_, Err(_)) => false,
@@ -138,7 +138,7 @@ fn must_be_in(wanted: &mut TimeSpan, span: TimeSpan) -> bool {
 }
 
 impl AccessFilter {
-    /// Reads what a query asks for; all that is wrong with it is told at once.
+    /// Converts a parsed query; reports every fault at once.
     pub fn read(expression: &Expression) -> Result<Self, Vec<FilterFault>> {
         let mut faults = expression.faults.clone();
         let mut alternatives = Vec::new();

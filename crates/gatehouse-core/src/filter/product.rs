@@ -1,4 +1,4 @@
-//! What can be asked of products.
+//! Filters for products.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const IS: &[Operator] = &[Operator::Equal];
 /// Most identifiers in one filter.
 pub const IDENTIFIERS_MAX: usize = 1000;
 
-/// The words for products.
+/// Fields of products.
 pub const WORDS: &[FilterField] = &[
     FilterField::exact("platform", "the platform that it is on, by its canonical name", IS),
     FilterField::exact("relatedParty.name", "the account that it is held through", IS),
@@ -36,45 +36,45 @@ pub const WORDS: &[FilterField] = &[
     ),
 ];
 
-/// The vocabulary of a list of products.
+/// Fields and parameters of the product list.
 pub const VOCABULARY: FilterFields =
     FilterFields { request: &["pageNumber", "pageSize", "fields"], words: WORDS };
 
-/// Which products are wanted: those that pass any of the alternatives.
+/// A filter for products: a product passes if any alternative does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProductFilter {
-    /// None of them contradicts itself. Without any, no product passes.
+    /// No alternative contradicts itself. Without any, no product passes.
     alternatives: Vec<Alternative>,
 }
 
-/// What a product must be to pass: all of it.
+/// Conditions that a product must meet, all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Alternative {
     platform: Option<String>,
     account: Option<String>,
-    /// Names that it must have properties of.
+    /// Names that custom properties must have.
     property_names: Vec<String>,
-    /// Values that properties of it must have: of each of the names, where there are names.
+    /// Values that custom properties must have: of each name, if there are names.
     property_values: Vec<String>,
-    /// Any of which it must carry, where there are any.
+    /// Identifiers, of which the product must carry one, if there are any.
     identifiers: Vec<Identifier>,
 }
 
-/// What an account is to be asked for.
+/// The part of an account's products that a query has to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope<'f> {
-    /// Nothing: none of its products can pass.
+    /// No product of the account can pass.
     Nothing,
-    /// Everything: all of its products pass.
+    /// Every product of the account passes.
     Everything,
-    /// Those that carry any of these, different ones in the order of the filter. They still have to pass.
+    /// Only products with one of these distinct identifiers can pass, in the filter's order. The filter still applies.
     Carriers(Vec<&'f Identifier>),
-    /// Whatever it has: which of it passes is seen by looking at it.
+    /// Any product may pass; only its content tells.
     Whatever,
 }
 
 impl ProductFilter {
-    /// Reads what a query asks for; all that is wrong with it is told at once.
+    /// Converts a parsed query; reports every fault at once.
     pub fn read(expression: &Expression) -> Result<Self, Vec<FilterFault>> {
         let mut faults = expression.faults.clone();
         let mut alternatives = Vec::new();
@@ -101,14 +101,14 @@ impl ProductFilter {
         if faults.is_empty() { Ok(filter) } else { Err(faults) }
     }
 
-    /// What an account is to be asked for.
+    /// The part of an account's products that the query has to read.
     pub fn scope(&self, account: &Account) -> Scope<'_> {
         let mut own = self.alternatives.iter().filter(|it| it.is_for(account)).peekable();
         if own.peek().is_none() {
             return Scope::Nothing;
         }
         let own: Vec<&Alternative> = own.collect();
-        if own.iter().any(|it| it.takes_all()) {
+        if own.iter().any(|it| it.passes_all()) {
             Scope::Everything
         } else if own.iter().all(|it| !it.identifiers.is_empty()) {
             Scope::Carriers(distinct(own.iter().flat_map(|it| &it.identifiers)))
@@ -128,7 +128,7 @@ impl ProductFilter {
     }
 }
 
-/// Each of them once, however it is written, in the order in which they come first.
+/// Each identifier once, whichever way it is written, in order of first occurrence.
 pub fn distinct<'i>(identifiers: impl IntoIterator<Item = &'i Identifier>) -> Vec<&'i Identifier> {
     let mut seen = std::collections::HashSet::new();
     let mut distinct = Vec::new();
@@ -141,7 +141,7 @@ pub fn distinct<'i>(identifiers: impl IntoIterator<Item = &'i Identifier>) -> Ve
 }
 
 impl Alternative {
-    /// Adds a condition; false when nothing can pass any more.
+    /// Adds a condition; returns whether any product can still pass.
     fn narrow(&mut self, name: &str, value: &str, faults: &mut Vec<FilterFault>) -> bool {
         match name {
             "platform" => must_be(&mut self.platform, value),
@@ -174,8 +174,8 @@ impl Alternative {
             && self.account.as_deref().is_none_or(|it| it == account.name.as_str())
     }
 
-    /// Whether all products of the accounts that it is for pass.
-    fn takes_all(&self) -> bool {
+    /// Whether all products of the matching accounts pass.
+    fn passes_all(&self) -> bool {
         self.property_names.is_empty()
             && self.property_values.is_empty()
             && self.identifiers.is_empty()

@@ -2,8 +2,8 @@ use super::access::VOCABULARY;
 use super::*;
 use proptest::prelude::*;
 
-/// The filter as people would say it: values as they are, alternatives with `or` between them.
-fn said(expression: &Expression) -> String {
+/// The filter in words: decoded values, `or` between alternatives.
+fn in_words(expression: &Expression) -> String {
     let alternatives = expression.filter.alternatives.iter().map(|conditions| {
         let conditions = conditions.iter().map(|Condition { name, operator, value }| {
             format!("{name} {} {value}", operator.as_str())
@@ -83,12 +83,12 @@ fn a_query_is_one_expression() {
         ("filter=username%3D100%25",                 "username = 100%",                            ""),
         ("filter=createdAt%3E%3D2026-01-01T00%3A00%3A00%2B01%3A00",
                                                      "createdAt >= 2026-01-01T00:00:00+01:00",     ""),
-        // … and twice: not again
+        // Encoded twice: decoded only once.
         ("filter=contractId%253DA",                  "",                                           "contractId=A"),
         ("contractId%253DA",                         "",                                           "contractId=A"),
         ("filter%3DcontractId=A",                    "contractId = A",                             ""),
         ("filter=filter=contractId=A",               "contractId = A",                             ""),
-        // what is ignored is as if not written
+        // Ignored conditions have no effect.
         ("color=red",                                "",                                           "color"),
         ("color=red&contractId=A",                   "contractId = A",                             "color"),
         ("color=red;contractId=A",                   "contractId = A",                             "color"),
@@ -100,7 +100,7 @@ fn a_query_is_one_expression() {
         ("filter=color",                             "",                                           "color"),
         ("=A",                                       "",                                           ""),
         ("%FF=A",                                    "",                                           "\u{fffd}"),
-        // nothing at all
+        // No conditions.
         ("filter=",                                  "",                                           ""),
         ("filter",                                   "",                                           ""),
         ("&&;;&;",                                   "",                                           ""),
@@ -109,7 +109,7 @@ fn a_query_is_one_expression() {
     for (query, means, names) in cases {
         let expression = Expression::parse(query, &VOCABULARY);
         assert_eq!(
-            (said(&expression), ignored(&expression)),
+            (in_words(&expression), ignored(&expression)),
             (means.into(), names.into()),
             "{query}"
         );
@@ -153,7 +153,7 @@ fn parameters_of_the_request_may_stand_anywhere() {
 }
 
 #[test]
-fn a_value_that_is_no_text_is_a_fault_where_it_would_count() {
+fn a_value_that_is_not_utf_8_is_a_fault_unless_it_is_ignored() {
     for query in ["username=%FF", "filter=username%3D%25FF", "contractId=A;createdAt%3E=%C3"] {
         let expression = Expression::parse(query, &VOCABULARY);
         assert_eq!(expression.faults.len(), 1, "{query}");
@@ -171,28 +171,28 @@ fn a_filter_has_bounds() {
     assert_eq!(faults(conditions(CONDITIONS_MAX)), []);
     assert_eq!(faults(alternatives(33))[0].reason, "may have at most 32 alternatives, not 33");
     assert_eq!(faults(conditions(65))[0].reason, "may have at most 64 conditions, not 65");
-    // Encoded or not makes no difference, and what is ignored doesn't count.
+    // Encoding makes no difference, and ignored conditions don't count.
     let encoded = format!("filter={}", encoded(alternatives(33).as_bytes()));
     assert_eq!(faults(encoded).len(), 1);
     assert_eq!(faults(vec!["color=red"; 100].join(";")), []);
     assert_eq!(faults("x".repeat(100_000)), []);
 }
 
-fn says_the_same_when_printed(query: &str) {
-    for vocabulary in [&VOCABULARY, &super::product::VOCABULARY] {
-        says_the_same_to(query, vocabulary);
+fn keeps_its_meaning_when_printed(query: &str) {
+    for fields in [&VOCABULARY, &super::product::VOCABULARY] {
+        keeps_its_meaning(query, fields);
     }
 }
 
-fn says_the_same_to(query: &str, vocabulary: &FilterFields) {
-    let expression = Expression::parse(query, vocabulary);
+fn keeps_its_meaning(query: &str, fields: &FilterFields) {
+    let expression = Expression::parse(query, fields);
     let printed = expression.filter.to_string();
-    let again = Expression::parse(&printed, vocabulary);
+    let again = Expression::parse(&printed, fields);
     assert_eq!(again.filter, expression.filter, "{query:?} printed as {printed:?}");
     assert!(again.ignored.is_empty() && again.request.is_empty(), "{printed:?}");
     assert!(printed.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)));
-    // Links keep what the client wrote: it must go on meaning the same.
-    let kept = Expression::parse(&expression.kept, vocabulary);
+    // Links keep the client's text, so it must keep its meaning.
+    let kept = Expression::parse(&expression.kept, fields);
     assert_eq!(kept.filter, expression.filter, "{query:?} kept as {:?}", expression.kept);
     assert_eq!(kept.request, []);
     let names = |expression: &Expression| {
@@ -201,12 +201,12 @@ fn says_the_same_to(query: &str, vocabulary: &FilterFields) {
     assert_eq!(names(&kept), names(&expression));
 }
 
-/// Filters that can be said: `<` followed by `=` is always `<=`.
+/// Filters that can be printed: `<` followed by `=` is always `<=`.
 fn any_filter() -> impl Strategy<Value = Filter> {
     let word = prop::sample::select(VOCABULARY.words);
     let condition = word.prop_flat_map(|word| {
         (prop::sample::select(word.operators), any::<String>())
-            .prop_filter("can't be said", |(operator, value)| {
+            .prop_filter("can't be in_words", |(operator, value)| {
                 matches!(operator.as_str(), "=" | ">=" | "<=") || !value.starts_with('=')
             })
             .prop_map(move |(operator, value)| Condition { name: word.name, operator, value })
@@ -215,7 +215,7 @@ fn any_filter() -> impl Strategy<Value = Filter> {
         .prop_map(|alternatives| Filter { alternatives })
 }
 
-/// Text that is likely to be nearly a query.
+/// Text that resembles a query.
 fn any_query() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         prop::sample::select(vec![
@@ -250,17 +250,17 @@ fn any_query() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn nothing_that_is_written_makes_it_panic(query in any::<String>()) {
-        says_the_same_when_printed(&query);
+    fn no_text_makes_the_parser_panic(query in any::<String>()) {
+        keeps_its_meaning_when_printed(&query);
     }
 
     #[test]
-    fn nothing_that_is_nearly_right_makes_it_panic(query in any_query()) {
-        says_the_same_when_printed(&query);
+    fn no_malformed_query_makes_the_parser_panic(query in any_query()) {
+        keeps_its_meaning_when_printed(&query);
     }
 
     #[test]
-    fn a_filter_that_is_printed_reads_as_the_same(filter in any_filter()) {
+    fn a_printed_filter_parses_to_itself(filter in any_filter()) {
         let read = Expression::parse(&filter.to_string(), &VOCABULARY);
         prop_assert_eq!(read.filter, filter);
         prop_assert!(read.ignored.is_empty() && read.request.is_empty() && read.faults.is_empty());

@@ -51,11 +51,11 @@ fn a_card_is_the_same_with_and_without_its_check_digit() {
     let checked = format!("{card}{}", luhn_digit(card).unwrap());
     let key = |text: &str| Identifier::parse(IdentifierKind::Iccid, text).unwrap().key().to_owned();
     assert_eq!(key(&checked), key(card));
-    // Another last digit is no check digit, so it is another card.
+    // With another last digit, which is no check digit, it is another card.
     let other =
         char::from_digit((checked.chars().last().unwrap().to_digit(10).unwrap() + 1) % 10, 10);
     assert_ne!(key(&format!("{card}{}", other.unwrap())), key(card));
-    // Nineteen digits are never shortened, even where the last one fits the eighteen before it.
+    // Nineteen digits are never shortened, even where the last is the check digit of the eighteen before it.
     let eighteen = "898830300000061422";
     let nineteen = format!("{eighteen}{}", luhn_digit(eighteen).unwrap());
     assert_eq!(key(&nineteen), nineteen);

@@ -17,7 +17,7 @@ fn names_hold_no_control_characters() {
 }
 
 #[test]
-fn a_device_may_be_called_anything_that_can_be_kept() {
+fn a_device_name_may_have_any_character_that_databases_store() {
     for good in ["a\nb", "\u{7f}", "\u{85}", &"é".repeat(128)] {
         assert!(good.parse::<DeviceName>().is_ok(), "{good:?}");
     }
@@ -27,7 +27,7 @@ fn a_device_may_be_called_anything_that_can_be_kept() {
 }
 
 #[test]
-fn a_username_may_have_colons_as_addresses_of_devices_do() {
+fn a_username_may_be_a_mac_address_with_colons() {
     let address: Username = "00:1b:44:11:3a:b7".parse().unwrap();
     assert_eq!(address.as_str(), "00:1b:44:11:3a:b7");
     assert!(":".parse::<Username>().is_ok());
@@ -44,7 +44,7 @@ fn tenant_names_never_collide_with_operator_paths() {
 }
 
 #[test]
-fn the_key_of_a_request_fits_into_a_header() {
+fn an_idempotency_key_fits_into_a_header() {
     for good in ["k", "\"8e03978e-40d5\"", "two words", "{}/~!", &"x".repeat(255)] {
         assert!(good.parse::<RequestKey>().is_ok(), "{good}");
     }
@@ -54,7 +54,7 @@ fn the_key_of_a_request_fits_into_a_header() {
 }
 
 #[test]
-fn an_access_has_one_spelling() {
+fn an_access_identifier_has_one_spelling() {
     let id = AccessId::new(1_790_000_000_000, &[7; 10]);
     let text = id.to_string();
     assert_eq!(text.parse(), Ok(id));
@@ -103,7 +103,7 @@ fn identifiers_of_a_task_are_of_version_7_and_keep_50_random_bits() {
 }
 
 #[test]
-fn a_task_shows_its_prefix() {
+fn a_task_identifier_has_its_prefix() {
     let text = "job-019f0000-0000-7000-8000-000000000001";
     assert_eq!(text.parse::<TaskId>().unwrap().to_string(), text);
     assert!(text[4..].parse::<TaskId>().is_err());
@@ -118,18 +118,18 @@ fn later_tasks_sort_later() {
 }
 
 #[test]
-fn an_identifier_is_shown_as_it_is_written() {
+fn the_shown_identifier_equals_the_printed_one() {
     let id = AccessId::new(1_790_000_000_000, &[7; 10]);
     assert_eq!(id.shown().as_str(), id.to_string());
 }
 
 proptest::proptest! {
     #[test]
-    fn a_name_of_visible_ascii_needs_no_closer_look(text in "[ -~é\u{7f}\u{1f}]{0,130}") {
-        let closer = |text: &str| {
+    fn the_fast_check_of_names_agrees_with_the_full_check(text in "[ -~é\u{7f}\u{1f}]{0,130}") {
+        let full_check = |text: &str| {
             let n_chars = text.chars().count();
             (1..=NAME_CHARS_MAX).contains(&n_chars) && !text.contains(char::is_control)
         };
-        proptest::prop_assert_eq!(check_name(&text).is_ok(), closer(&text));
+        proptest::prop_assert_eq!(check_name(&text).is_ok(), full_check(&text));
     }
 }

@@ -40,7 +40,7 @@ fn access(status: Status) -> Access {
     }
 }
 
-/// An access whose termination is planned for day 20, where it would have ended on day 40.
+/// An access whose termination is planned for day 20; before, its end was day 40.
 fn planned(status: Status) -> Access {
     Access {
         end: Some(day(20)),
@@ -85,7 +85,7 @@ fn the_status_table_holds() {
     }
 }
 
-/// A day of a tenant in UTC, whose month ends sixteen and a half days after day 0.
+/// End of the month in UTC, sixteen and a half days after day 0.
 const MONTH_END: &str = "2027-02-01T00:00:00Z";
 
 #[test]
@@ -114,8 +114,8 @@ fn a_termination_is_planned_for_the_end_of_the_month_or_of_the_access() {
 
         assert_eq!(at(&planned, after(end, -1)), planned);
         assert_eq!(at(&planned, end).status, Status::Terminated);
-        let called_off = set_status(&planned, &by_use, TargetStatus::Active, day(6)).unwrap();
-        assert_eq!((called_off.status, called_off.end), (Active, from.end), "{from:?}");
+        let cancelled = set_status(&planned, &by_use, TargetStatus::Active, day(6)).unwrap();
+        assert_eq!((cancelled.status, cancelled.end), (Active, from.end), "{from:?}");
     }
     for decided in [planned(PendingTerminate), planned(Suspended), access(Status::Terminated)] {
         assert_eq!(plan_termination(&decided, &utc, day(5)), decided);
@@ -125,13 +125,13 @@ fn a_termination_is_planned_for_the_end_of_the_month_or_of_the_access() {
 }
 
 #[test]
-fn a_batch_changes_accesses_that_are_paid_by_use() {
+fn a_batch_changes_accesses_of_pay_per_use_contracts() {
     assert_eq!(allow_batch(&contract(BillingModel::PayPerUse)), Ok(()));
     let refused = allow_batch(&contract(BillingModel::Prepaid));
     assert_eq!(refused, Err(StateConflict::NotPayPerUse));
 }
 
-/// Status, first and last day, and `!` where a termination is planned.
+/// Status, first and last day, and `!` if a termination is planned.
 fn shown(access: &Access) -> String {
     let number = |at: Timestamp| (at.as_second() - day(0).as_second()) / 86_400;
     let end = access.end.map(|end| number(end).to_string()).unwrap_or_default();
@@ -140,7 +140,7 @@ fn shown(access: &Access) -> String {
 }
 
 #[test]
-fn an_access_opens_as_its_contract_says() {
+fn the_contract_decides_the_initial_state() {
     let by_use = contract(BillingModel::PayPerUse);
     let opening = open(&by_use, 0, day(3)).unwrap();
     assert_eq!(opening, InitialState { status: Status::Active, start: day(3), end: None });
@@ -156,7 +156,7 @@ fn an_access_opens_as_its_contract_says() {
 }
 
 #[test]
-fn a_contract_that_is_over_suspended_or_full_gets_no_accesses() {
+fn an_ended_suspended_or_full_contract_gets_no_accesses() {
     let base = contract(BillingModel::PayPerUse);
     let with_status = |status| Contract { status, ..base.clone() };
     assert_eq!(
@@ -208,7 +208,7 @@ fn a_validity_never_passes_the_contracts_end() {
 }
 
 #[test]
-fn before_the_contracts_start_nothing_connects_or_activates() {
+fn no_access_connects_or_activates_before_the_contract_starts() {
     let later = Contract { start: Some(day(7)), ..contract(BillingModel::Prepaid) };
     let pending = Access { start: day(7), ..access(Status::PendingActive) };
     assert_eq!(connect(&pending, &later, day(6)), Err(CheckRefused));
@@ -233,7 +233,7 @@ fn before_the_contracts_start_nothing_connects_or_activates() {
 }
 
 #[test]
-fn a_server_whose_clock_is_behind_lets_a_fresh_access_in() {
+fn a_server_with_a_slow_clock_admits_a_new_access() {
     let by_use = contract(BillingModel::PayPerUse);
     assert!(connect(&access(Status::Active), &by_use, after(day(0), -1000)).is_ok());
     let used = Access { start: day(2), first_connected_at: Some(day(2)), ..access(Status::Active) };
@@ -241,7 +241,7 @@ fn a_server_whose_clock_is_behind_lets_a_fresh_access_in() {
 }
 
 #[test]
-fn an_access_is_over_at_its_end_whether_or_not_it_was_written_down() {
+fn an_access_is_terminated_at_its_end_even_if_that_is_not_stored() {
     let by_use = contract(BillingModel::PayPerUse);
     let ending = Access { end: Some(day(9)), ..access(Status::Suspended) };
     assert_eq!(at(&ending, after(day(9), -1)), ending);
@@ -255,7 +255,7 @@ fn an_access_is_over_at_its_end_whether_or_not_it_was_written_down() {
     assert_eq!(rotate_password(&ending, day(9)), Err(StateConflict::AccessTerminated));
 }
 
-/// Any access that the rules can have made: a termination is planned before the end it replaced.
+/// Any access that the rules can produce: a termination is planned before the end that it replaces.
 fn any_access() -> impl Strategy<Value = Access> {
     let status = prop::sample::select(Status::ALL.to_vec());
     let some_day = || prop::option::of((0_i64..60).prop_map(day));
@@ -278,7 +278,7 @@ fn any_contract() -> impl Strategy<Value = Contract> {
         .prop_map(|(model, start, end)| Contract { start, end, ..contract(model) })
 }
 
-/// When an update must be refused, said once more and in another way than the code says it.
+/// Whether an update must be refused, written in another way than the code.
 fn is_refused(access: &Access, contract: &Contract, target: TargetStatus, now: Timestamp) -> bool {
     let over = access.status == Status::Terminated || access.end.is_some_and(|end| end <= now);
     if over {
@@ -303,7 +303,7 @@ proptest! {
     }
 
     #[test]
-    fn an_update_gives_what_was_asked_for_or_changes_nothing(
+    fn an_update_sets_the_requested_status_or_changes_nothing(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
         target in prop::sample::select(TargetStatus::ALL.to_vec()),
     ) {
@@ -311,15 +311,15 @@ proptest! {
             prop_assert_eq!(after.status, Status::from(target));
             let seen = at(&access, now);
             prop_assert!(after == seen || after.version == seen.version + 1);
-            // What identifies an access never changes.
+            // An access keeps its identifier, username and contract.
             prop_assert_eq!((after.id, &after.username, &after.contract_id), (access.id, &access.username, &access.contract_id));
-            // Asking again changes nothing more.
+            // A repeated update changes nothing.
             prop_assert_eq!(set_status(&after, &contract, target, now), Ok(after));
         }
     }
 
     #[test]
-    fn what_is_terminated_stays_terminated(
+    fn a_terminated_access_stays_terminated(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
         later in 0_i64..60, target in prop::sample::select(TargetStatus::ALL.to_vec()),
     ) {
@@ -341,7 +341,7 @@ proptest! {
     }
 
     #[test]
-    fn planning_a_termination_never_prolongs_and_never_lets_in(
+    fn planning_a_termination_never_prolongs_or_admits(
         access in any_access(), now in (0_i64..60).prop_map(day),
     ) {
         let seen = at(&access, now);
@@ -357,7 +357,7 @@ proptest! {
     }
 
     #[test]
-    fn whoever_is_let_in_is_active_and_inside_the_period(
+    fn an_admitted_access_is_active_and_within_its_period(
         access in any_access(), contract in any_contract(), now in (0_i64..60).prop_map(day),
     ) {
         if let Ok(inside) = connect(&access, &contract, now) {

@@ -1,4 +1,4 @@
-//! The planner against a plain look at every access, over random populations and filters.
+//! Compares the planner with a check of every access, over random populations and filters.
 
 use super::*;
 use crate::access::Status;
@@ -8,13 +8,13 @@ use crate::ids::AccessId;
 use crate::list::selection::{CountQuery, RunSelection};
 use proptest::prelude::*;
 
-/// The job that makes the accesses of a contract, one of two.
+/// One of the two jobs of a contract.
 fn job(contract: usize, n: usize) -> TaskId {
     TaskId::from_bytes([contract as u8 * 2 + n as u8 + 1; 16])
 }
 
-/// A population: for each access its contract (of four, in two offerings), its job and how long after
-/// the one before it was made. Every username was given three times.
+/// A population: for each access its contract (of four, in two offerings), its job, and the time since the one before
+/// it. Three accesses have each username.
 fn populate(seeds: &[(usize, Option<usize>, i64)]) -> Vec<Access> {
     let mut at = 1000;
     let access = |(n, (contract, made_by, later)): (usize, &(usize, Option<usize>, i64))| {
@@ -43,7 +43,7 @@ fn is_in(set: &NumberedSet, access: &Access) -> bool {
     sets_of(access).contains(set)
 }
 
-/// What a store would answer.
+/// The store's answers.
 fn answer(questions: &PlanQuestions, population: &[Access]) -> PlanAnswers {
     let of = |set: &NumberedSet| {
         population.iter().filter(|access| is_in(set, access)).collect::<Vec<_>>()
@@ -150,7 +150,7 @@ fn read(query: &str) -> AccessFilter {
 
 proptest! {
     #[test]
-    fn intervals_hold_exactly_what_passes(population in any_population(), query in any_query()) {
+    fn intervals_have_exactly_the_accesses_that_pass(population in any_population(), query in any_query()) {
         let filter = read(&query);
         let answers = answer(&questions(&filter), &population);
         let terms = terms(&filter, &answers);
@@ -169,7 +169,7 @@ proptest! {
 }
 
 #[test]
-fn only_what_decides_is_asked_for() {
+fn the_planner_asks_only_for_facts_that_matter() {
     let asked = |query: &str| {
         let questions = questions(&read(query));
         (questions.sizes.len() - 1, questions.firsts.len(), questions.usernames.len())
@@ -196,7 +196,7 @@ fn only_what_decides_is_asked_for() {
 }
 
 #[test]
-fn only_names_starts_and_ends_are_looked_at_one_by_one() {
+fn only_names_starts_and_ends_are_checked_row_by_row() {
     let population = populate(&[(0, Some(0), 1), (0, None, 1), (1, None, 1), (2, None, 1)]);
     #[rustfmt::skip]
     let cases = [
@@ -220,7 +220,7 @@ fn only_names_starts_and_ends_are_looked_at_one_by_one() {
 }
 
 #[test]
-fn a_username_that_very_many_have_had_is_looked_for_one_by_one() {
+fn a_username_of_very_many_accesses_is_checked_row_by_row() {
     let mut population = populate(&[(0, None, 1); HOLDERS_MAX + 1]);
     for (n, access) in population.iter_mut().enumerate() {
         access.username = "mac".parse().unwrap();

@@ -1,16 +1,16 @@
-//! Finding where something ends in a long sequence, by looking at few positions of it.
+//! Searches a long sequence for a boundary, with few look-ups.
 //!
-//! The first look is at a guess. From there on looks go away from it in growing steps, and once there is
-//! an answer on both sides, into the middle. A good guess is confirmed with a handful of looks; a bad one
-//! costs some more than halving would have.
+//! The first look is at a guess. The next looks move away from it in growing steps, and once there is an answer on both
+//! sides, they bisect. A good guess is confirmed with a handful of looks; a bad one costs a few more than bisection
+//! alone.
 //!
-//! Whoever has to travel for a look can take [`Bracket::ahead`] with them: every position that the next
-//! looks could want to see, however the first ones turn out.
+//! Where a look is a round trip, [`Bracket::ahead`] gives every position that the next looks may need, so that one
+//! round trip fetches them all.
 
-/// By how much each look goes farther than the one before. The first goes one position.
+/// Factor between the steps of two looks. The first step is one position.
 const STRIDE: u64 = 8;
 
-/// Between which positions the end lies.
+/// The positions between which the end is.
 #[derive(Clone, Debug)]
 pub struct Bracket {
     low: u64,
@@ -22,7 +22,7 @@ pub struct Bracket {
 }
 
 impl Bracket {
-    /// The end is at `low` or after it, at `high` or before it, and perhaps at `guess`.
+    /// The end is between `low` and `high`, both included, and perhaps at `guess`.
     pub fn new(low: u64, high: u64, guess: u64) -> Self {
         let probe = guess.clamp(low.saturating_add(1).min(high), high);
         Self { low, high, probe, step: 1, is_low_found: false, is_high_found: false }
@@ -33,26 +33,26 @@ impl Bracket {
         self.low < self.high
     }
 
-    /// The position to be looked at, or the end once it is found.
+    /// The position to look at, or the end once it is found.
     pub fn position(&self) -> u64 {
         if self.is_open() { self.probe } else { self.low }
     }
 
-    /// Says that the position looked at is not after the end.
+    /// Records that the position is not after the end.
     pub fn include(&mut self) {
         self.low = self.probe;
         self.is_low_found = true;
-        self.look_on();
+        self.advance();
     }
 
-    /// Says that it is.
+    /// Records that the position is after the end.
     pub fn exclude(&mut self) {
         self.high = self.probe - 1;
         self.is_high_found = true;
-        self.look_on();
+        self.advance();
     }
 
-    fn look_on(&mut self) {
+    fn advance(&mut self) {
         self.probe = match (self.is_low_found, self.is_high_found) {
             (true, false) => self.low.saturating_add(self.step).min(self.high),
             (false, true) => (self.high + 1).saturating_sub(self.step).max(self.low + 1),
@@ -61,7 +61,7 @@ impl Bracket {
         self.step = self.step.saturating_mul(STRIDE);
     }
 
-    /// The positions that the next `n_looks` looks could be at, in order.
+    /// The positions that the next `n_looks` looks may be at, in order.
     pub fn ahead(&self, n_looks: u32) -> Vec<u64> {
         let mut positions = Vec::new();
         self.collect_ahead(n_looks, &mut positions);

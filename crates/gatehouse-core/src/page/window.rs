@@ -1,58 +1,56 @@
-//! Stretches of a list, and how they are covered by the smaller pages of somebody else.
+//! Windows on a list, and the platform pages that cover them.
 //!
-//! A page of ours is a [`Window`] on an account's list: so many things behind so many others. A platform
-//! gives pages of its own sizes. [`Window::pages`] says which of them hold the window, and which part of
-//! each belongs to it.
+//! A page of gatehouse is a [`Window`] on an account's list. A platform has its own page sizes. [`Window::pages`] gives
+//! the platform's pages that cover the window, and the part of each that belongs to it.
 
 use crate::page::PageRequest;
 
-/// A stretch of a list.
+/// A window on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// How many things lie before it.
+    /// Number of objects before the window.
     pub start: u64,
-    /// How many it may hold.
+    /// Most objects in the window.
     pub len: u64,
 }
 
-/// A numbered page of a platform, and the part of it that is meant.
+/// A numbered page of a platform, and the part of it that belongs to a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PagePart {
-    /// How many pages lie before it.
+    /// Number of pages before this one.
     pub index: u64,
-    /// How many things of it come before what is meant.
+    /// Objects of the page before the part.
     pub skip: u64,
-    /// How many are meant.
+    /// Objects of the part.
     pub take: u64,
 }
 
 impl Window {
-    /// The window that a page is.
+    /// The window of a page.
     pub fn of(page: PageRequest) -> Self {
         Self { start: page.offset(), len: page.size }
     }
 
-    /// What lies before or in it.
+    /// The position after the window.
     pub fn end(self) -> u64 {
         self.start + self.len
     }
 
-    /// The size to ask for, where pages may have any size from `min` to `max`: one with which the fewest pages hold
-    /// the window.
+    /// The page size between `min` and `max` with which the fewest pages cover the window.
     pub fn page_size(self, min: u64, max: u64) -> u64 {
-        // No size does with fewer than this, and mostly the first one that is looked at does with as few.
+        // No size needs fewer pages than this, and the first candidate mostly needs as few.
         let n_fewest = self.len.div_ceil(max);
         let sizes = self.len.div_ceil(n_fewest).max(min)..=max;
         let best = sizes.clone().find(|size| self.n_pages(*size) == n_fewest);
         best.or_else(|| sizes.min_by_key(|size| self.n_pages(*size))).unwrap_or(max)
     }
 
-    /// How many pages of a size hold it.
+    /// Number of pages of a size that cover the window.
     fn n_pages(self, size: u64) -> u64 {
         self.end().div_ceil(size) - self.start / size
     }
 
-    /// The pages of `size` that hold it, in order.
+    /// The pages of `size` that cover the window, in order.
     pub fn pages(self, size: u64) -> impl Iterator<Item = PagePart> {
         let pages = self.start / size..self.end().div_ceil(size);
         pages.map(move |index| {
@@ -62,7 +60,7 @@ impl Window {
         })
     }
 
-    /// What of a list belongs to it.
+    /// The objects of a list that are in the window.
     pub fn slice<T>(self, all: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
         let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         all.into_iter().skip(at(self.start)).take(at(self.len))

@@ -8,7 +8,7 @@ fn an_identifier_is_split_at_its_first_hyphen() {
 }
 
 #[test]
-fn what_is_no_product_is_refused() {
+fn a_malformed_product_identifier_is_refused() {
     let long = format!("A-{}", "x".repeat(LOCAL_ID_CHARS_MAX));
     assert!(long.parse::<ProductId>().is_ok());
     for text in ["", "A", "A-", "-1", "alpha-1", "A B-1", "A-\u{7}", &(long + "x")] {
@@ -17,7 +17,7 @@ fn what_is_no_product_is_refused() {
 }
 
 #[test]
-fn a_card_is_found_by_either_way_to_write_it() {
+fn a_card_is_found_with_and_without_its_check_digit() {
     let card = "8988303000000614226";
     let checked = format!("{card}{}", crate::identifier::luhn_digit(card).unwrap());
     let connection = |iccid: &str| Connection {
@@ -33,11 +33,11 @@ fn a_card_is_found_by_either_way_to_write_it() {
         properties: Vec::new(),
     };
     for carried in [card, &checked] {
-        for asked in [card, &checked] {
-            let asked = Identifier::parse(IdentifierKind::Iccid, asked).unwrap();
-            assert!(connection(carried).carries(&asked), "{carried} {asked}");
+        for wanted in [card, &checked] {
+            let wanted = Identifier::parse(IdentifierKind::Iccid, wanted).unwrap();
+            assert!(connection(carried).carries(&wanted), "{carried} {wanted}");
         }
     }
-    let asked = Identifier::parse(IdentifierKind::Msisdn, &card[..15]).unwrap();
-    assert!(!connection(card).carries(&asked));
+    let wanted = Identifier::parse(IdentifierKind::Msisdn, &card[..15]).unwrap();
+    assert!(!connection(card).carries(&wanted));
 }

@@ -1,13 +1,13 @@
-//! Which part of a limit is this server's, where several servers keep it together.
+//! This server's share of a limit that several servers keep together.
 //!
-//! Every server has a place among those that are there: the first of three, say. From its place follows what
-//! it may do of a limit, so that what all of them do is the limit, and nobody asks anybody for leave. The
-//! arithmetic is here; who is there is for the store to say.
+//! Every server has a rank among those that are alive: the first of three, say. The rank decides the server's share, so
+//! that all shares add up to the limit, and no server asks another. The arithmetic is here; the store knows which
+//! servers are alive.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A server's place among those that share a limit: a rank, counted from zero, of so many.
+/// A server's rank among the servers that share a limit, counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplicaShare {
     rank: u32,
@@ -15,35 +15,34 @@ pub struct ReplicaShare {
 }
 
 impl ReplicaShare {
-    /// That of a server which is alone.
+    /// The share of a server that is alone.
     pub const WHOLE: Self = Self { rank: 0, of: NonZeroU32::MIN };
 
-    /// The place of this rank among so many; `None` where there is no such place.
+    /// The share of this rank among `of` servers; `None` for a rank that doesn't exist.
     pub fn new(rank: u32, of: u32) -> Option<Self> {
         let of = NonZeroU32::new(of)?;
         (rank < of.get()).then_some(Self { rank, of })
     }
 
-    /// How many servers are before this one.
+    /// Number of servers before this one.
     pub fn rank(self) -> u32 {
         self.rank
     }
 
-    /// How many share.
+    /// Number of servers that share the limit.
     pub fn of(self) -> u32 {
         self.of.get()
     }
 
-    /// Its part of what can be divided at will: a rate.
+    /// This server's part of a divisible limit, such as a rate.
     pub fn part(self, whole: f64) -> f64 {
         whole / f64::from(self.of())
     }
 
-    /// Its part of so many calls in a stretch of time: how many, and in which stretch.
+    /// This server's part of a number of calls per period: its calls, and its period.
     ///
-    /// What doesn't divide evenly goes to the first. Where there are more servers than calls, each has one
-    /// call in a stretch that is longer by as much: no server is left without, and over time it comes to the
-    /// same.
+    /// The first servers get the remainder. Where there are more servers than calls, each has one call in a period that
+    /// is longer in proportion: every server has some, and over time the rate is the same.
     pub fn calls(self, calls: u32, per: Duration) -> (u32, Duration) {
         let (calls, of) = (calls.max(1), self.of());
         if calls >= of {
@@ -51,11 +50,11 @@ impl ReplicaShare {
         }
         let nanoseconds = (per.as_nanos() * u128::from(of)).div_ceil(calls.into());
         let seconds = u64::try_from(nanoseconds / NANOSECONDS).unwrap_or(u64::MAX);
-        // A remainder of so few nanoseconds always fits.
+        // A remainder below a billion nanoseconds always fits.
         (1, Duration::new(seconds, (nanoseconds % NANOSECONDS) as u32))
     }
 
-    /// The one of two that leaves less of a rate.
+    /// The smaller of two shares.
     pub fn narrower(self, other: Self) -> Self {
         if self.of < other.of { other } else { self }
     }

@@ -15,7 +15,7 @@ fn instant(text: &str) -> Timestamp {
 }
 
 #[test]
-fn a_month_ends_where_its_tenant_is() {
+fn a_month_ends_in_the_tenants_zone() {
     #[rustfmt::skip]
     let cases = [
         // zone                 // now                       // the next month begins
@@ -28,9 +28,9 @@ fn a_month_ends_where_its_tenant_is() {
         ("Asia/Kathmandu",      "2028-02-28T18:15:00Z",      "2028-02-29T18:15:00Z"),
         ("Pacific/Kiritimati",  "2028-02-29T09:59:59Z",      "2028-02-29T10:00:00Z"),
         ("Pacific/Pago_Pago",   "2028-02-29T09:59:59Z",      "2028-03-01T11:00:00Z"),
-        // The 30th of December was left out.
+        // The 30th of December was skipped.
         ("Pacific/Apia",        "2011-12-30T09:59:59Z",      "2011-12-31T10:00:00Z"),
-        // Midnight is left out: the month begins at one o'clock.
+        // Midnight is skipped: the month begins at one o'clock.
         ("America/Asuncion",    "2017-09-15T00:00:00Z",      "2017-10-01T04:00:00Z"),
         ("Asia/Amman",          "2016-03-15T00:00:00Z",      "2016-03-31T22:00:00Z"),
         // Midnight comes twice: the month begins with the first.
@@ -64,7 +64,7 @@ fn a_day_whose_midnight_is_in_the_middle_of_a_gap_begins_at_its_end() {
 }
 
 /// A zone of the database, and an instant between 1971 and 2100.
-fn any_place_and_time() -> impl Strategy<Value = (ZoneName, Timestamp)> {
+fn any_zone_and_time() -> impl Strategy<Value = (ZoneName, Timestamp)> {
     let names: Vec<_> = jiff::tz::db().available().map(|name| name.to_string()).collect();
     let names = names.into_iter().filter_map(|name| name.parse().ok()).collect::<Vec<ZoneName>>();
     let time = instant("1971-01-01").as_millisecond()..instant("2100-01-01").as_millisecond();
@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_month_begins_with_its_first_instant_in_every_zone((zone, now) in any_place_and_time()) {
+    fn a_month_begins_with_its_first_instant_in_every_zone((zone, now) in any_zone_and_time()) {
         let month = |at: Timestamp| {
             let at = jiff::Timestamp::from_millisecond(at.as_millisecond()).unwrap();
             zone.time_zone().to_datetime(at).date().first_of_month()

@@ -1,12 +1,11 @@
-//! An instant as answers show it, written without asking for memory: a long answer has a hundred thousand.
+//! An instant as responses show it, written without an allocation: a long response has a hundred thousand.
 
 use super::{MILLISECONDS_A_DAY, Timestamp};
 
 /// `2026-11-01T12:30:00.000Z`
 const FORM: [u8; 24] = *b"0000-00-00T00:00:00.000Z";
 
-/// Days from the first of March of the year 0 to the epoch. Years that begin in March have their leap day at
-/// their end, where it is in nobody's way.
+/// Days from the first of March of the year 0 to the epoch. In years that begin in March, the leap day comes last.
 const MARCH_0000: i64 = 719_468;
 
 /// Days in 400 years, after which the calendar repeats.
@@ -17,19 +16,19 @@ const DAYS_OF_400_YEARS: i64 = 146_097;
 pub struct ShownTime([u8; FORM.len()]);
 
 impl ShownTime {
-    /// The text, as it goes into an answer.
+    /// The text as bytes of a response.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The text itself.
+    /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("digits and signs are ASCII")
     }
 }
 
 impl Timestamp {
-    /// The instant as answers show it: UTC, with milliseconds and `Z`.
+    /// The instant as responses show it: UTC, with milliseconds and `Z`.
     pub fn shown(self) -> ShownTime {
         let (year, month, day) = date(self.day());
         let of_day = self.0.rem_euclid(MILLISECONDS_A_DAY);
@@ -46,7 +45,7 @@ impl Timestamp {
     }
 }
 
-/// Year, month and day of a day that is counted from the epoch.
+/// Year, month and day of a day, given in days since the epoch.
 fn date(day: i64) -> (i64, i64, i64) {
     let since_march = day + MARCH_0000;
     let (era, of_era) =
@@ -54,7 +53,7 @@ fn date(day: i64) -> (i64, i64, i64) {
     // Leap days before this one: one in 4 years, none in 100, one in 400 after all.
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    // From March on, five months have 153 days, again and again.
+    // From March on, every five months have 153 days.
     let month_from_march = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month_from_march + 2) / 5 + 1;
     let is_next_year = month_from_march >= 10;
@@ -62,11 +61,11 @@ fn date(day: i64) -> (i64, i64, i64) {
     (400 * era + year_of_era + i64::from(is_next_year), month, day)
 }
 
-/// Writes a number with as many digits as there are places.
-fn put(places: &mut [u8], number: i64) {
+/// Writes a number in as many digits as the slice has bytes.
+fn put(digits: &mut [u8], number: i64) {
     let mut rest = number;
-    for place in places.iter_mut().rev() {
-        *place = b'0' + (rest % 10) as u8;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
         rest /= 10;
     }
 }
@@ -77,23 +76,23 @@ mod tests {
 
     use super::*;
 
-    /// The same, by the library that knows calendars.
-    fn by_the_calendar(at: Timestamp) -> String {
+    /// The text by the calendar library.
+    fn by_the_library(at: Timestamp) -> String {
         format!("{:.3}Z", at.civil())
     }
 
     proptest! {
         #[test]
-        fn every_instant_is_shown_as_the_calendar_has_it(
+        fn every_instant_is_shown_as_the_library_shows_it(
             milliseconds in Timestamp::EARLIEST.0..=Timestamp::LATEST.0,
         ) {
             let at = Timestamp(milliseconds);
-            prop_assert_eq!(at.to_string(), by_the_calendar(at));
+            prop_assert_eq!(at.to_string(), by_the_library(at));
         }
     }
 
     #[test]
-    fn every_day_of_the_calendar_begins_and_ends() {
+    fn every_day_of_the_calendar_has_the_right_date() {
         for day in Timestamp::EARLIEST.day()..=Timestamp::LATEST.day() {
             let begin = Timestamp::of_day(day).unwrap();
             assert_eq!(begin.shown().as_str()[..10], begin.civil().date().to_string());

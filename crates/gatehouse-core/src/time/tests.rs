@@ -6,7 +6,7 @@ fn parse(text: &str) -> Result<Timestamp, BadTime> {
 }
 
 #[test]
-fn three_forms_are_read() {
+fn three_forms_are_parsed() {
     #[rustfmt::skip]
     let cases = [
         ("2026-11-01",                          "2026-11-01T00:00:00.000Z"),
@@ -29,7 +29,7 @@ fn three_forms_are_read() {
 }
 
 #[test]
-fn nothing_else_is_read() {
+fn no_other_form_is_parsed() {
     for text in [
         "",
         "now",
@@ -62,12 +62,12 @@ fn nothing_else_is_read() {
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_refused(text in "\\PC{0,40}|[0-9TtZz:+. -]{0,40}") {
+    fn no_text_makes_the_parser_panic(text in "\\PC{0,40}|[0-9TtZz:+. -]{0,40}") {
         let _ = parse(&text);
     }
 
     #[test]
-    fn what_is_shown_reads_back(
+    fn a_shown_instant_parses_to_itself(
         ms in Timestamp::EARLIEST.as_millisecond()..=Timestamp::LATEST.as_millisecond(),
     ) {
         let instant = Timestamp::from_millisecond(ms).unwrap();
@@ -76,7 +76,7 @@ proptest! {
 }
 
 #[test]
-fn the_calendar_has_two_ends() {
+fn the_calendar_ends_on_both_sides() {
     for end in [Timestamp::EARLIEST, Timestamp::LATEST] {
         assert_eq!(Timestamp::from_civil(end.civil()), end);
         assert_eq!(Timestamp::from_millisecond(end.as_millisecond()), Ok(end));
@@ -105,7 +105,7 @@ fn days_are_those_of_utc() {
 }
 
 #[test]
-fn time_goes_no_further_than_the_calendar() {
+fn addition_stays_within_the_calendar() {
     let instant: Timestamp = "2026-11-01T12:00:00Z".parse().unwrap();
     assert_eq!(instant.plus_milliseconds(1500).to_string(), "2026-11-01T12:00:01.500Z");
     assert_eq!(instant.plus_milliseconds(-1500).to_string(), "2026-11-01T11:59:58.500Z");

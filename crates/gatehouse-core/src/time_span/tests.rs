@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn comparisons_hold_to_the_millisecond_and_between() {
+fn comparisons_are_exact_to_the_millisecond_and_between() {
     let at = |text: &str| text.parse::<Timestamp>().unwrap();
     let (before, exact, after) =
         ("2026-01-01T00:00:00.122Z", "2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.124Z");
@@ -23,7 +23,7 @@ fn comparisons_hold_to_the_millisecond_and_between() {
         (Operator::Equal,            "2026-01-01T00:00:00.1230000000000Z", [false, true, false]),
         (Operator::Greater,          "2026-01-01T00:00:00.1230000000001Z", [false, false, true]),
         (Operator::GreaterOrEqual,   "2026-01-01T00:00:00.1230000000001Z", [false, false, true]),
-        // another offset, and no finer than it need be
+        // another offset, and trailing zeros
         (Operator::Equal,            "2026-01-01T02:00:00.1230+02:00", [false, true, false]),
         (Operator::Less,             "9999-12-31T23:59:59-23:59",     [true,  true,  true]),
         (Operator::LessOrEqual,      "0000-01-01T00:00:00+23:59",     [false, false, false]),

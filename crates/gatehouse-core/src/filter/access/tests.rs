@@ -12,7 +12,7 @@ fn without_conditions_every_access_passes() {
 }
 
 #[test]
-fn what_contradicts_itself_passes_nothing() {
+fn no_access_passes_a_contradiction() {
     let too_long = format!("username={}", "x".repeat(129));
     for query in [
         "contractId=A&contractId=B",
@@ -28,19 +28,19 @@ fn what_contradicts_itself_passes_nothing() {
         &too_long,
     ] {
         assert_eq!(read(query).unwrap().alternatives(), [], "{query}");
-        // … but leaves the other alternatives alone.
+        // The other alternatives still pass.
         assert_eq!(read(&format!("{query};contractId=C")).unwrap().alternatives().len(), 1);
     }
 }
 
 #[test]
-fn the_same_said_twice_is_said_once() {
+fn repeated_conditions_count_once() {
     let once = read("contractId=A").unwrap();
     assert_eq!(read("contractId=A&contractId=A;contractId=A").unwrap(), once);
 }
 
 #[test]
-fn every_time_that_cannot_be_read_is_named() {
+fn every_malformed_time_is_reported() {
     let faults =
         read("createdAt%3E=soon;contractId=A&contractId=B&endDateTime=;startDateTime=2026-13-01");
     let faults = faults.unwrap_err();

@@ -65,7 +65,7 @@ fn accounts_are_chosen_by_platform_and_name() {
 }
 
 #[test]
-fn an_account_is_asked_for_what_applies_to_it() {
+fn the_scope_of_an_account_follows_its_alternatives() {
     const CARD: &str = "8900000000000000";
     let (alpha, beta) = (account("ALPHA", "a"), account("BETA", "b"));
     let shown = |scope: Scope<'_>| match scope {
@@ -127,11 +127,12 @@ fn products_pass_by_their_properties_and_numbers() {
 }
 
 #[test]
-fn every_malformed_identifier_is_named() {
+fn every_malformed_identifier_is_reported() {
     let faults = read("ICCID=12,8900000000000000,&imsi=x;serialNumber=SL-DF-").unwrap_err();
-    let told: Vec<String> = faults.iter().map(|it| format!("{} {}", it.name, it.reason)).collect();
+    let faults_shown: Vec<String> =
+        faults.iter().map(|it| format!("{} {}", it.name, it.reason)).collect();
     assert_eq!(
-        told,
+        faults_shown,
         [
             "ICCID must be `89` followed by 14 to 18 digits, not `12`",
             "ICCID must be `89` followed by 14 to 18 digits, not ``",
@@ -146,7 +147,7 @@ fn every_malformed_identifier_is_named() {
 fn a_filter_asks_for_a_thousand_identifiers_at_most() {
     let some = |n: usize| (0..n).map(|it| (100_000 + it).to_string()).collect::<Vec<_>>().join(",");
     assert!(read(&format!("IMSI={}", some(IDENTIFIERS_MAX))).is_ok());
-    // The same number twice is one; as another kind, it is another.
+    // A repeated number counts once; as another kind of identifier it counts again.
     assert!(read(&format!("IMSI={};IMSI={}", some(1000), some(1000))).is_ok());
     assert!(read(&format!("IMSI={}&MSISDN=123456", some(1000))).is_err());
     let faults = read(&format!("IMSI={}", some(IDENTIFIERS_MAX + 1))).unwrap_err();
@@ -154,9 +155,9 @@ fn a_filter_asks_for_a_thousand_identifiers_at_most() {
 }
 
 proptest! {
-    /// What an account is asked for never leaves out what passes.
+    /// The scope of an account includes every product that passes.
     #[test]
-    fn scopes_hold_all_that_passes(
+    fn scopes_include_every_product_that_passes(
         picks in proptest::collection::vec(
             proptest::collection::vec(0usize..10, 1..4), 0..4),
         owned in proptest::collection::vec(0usize..2, 0..3),
@@ -185,7 +186,7 @@ proptest! {
             }
             Scope::Whatever => {}
         }
-        // And it says the same once it is written down and read again.
+        // The filter means the same after printing and parsing.
         let parsed: Filter = Expression::parse(&query, &VOCABULARY).filter;
         let again = Expression::parse(&parsed.to_string(), &VOCABULARY);
         prop_assert_eq!(ProductFilter::read(&again).unwrap(), filter);

@@ -1,18 +1,17 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Runs a selection over these runs; tells what it found and how many journeys that took, of so many
-/// looks each.
+/// Runs a selection; returns its counts, and the number of round trips with `n_looks` looks each.
 fn select(runs: &[Vec<u64>], bounds: &[Interval], n: u64, n_looks: u32) -> (Vec<u64>, usize) {
     let mut selection = RunSelection::new(bounds, n);
-    let mut n_journeys = 0;
+    let mut n_round_trips = 0;
     loop {
         let probes = selection.probes(n_looks);
         if probes.is_empty() {
-            return (selection.counts(), n_journeys);
+            return (selection.counts(), n_round_trips);
         }
         for CountQuery { run, positions } in probes {
-            n_journeys += 1;
+            n_round_trips += 1;
             let number = |position: u64| (position, runs[run][position as usize - 1]);
             selection.learn(run, positions.into_iter().map(number));
         }
@@ -23,7 +22,7 @@ fn whole(runs: &[Vec<u64>]) -> Vec<Interval> {
     runs.iter().map(|run| Interval { after: 0, to: run.len() as u64 }).collect()
 }
 
-/// How many of the first `n` lie in each run, by walking there.
+/// How many of the first `n` numbers each run has, by a merge.
 fn walk(runs: &[Vec<u64>], n: u64) -> Vec<u64> {
     let mut all: Vec<(u64, usize)> = Vec::new();
     for (run, numbers) in runs.iter().enumerate() {
@@ -49,7 +48,7 @@ fn split(owners: &[usize], n_runs: usize) -> Vec<Vec<u64>> {
 
 proptest! {
     #[test]
-    fn the_first_n_are_found_wherever_they_lie(
+    fn the_first_n_numbers_are_found_in_every_mixture(
         owners in prop::collection::vec(0_usize..6, 0..300),
         n_runs in 1_usize..6,
         part in 0.0..1.0,
@@ -62,7 +61,7 @@ proptest! {
         for n in [0, n, total] {
             let begin = select(&runs, &whole(&runs), n, n_looks).0;
             prop_assert_eq!(&begin, &walk(&runs, n));
-            // And from there on, the end of a page.
+            // From there on, the end of a page.
             let bounds: Vec<Interval> = runs.iter().zip(&begin).map(|(run, after)| {
                 Interval { after: *after, to: (after + size).min(run.len() as u64) }
             }).collect();
@@ -72,15 +71,15 @@ proptest! {
     }
 }
 
-/// Whose a number is.
+/// The run that a number belongs to.
 type Owner = fn(usize) -> usize;
 
 #[test]
-fn few_journeys_are_enough_however_the_runs_are_mixed() {
+fn few_round_trips_are_enough_for_every_mixture() {
     let n_numbers = 40_000;
     #[rustfmt::skip]
     let mixtures: [(&str, Owner, usize, usize); 4] = [
-        // how they are mixed   // whose a number is                    // looks, journeys of three, at most
+        // mixture              // run of a number                      // looks, round trips of three, at most
         ("in turn",             |number| number % 2,                    12, 6),
         ("in stretches",        |number| number / 1000 % 2,             30, 14),
         ("one after the other", |number| number / 20_000,               30, 14),
@@ -91,9 +90,9 @@ fn few_journeys_are_enough_however_the_runs_are_mixed() {
         let runs = split(&owners, 2);
         for n in [0, 1, 1000, 15_777, 20_000, 30_001, 39_900, 40_000] {
             for (n_looks, max) in [(1, looks_max), (3, journeys_max)] {
-                let (counts, n_journeys) = select(&runs, &whole(&runs), n, n_looks);
+                let (counts, n_round_trips) = select(&runs, &whole(&runs), n, n_looks);
                 assert_eq!(counts, walk(&runs, n), "{mixture} {n}");
-                assert!(n_journeys <= max, "{mixture}, first {n} by {n_looks}: {n_journeys}");
+                assert!(n_round_trips <= max, "{mixture}, first {n} by {n_looks}: {n_round_trips}");
             }
         }
     }

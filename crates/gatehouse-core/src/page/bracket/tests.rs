@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Finds an end; tells how many looks that took, and how many journeys of three looks each.
+/// Finds an end; returns it, the number of looks, and the number of round trips of three looks each.
 fn find(low: u64, high: u64, guess: u64, end: u64) -> (u64, usize, usize) {
     let mut bracket = Bracket::new(low, high, guess);
     let (mut n_looks, mut n_journeys) = (0, 0);
@@ -21,7 +21,7 @@ fn find(low: u64, high: u64, guess: u64, end: u64) -> (u64, usize, usize) {
 
 proptest! {
     #[test]
-    fn the_end_is_found_wherever_it_is(low in 0_u64..1000, length in 0_u64..10_000, guess: u64, part in 0.0..=1.0) {
+    fn the_end_is_found_at_every_position(low in 0_u64..1000, length in 0_u64..10_000, guess: u64, part in 0.0..=1.0) {
         let high = low + length;
         let end = low + (length as f64 * part) as u64;
         for guess in [guess, guess % (high + 2), end] {
@@ -33,11 +33,11 @@ proptest! {
 }
 
 #[test]
-fn a_good_guess_is_soon_confirmed_and_a_bad_one_is_no_disaster() {
+fn a_good_guess_is_confirmed_soon_and_a_bad_one_costs_little() {
     let n = 10_000_000;
     #[rustfmt::skip]
     let cases = [
-        // guess      // end        // looks, journeys at most
+        // guess      // end        // looks, round trips at most
         (5_000_000,   5_000_000,    (2, 1)),
         (5_000_000,   5_000_003,    (6, 2)),
         (5_000_000,   4_999_500,    (14, 5)),

@@ -11,10 +11,10 @@ fn a_page_is_a_window() {
 }
 
 #[test]
-fn a_window_is_held_by_few_pages() {
+fn few_pages_cover_a_window() {
     #[rustfmt::skip]
     let cases = [
-        // page, its size, largest page there // pages needed
+        // page, its size, platform's largest // pages needed
         (1,     10,   100,                     1),
         (7,     10,   100,                     1),
         (1,     1000, 100,                     10),
@@ -34,7 +34,7 @@ fn a_window_is_held_by_few_pages() {
 
 proptest! {
     #[test]
-    fn pages_hold_the_window_exactly(
+    fn pages_cover_the_window_exactly(
         number in 1u64..50, len in 1u64..=1000, max in 1u64..=1000, total in 0u64..5000, share in 0.0..1.0
     ) {
         let min = 1 + ((max - 1) as f64 * share) as u64;
@@ -49,7 +49,7 @@ proptest! {
             prop_assert_eq!(&got, &window.slice(0..total).collect::<Vec<_>>());
             prop_assert!(window.pages(size).all(|piece| piece.take > 0));
         }
-        // No size does with fewer.
+        // No other size needs fewer.
         let best = window.page_size(min, max);
         let n_pages = |size: u64| window.pages(size).count();
         prop_assert_eq!((min..=max).map(n_pages).min(), Some(n_pages(best)));

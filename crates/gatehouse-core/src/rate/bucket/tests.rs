@@ -1,26 +1,26 @@
 use super::*;
 use proptest::prelude::*;
 
-fn slice(rank: u32, of: u32) -> ReplicaShare {
+fn share(rank: u32, of: u32) -> ReplicaShare {
     ReplicaShare::new(rank, of).unwrap()
 }
 
-/// Takes all there is.
+/// Takes all tokens.
 fn drain(bucket: &mut Bucket) -> u32 {
     std::iter::from_fn(|| bucket.take().ok()).count() as u32
 }
 
 #[test]
-fn a_larger_slice_brings_no_second_burst() {
-    let mut bucket = Bucket::full(10.0, 10.0, slice(0, 2));
+fn a_larger_share_brings_no_second_burst() {
+    let mut bucket = Bucket::full(10.0, 10.0, share(0, 2));
     assert_eq!(drain(&mut bucket), 5);
     bucket.fill(ReplicaShare::WHOLE, Duration::ZERO);
     assert_eq!(drain(&mut bucket), 0, "the room is there, the tokens are still to come");
     bucket.fill(ReplicaShare::WHOLE, Duration::from_millis(500));
     assert_eq!(drain(&mut bucket), 5, "at the rate of the whole");
 
-    // Nor does one that nobody looked at for long, since nobody knows when the slice changed.
-    let mut idle = Bucket::full(10.0, 10.0, slice(0, 2));
+    // Nor does a bucket that was idle for long, since the time of the share's change is unknown.
+    let mut idle = Bucket::full(10.0, 10.0, share(0, 2));
     idle.fill(ReplicaShare::WHOLE, Duration::from_secs(3600));
     assert_eq!(drain(&mut idle), 5);
     idle.fill(ReplicaShare::WHOLE, Duration::from_secs(3600));
@@ -28,26 +28,26 @@ fn a_larger_slice_brings_no_second_burst() {
 }
 
 #[test]
-fn a_smaller_slice_takes_away_what_is_too_much() {
+fn a_smaller_share_takes_excess_tokens_away() {
     let mut bucket = Bucket::full(10.0, 10.0, ReplicaShare::WHOLE);
-    bucket.fill(slice(3, 4), Duration::ZERO);
+    bucket.fill(share(3, 4), Duration::ZERO);
     assert_eq!((bucket.left(), drain(&mut bucket)), (2, 2), "half a token is none");
-    bucket.fill(slice(3, 4), Duration::from_millis(200));
+    bucket.fill(share(3, 4), Duration::from_millis(200));
     assert_eq!(drain(&mut bucket), 1, "but it is kept");
 }
 
 #[test]
-fn a_slice_of_little_is_one_token_and_time() {
-    let mut bucket = Bucket::full(1.0, 1.0, slice(2, 3));
+fn a_share_of_a_small_limit_is_one_token_at_a_lower_rate() {
+    let mut bucket = Bucket::full(1.0, 1.0, share(2, 3));
     assert_eq!(bucket.take(), Ok(()));
     assert_eq!(bucket.take().unwrap_err().as_millis(), 3000);
-    bucket.fill(slice(2, 3), Duration::from_millis(3001));
+    bucket.fill(share(2, 3), Duration::from_millis(3001));
     assert_eq!(drain(&mut bucket), 1);
 }
 
 proptest! {
-    /// However they are driven, and as long as all know of all: never more than a single server would let
-    /// through, but for the one token that each has at least.
+    /// Under any load, and as long as all servers know of all: never more than a single server would allow, but for the
+    /// one token that each has at least.
     #[test]
     fn servers_together_keep_the_rate(
         rate in 0.1f64..1000.0,
@@ -57,14 +57,14 @@ proptest! {
     ) {
         let burst = f64::from(burst);
         let mut servers: Vec<_> = (0..of)
-            .map(|rank| (Bucket::full(rate, burst, slice(rank, of)), Duration::ZERO))
+            .map(|rank| (Bucket::full(rate, burst, share(rank, of)), Duration::ZERO))
             .collect();
         let (mut now, mut n_taken) = (Duration::ZERO, 0u32);
         for (server, gap, wanted) in steps {
             now += Duration::from_micros(gap);
             let rank = server % of;
             let (bucket, at) = &mut servers[rank as usize];
-            bucket.fill(slice(rank, of), now - *at);
+            bucket.fill(share(rank, of), now - *at);
             *at = now;
             n_taken += (0..wanted).filter(|_| bucket.take().is_ok()).count() as u32;
         }
@@ -72,19 +72,19 @@ proptest! {
         prop_assert!(f64::from(n_taken) <= most + 1e-6, "{n_taken} of {most}");
     }
 
-    /// A server dies, and the others learn of it later: its part is unused until then, and nobody has a
-    /// second burst afterwards.
+    /// A server dies, and the others learn of it later: its share is unused until then, and no server has a second
+    /// burst afterwards.
     #[test]
-    fn a_death_never_leads_to_more(
+    fn a_dead_server_never_raises_the_rate(
         rate in 1u32..100,
         of in 2u32..6,
         died in 0u64..2_000,
         noticed in proptest::collection::vec(0u64..6_000, 5),
     ) {
-        // Below that each has one token of its own.
+        // Below that each server has one token of its own.
         let whole = f64::from(rate.max(of));
         let mut buckets: Vec<_> =
-            (0..of).map(|rank| Bucket::full(whole, whole, slice(rank, of))).collect();
+            (0..of).map(|rank| Bucket::full(whole, whole, share(rank, of))).collect();
         let (step, mut n_taken) = (Duration::from_millis(10), 0u32);
         for now in (0..10_000).step_by(10) {
             for (rank, bucket) in buckets.iter_mut().enumerate() {
@@ -94,7 +94,7 @@ proptest! {
                 }
                 let knows = now >= died + noticed[rank % noticed.len()];
                 let rank = rank as u32;
-                bucket.fill(if knows { slice(rank, of - 1) } else { slice(rank, of) }, step);
+                bucket.fill(if knows { share(rank, of - 1) } else { share(rank, of) }, step);
                 n_taken += drain(bucket);
             }
         }
@@ -102,26 +102,26 @@ proptest! {
         prop_assert!(f64::from(n_taken) <= most + 1e-6, "{n_taken} of {most}");
     }
 
-    /// One joins, and the others learn of it within a second: at most its own full bucket and its part of a
+    /// A server joins, and the others learn of it within a second: at most its own full bucket and its share of a
     /// second too many.
     #[test]
-    fn a_join_leads_to_two_parts_more_at_most(
+    fn a_joining_server_adds_two_shares_at_most(
         rate in 1u32..100,
         of in 2u32..6,
         noticed in proptest::collection::vec(0u64..1_000, 5),
     ) {
         let (whole, joined) = (f64::from(rate.max(of)), 2_000);
         let mut buckets: Vec<_> =
-            (0..of - 1).map(|rank| Bucket::full(whole, whole, slice(rank, of - 1))).collect();
+            (0..of - 1).map(|rank| Bucket::full(whole, whole, share(rank, of - 1))).collect();
         let (step, mut n_taken) = (Duration::from_millis(10), 0u32);
         for now in (0..6_000).step_by(10) {
             if now == joined {
-                buckets.push(Bucket::full(whole, whole, slice(of - 1, of)));
+                buckets.push(Bucket::full(whole, whole, share(of - 1, of)));
             }
             for (rank, bucket) in buckets.iter_mut().enumerate() {
                 let rank = rank as u32;
                 let knows = rank == of - 1 || now >= joined + noticed[rank as usize];
-                bucket.fill(if knows { slice(rank, of) } else { slice(rank, of - 1) }, step);
+                bucket.fill(if knows { share(rank, of) } else { share(rank, of - 1) }, step);
                 n_taken += drain(bucket);
             }
         }
@@ -129,18 +129,18 @@ proptest! {
         prop_assert!(f64::from(n_taken) <= most + 1e-6, "{n_taken} of {most}");
     }
 
-    /// All start at once, and each knows only of those that were there before it: for a second, as much more
-    /// as 1 + 1/2 + 1/3 + … is than 1.
+    /// All servers start at once, and each knows only of those that started before it: for a second, as much more as 1
+    /// + 1/2 + 1/3 + … is than 1.
     #[test]
-    fn a_start_of_all_at_once_leads_to_the_harmonic_part(rate in 1u32..100, of in 1u32..12) {
+    fn a_simultaneous_start_adds_the_harmonic_excess(rate in 1u32..100, of in 1u32..12) {
         let whole = f64::from(rate.max(of));
         let mut buckets: Vec<_> =
-            (0..of).map(|rank| Bucket::full(whole, whole, slice(rank, rank + 1))).collect();
+            (0..of).map(|rank| Bucket::full(whole, whole, share(rank, rank + 1))).collect();
         let (step, mut n_taken) = (Duration::from_millis(10), 0u32);
         for now in (0..2_000).step_by(10) {
             for (rank, bucket) in buckets.iter_mut().enumerate() {
                 let rank = rank as u32;
-                bucket.fill(slice(rank, if now < 1_000 { rank + 1 } else { of }), step);
+                bucket.fill(share(rank, if now < 1_000 { rank + 1 } else { of }), step);
                 n_taken += drain(bucket);
             }
         }

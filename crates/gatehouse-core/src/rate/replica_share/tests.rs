@@ -6,7 +6,7 @@ fn all(of: u32) -> impl Iterator<Item = ReplicaShare> {
 }
 
 #[test]
-fn there_is_no_place_beyond_the_last() {
+fn there_is_no_rank_beyond_the_last() {
     assert_eq!(ReplicaShare::new(0, 1), Some(ReplicaShare::WHOLE));
     assert_eq!(
         [ReplicaShare::new(0, 0), ReplicaShare::new(1, 1), ReplicaShare::new(7, 3)],
@@ -15,7 +15,7 @@ fn there_is_no_place_beyond_the_last() {
 }
 
 #[test]
-fn what_does_not_divide_evenly_goes_to_the_first() {
+fn the_first_servers_get_the_remainder() {
     let minute = Duration::from_secs(60);
     let each = |calls| all(3).map(|it| it.calls(calls, minute)).collect::<Vec<_>>();
     assert_eq!(each(9), [(3, minute); 3]);
@@ -37,15 +37,15 @@ proptest! {
         let per = Duration::from_secs(seconds);
         let parts: Vec<_> = all(of).map(|it| it.calls(calls, per)).collect();
         if calls >= of {
-            prop_assert!(parts.iter().all(|(n_calls, stretch)| *n_calls > 0 && *stretch == per));
+            prop_assert!(parts.iter().all(|(n_calls, period)| *n_calls > 0 && *period == per));
             prop_assert_eq!(parts.iter().map(|(n_calls, _)| n_calls).sum::<u32>(), calls);
         } else {
-            // As many calls in a long time, and never more than it takes to be exact.
-            let (n_calls, stretch) = parts[0];
+            // As many calls in a long time, and never more than the exact number.
+            let (n_calls, period) = parts[0];
             let exact = per.as_secs_f64() * f64::from(of) / f64::from(calls);
-            prop_assert!(parts.iter().all(|part| *part == (n_calls, stretch)) && n_calls == 1);
-            prop_assert!(stretch > per && (stretch.as_secs_f64() - exact).abs() < 1e-6);
-            let over_time = f64::from(of) / stretch.as_secs_f64();
+            prop_assert!(parts.iter().all(|part| *part == (n_calls, period)) && n_calls == 1);
+            prop_assert!(period > per && (period.as_secs_f64() - exact).abs() < 1e-6);
+            let over_time = f64::from(of) / period.as_secs_f64();
             prop_assert!(over_time <= f64::from(calls) / per.as_secs_f64() * (1.0 + 1e-12));
         }
     }
