@@ -1,11 +1,11 @@
-//! The quiet lane: slow hashes for batches, at the full speed of the machine and in nobody's way.
+//! Slow hashes for batches, at the full speed of the machine and at the lowest priority.
 //!
-//! A batch may bring 100,000 chosen passwords, many minutes of hashing, while every check wants its
-//! own hash at once. So batches have threads of their own, one for each core, which give way to
-//! every other thread: they get whatever the checks leave. The checks' pool never waits for them.
+//! A batch may have 100,000 chosen passwords, many minutes of hashing, while every check needs its own hash at once. So
+//! batches have their own threads, one per core, which yield to every other thread: they use only idle time. The pool
+//! of the checks never waits for them.
 //!
-//! Hashes are handed over one by one, so batches take turns and a small one passes a large one.
-//! SuccessCache is bounded by the threads: each makes one hash at a time.
+//! Hashes are queued one by one, so batches alternate, and a small one overtakes a large one. The number of threads
+//! bounds the memory: each makes one hash at a time.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,26 +13,26 @@ use gatehouse_core::credential::{Password, StoredHash};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::meter::{Held, VaultMeter};
-use crate::password::{Hasher, Salt, SuccessCache};
+use crate::meter::{GaugeGuard, VaultMeter};
+use crate::password::{HashMemory, Hasher, Salt};
 
-/// Hashes that lie ready for each thread, so that it needn't wait for the next to be handed over.
+/// Hashes that are queued per thread, so that no thread waits for the next one.
 const READY_PER_THREAD: usize = 4;
 
-/// Makes slow hashes when nobody else wants the machine.
+/// Makes slow hashes with the machine's idle time.
 pub(crate) struct BatchHasher {
     hasher: Hasher,
     meter: Arc<VaultMeter>,
-    /// The way to the threads. They start when first needed, and end when it is dropped.
+    /// Queue of the threads, which start at the first use and end when the sender is dropped.
     jobs: OnceLock<mpsc::Sender<Job>>,
 }
 
-/// One hash to be made, unless nobody waits for it any more.
+/// One hash to make, unless its caller has gone.
 struct Job {
     password: Password,
     salt: Salt,
-    answer: oneshot::Sender<StoredHash>,
-    waiting: Held,
+    reply: oneshot::Sender<StoredHash>,
+    waiting: GaugeGuard,
 }
 
 impl BatchHasher {
@@ -40,18 +40,21 @@ impl BatchHasher {
         Self { hasher, meter, jobs: OnceLock::new() }
     }
 
-    /// Hashes all of them, in their order.
+    /// Hashes all passwords, in order.
     pub(crate) async fn hash_all(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
         #[cfg(feature = "simulation")]
         if crate::simulation::is_on() {
             let hash = |(password, salt): (Password, Salt)| {
-                self.hasher.hash_slow(&password, &salt, &mut SuccessCache::default())
+                self.hasher.hash_slow(&password, &salt, &mut HashMemory::default())
             };
             return chosen.into_iter().map(hash).collect();
         }
         let jobs = chosen.into_iter().map(|(password, salt)| {
-            let (answer, hash) = oneshot::channel();
-            (Job { password, salt, answer, waiting: Held::new(&self.meter.quiet_waiting) }, hash)
+            let (reply, hash) = oneshot::channel();
+            (
+                Job { password, salt, reply, waiting: GaugeGuard::new(&self.meter.batch_waiting) },
+                hash,
+            )
         });
         let (jobs, hashes): (Vec<Job>, Vec<oneshot::Receiver<StoredHash>>) = jobs.unzip();
         let lane = self.jobs.get_or_init(|| self.open());
@@ -67,8 +70,7 @@ impl BatchHasher {
 
     /// Starts the threads.
     ///
-    /// Nobody joins them: who drops the vault, or ends the process, doesn't wait for hashes that
-    /// nobody will read.
+    /// They are not joined: dropping the vault, or ending the process, doesn't wait for unread hashes.
     fn open(&self) -> mpsc::Sender<Job> {
         let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (jobs, queue) = mpsc::channel(n_threads * READY_PER_THREAD);
@@ -85,46 +87,46 @@ impl BatchHasher {
     }
 }
 
-/// What a thread does until the vault is dropped.
+/// Loop of a thread, until the vault is dropped.
 fn work(queue: &Mutex<mpsc::Receiver<Job>>, hasher: &Hasher, meter: &VaultMeter) {
-    step_back();
-    let mut memory = SuccessCache::default();
+    lower_priority();
+    let mut memory = HashMemory::default();
     while let Some(job) = next_at_once(queue).or_else(|| {
-        // Who waits needs no memory meanwhile.
-        memory = SuccessCache::default();
+        // An idle thread frees its memory.
+        memory = HashMemory::default();
         next(queue)
     }) {
-        let Job { password, salt, answer, waiting } = job;
+        let Job { password, salt, reply, waiting } = job;
         drop(waiting);
         let hash = hasher.hash_slow(&password, &salt, &mut memory);
-        meter.quiet_made.inc();
-        // Who left meanwhile doesn't miss it.
-        let _ = answer.send(hash);
+        meter.batch_made.inc();
+        // The caller may have gone meanwhile.
+        let _ = reply.send(hash);
     }
 }
 
-/// The next hash that somebody waits for, if it is there already.
+/// The next hash with a waiting caller, if it is queued already.
 fn next_at_once(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     let job = queue.try_lock()?.try_recv().ok();
-    job.filter(|job| !job.answer.is_closed())
+    job.filter(|job| !job.reply.is_closed())
 }
 
-/// The next hash that somebody waits for.
+/// The next hash with a waiting caller.
 fn next(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
     let mut queue = queue.lock();
     loop {
         let job = queue.blocking_recv()?;
-        if !job.answer.is_closed() {
+        if !job.reply.is_closed() {
             return Some(job);
         }
     }
 }
 
-/// Lets every other thread of the machine go first: it runs when a core would be idle, and stops at once when
-/// somebody wakes. A nice value alone would not do: it counts only among the threads of one session or
-/// container, and the database's are not ours. Only Linux knows this.
+/// Yields to every other thread of the machine: this thread runs when a core would be idle, and stops at once when
+/// another thread wakes. A nice value would not suffice: it counts only among the threads of one session or container,
+/// and the database has its own. Only on Linux.
 #[cfg(target_os = "linux")]
-fn step_back() {
+fn lower_priority() {
     use thread_priority::unix::{
         NormalThreadSchedulePolicy::Idle, ThreadSchedulePolicy, set_thread_priority_and_policy,
         thread_native_id,
@@ -137,9 +139,9 @@ fn step_back() {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn step_back() {}
+fn lower_priority() {}
 
-const THREAD_NAME: &str = "quiet-hash";
+const THREAD_NAME: &str = "batch-hash";
 const NEVER_ENDS: &str = "the threads end after the vault, and every hash can be made";
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ const KEY_SET: &str = r#"{"keys":[
 const TOKEN: &str = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.\
                      hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
 
-/// Any text is a token or none. One whose signature holds has the claims that anyone can read in it, and three parts.
+/// No text makes the token parser panic. A verified token has three parts and the claims that its payload shows.
 fn token(bytes: &[u8]) {
     static KEYS: LazyLock<KeySet> =
         LazyLock::new(|| KeySet::parse(KEY_SET.as_bytes()).expect("the set above is one"));
@@ -38,8 +38,8 @@ fn token(bytes: &[u8]) {
     }
 }
 
-/// Any bytes are the keys of an issuer or none; there are never more of them than are read, and none makes claims of a
-/// token that has none.
+/// No bytes make the parser of issuers' keys panic. A set has at most as many keys as are read, and verifies no token
+/// without claims.
 fn key_set(bytes: &[u8]) {
     let Ok(keys) = KeySet::parse(bytes) else { return };
     assert!(keys.n_keys() <= 100);
@@ -47,7 +47,8 @@ fn key_set(bytes: &[u8]) {
     assert_eq!(KeySet::parse(bytes).map(|it| *it.digest()), Ok(*keys.digest()));
 }
 
-/// Any text holds the keys of an operator or none: what is written reads back, and what is wrong names a key that is there.
+/// No text makes the parser of operators' keys panic: keys survive writing and reading, and an error names an existing
+/// key.
 fn keys(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let n_words = text.split_whitespace().count();

@@ -1,8 +1,7 @@
-//! The public keys of an issuer, and whether one of them has signed a token.
+//! An issuer's public keys, which verify the signatures of its tokens.
 //!
-//! Only asymmetric algorithms are taken, and each only with keys of its own kind: a public key can
-//! never be used as a shared secret. What the claims mean, and whether they hold now, is decided
-//! where requests come in.
+//! Only asymmetric algorithms are allowed, and each only with keys of its own kind: a public key never serves as a
+//! shared secret. The server checks the claims.
 
 use aws_lc_rs::digest;
 use base64::Engine;
@@ -29,36 +28,36 @@ pub struct KeySet {
 #[derive(Clone)]
 struct PublicKey {
     id: Option<String>,
-    /// The algorithms that this key may be used with.
+    /// Algorithms that the key may be used with.
     algorithms: Vec<Algorithm>,
     checking: DecodingKey,
 }
 
-/// A text that is no set of keys.
+/// Why a text is no key set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadKeySet {
-    /// It has another form.
+    /// Not a JSON Web Key Set.
     #[error("it is not a JSON Web Key Set: an object with the array `keys`")]
     Malformed,
-    /// It has more than anyone needs.
+    /// More keys than any issuer needs.
     #[error("it has {0} keys; {KEYS_MAX} are read")]
     TooMany(usize),
 }
 
-/// Why a token is not taken for one of this issuer's.
+/// Why a token is not accepted as this issuer's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadToken {
-    /// It names a key that is not in the set, perhaps a new one.
+    /// The token names a key that is not in the set, perhaps a new one.
     #[error("the token names a key that is not known")]
     UnknownKey,
-    /// It is malformed, or its signature doesn't hold.
+    /// The token is malformed, or its signature is wrong.
     #[error("the token is malformed, or its signature does not hold")]
     NotSigned,
 }
 
 impl KeySet {
-    /// Reads a JSON Web Key Set. Keys of other kinds and for other uses are left out; a set in which none is
-    /// left is the set of an issuer that has given up its keys.
+    /// Parses a JSON Web Key Set. Leaves out keys of other kinds and for other uses; an empty set is that of an issuer
+    /// that has withdrawn its keys.
     pub fn parse(json: &[u8]) -> Result<Self, BadKeySet> {
         let json: Value = serde_json::from_slice(json).map_err(|_| BadKeySet::Malformed)?;
         let Some(Value::Array(listed)) = json.get("keys") else { return Err(BadKeySet::Malformed) };
@@ -71,26 +70,26 @@ impl KeySet {
         Ok(Self { keys, digest })
     }
 
-    /// How many keys there are.
+    /// Number of keys.
     pub fn n_keys(&self) -> usize {
         self.keys.len()
     }
 
-    /// What tells one set from another.
+    /// Digest of the set's text.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// The claims of a token that one of these keys signed. Whether they hold is not looked at.
+    /// Verifies a token's signature and returns its claims, which the caller has to check.
     pub fn verify(&self, token: &str) -> Result<Claims, BadToken> {
         let (algorithm, id) = read_header(token)?;
-        // Where one of the two says no name, it may be this key.
+        // Without a key ID in the token or in the key, every key is a candidate.
         let may_be = |key: &&PublicKey| {
             let is_named = id.is_none() || key.id.is_none() || key.id == id;
             is_named && key.algorithms.contains(&algorithm)
         };
         let mut validation = Validation::new(algorithm);
-        // Times are compared with the caller's clock, not with the library's.
+        // The caller compares times, with its own clock.
         validation.validate_exp = false;
         validation.validate_aud = false;
         validation.required_spec_claims.clear();
@@ -138,8 +137,8 @@ impl PublicKey {
     }
 }
 
-/// The algorithm and the key that a token names. Refuses what RFC 7515 wants refused before a
-/// signature is looked at: extensions that must be understood, of which we know none.
+/// A token's algorithm and key ID. Refuses critical extensions, as RFC 7515 requires before the signature is checked:
+/// none is supported.
 fn read_header(token: &str) -> Result<(Algorithm, Option<String>), BadToken> {
     let header = part(token, 0).ok_or(BadToken::NotSigned)?;
     if header.contains_key("crit") {
@@ -162,7 +161,7 @@ fn read_header(token: &str) -> Result<(Algorithm, Option<String>), BadToken> {
     }
 }
 
-/// The issuer that a token names, before anyone has looked whether that is true.
+/// The issuer that a token claims, unverified.
 pub fn named_issuer(token: &str) -> Option<String> {
     match part(token, 1)?.remove("iss") {
         Some(Value::String(issuer)) => Some(issuer),
@@ -170,17 +169,17 @@ pub fn named_issuer(token: &str) -> Option<String> {
     }
 }
 
-/// What a token calls itself (`typ`), which counts for nothing before its signature has been looked at.
+/// A token's type (`typ`), unverified.
 pub fn token_type(token: &str) -> Option<String> {
     match part(token, 0)?.remove("typ") {
         Some(Value::String(name)) => Some(name),
-        // What is no text names nothing that is known.
+        // A `typ` that is no text matches no known type.
         Some(_) => Some(String::new()),
         None => None,
     }
 }
 
-/// A digest that stands for a token where it is remembered.
+/// A digest that identifies a token in a cache.
 pub fn token_digest(token: &str) -> [u8; 32] {
     let digest = digest::digest(&digest::SHA256, token.as_bytes());
     digest.as_ref().try_into().expect("SHA-256 has 32 bytes")

@@ -1,32 +1,32 @@
-//! Key files in the data directory: readable by their owner alone, written whole or not at all.
+//! Key files in the data directory: readable by their owner alone, written atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Why a key file is of no use.
+/// Why a key file can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
-    /// The file system said no.
+    /// The file system failed.
     #[error("key file {}: {cause}", path.display())]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The cause.
         cause: io::Error,
     },
-    /// The file holds something else.
+    /// The file has other content.
     #[error("key file {}: {reason}", path.display())]
     Content {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What would be right.
+        /// Text that says what would be right.
         reason: String,
     },
 }
 
-/// Reads a key, if the file is there.
+/// Reads a key, if the file exists.
 pub(crate) fn load<K>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<K, String>,
@@ -40,42 +40,42 @@ pub(crate) fn load<K>(
     key.map(Some).map_err(|reason| KeyFileError::Content { path: path.into(), reason })
 }
 
-/// Writes a key to a file that must not be there yet.
+/// Writes a key to a new file.
 pub(crate) fn save(path: &Path, text: &str) -> Result<(), KeyFileError> {
-    save_whole(path, text).map_err(|cause| KeyFileError::Io { path: path.into(), cause })
+    save_atomically(path, text).map_err(|cause| KeyFileError::Io { path: path.into(), cause })
 }
 
-/// Writes a key to a file in place of what it holds.
+/// Replaces a key file.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), KeyFileError> {
-    replace_whole(path, text).map_err(|cause| KeyFileError::Io { path: path.into(), cause })
+    replace_atomically(path, text).map_err(|cause| KeyFileError::Io { path: path.into(), cause })
 }
 
-fn save_whole(path: &Path, text: &str) -> io::Result<()> {
-    let unfinished = write_beside(path, text)?;
-    // A link, unlike a rename, refuses to replace a key that is there already.
-    fs::hard_link(&unfinished, path)?;
-    fs::remove_file(&unfinished)?;
-    make_last(path)
+fn save_atomically(path: &Path, text: &str) -> io::Result<()> {
+    let temporary = write_temporary(path, text)?;
+    // A link, unlike a rename, refuses to replace an existing key.
+    fs::hard_link(&temporary, path)?;
+    fs::remove_file(&temporary)?;
+    flush_directory(path)
 }
 
-fn replace_whole(path: &Path, text: &str) -> io::Result<()> {
-    let unfinished = write_beside(path, text)?;
-    fs::rename(&unfinished, path)?;
-    make_last(path)
+fn replace_atomically(path: &Path, text: &str) -> io::Result<()> {
+    let temporary = write_temporary(path, text)?;
+    fs::rename(&temporary, path)?;
+    flush_directory(path)
 }
 
-/// A crash between making and filling a file must not leave an empty key behind.
-fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
-    let unfinished = path.with_extension("unfinished");
-    let _ = fs::remove_file(&unfinished);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+/// Writes a temporary file next to `path`: a crash must not leave an empty key.
+fn write_temporary(path: &Path, text: &str) -> io::Result<PathBuf> {
+    let temporary = path.with_extension("temporary");
+    let _ = fs::remove_file(&temporary);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    Ok(unfinished)
+    Ok(temporary)
 }
 
-/// A file's name is durable when its directory is.
-fn make_last(path: &Path) -> io::Result<()> {
+/// Flushes the directory, so that the file's name is durable.
+fn flush_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
         _ => File::open(".")?.sync_all(),

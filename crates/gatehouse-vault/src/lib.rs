@@ -1,24 +1,23 @@
-//! Secrets: generating, hashing, checking, sealing and signing. Nothing outside sees a key.
+//! Secrets: generating, hashing, checking, sealing and signing. No other crate sees a key.
 //!
-//! A password that we generate has more than 128 random bits: guessing it is hopeless, so a keyed
-//! HMAC is the right hash and costs nothing. A password that a person chose gets Argon2id, in a
-//! bounded pool, and its success is remembered so that the next check is fast. One stored format
-//! names its scheme and its key, so that both can change: what is new is made with the first master key,
-//! what is old is checked and opened with the one that it names.
+//! A generated password has more than 128 random bits: guessing it is hopeless, so a keyed HMAC is the right hash and
+//! costs nothing. A password that a person chose gets Argon2id, in a bounded pool, and a cache of successful checks
+//! makes the next one fast. One stored format names its scheme and its key, so that both can change: new hashes and
+//! seals use the first master key, old ones the key that they name.
 //!
-//! | room | what is in it |
+//! | module | content |
 //! |---|---|
-//! | [`random`] | everything random |
-//! | `password`, `success_cache` | making and hashing passwords; successes that are remembered |
-//! | `pool`, `batch_hasher` | where slow hashes are made: while somebody waits, and for batches |
-//! | `task_key` | the key of a batch, and what is derived from it |
-//! | `mac` | the keyed digest that batches take of every access |
-//! | `seal`, `request` | sealing what is read again; recognising a request that comes again |
-//! | `key_set` | what issuers signed |
-//! | `token`, `token_keys` | our own signatures, also those of keys before |
-//! | `master`, `keyfile` | the keys behind all of it |
-//! | `meter` | what the vault measures of itself |
-//! | `simulation` | chance and hashes that follow from a seed, for tests |
+//! | [`random`] | random bytes |
+//! | `password`, `success_cache` | making and hashing passwords; the cache of successful checks |
+//! | `pool`, `batch_hasher` | slow hashes for requests and for batches |
+//! | `task_key` | a batch's key, and the values that are derived from it |
+//! | `mac` | the keyed digest that batches compute for every access |
+//! | `seal`, `request` | authenticated encryption; digests of idempotent requests |
+//! | `key_set` | issuers' public keys, which verify tokens |
+//! | `token`, `token_keys` | the built-in issuer's signing key, and former ones |
+//! | `master`, `keyfile` | master keys, and key files |
+//! | `meter` | the vault's metrics |
+//! | `simulation` | seeded random bytes and cheap hashes, for tests |
 
 mod batch_hasher;
 #[cfg(any(test, fuzzing))]
@@ -60,15 +59,15 @@ use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::{TaskId, TenantName};
 use zeroize::Zeroizing;
 
-/// Everything that needs the master keys.
+/// Operations with secrets, under the master keys.
 pub struct Vault {
     hasher: password::Hasher,
-    /// One for each master key; the first seals.
+    /// One sealer per master key; the first seals.
     sealers: Vec<seal::Sealer>,
     requests: request::RequestDigester,
     pool: pool::HashPool,
-    quiet: batch_hasher::BatchHasher,
-    remembered: success_cache::Remembered,
+    batch_hasher: batch_hasher::BatchHasher,
+    successes: success_cache::SuccessCache,
     meter: Arc<VaultMeter>,
 }
 
@@ -92,46 +91,45 @@ impl Vault {
             sealers: masters.iter().map(seal::Sealer::new).collect(),
             requests: request::RequestDigester::new(masters),
             pool: pool::HashPool::new(Arc::clone(&meter)),
-            quiet: batch_hasher::BatchHasher::new(hasher.clone(), Arc::clone(&meter)),
+            batch_hasher: batch_hasher::BatchHasher::new(hasher.clone(), Arc::clone(&meter)),
             hasher,
-            remembered: success_cache::Remembered::new(),
+            successes: success_cache::SuccessCache::new(),
             meter,
         }
     }
 
-    /// What the vault measures of itself.
+    /// The vault's metrics.
     pub fn meter(&self) -> &VaultMeter {
         &self.meter
     }
 
-    /// Hashes a password that [`generate_password`] made: strong, so the fast way.
+    /// Hashes a password that [`generate_password`] made: strong, so with the fast scheme.
     pub fn hash_generated(&self, password: &Password) -> StoredHash {
         self.hasher.hash_fast(password)
     }
 
-    /// Hashes a password that somebody chose: perhaps weak, so the slow way.
+    /// Hashes a password that a person chose: perhaps weak, so with the slow scheme.
     pub async fn hash_chosen(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         password: &Password,
     ) -> Result<StoredHash, PoolBusy> {
         let (hasher, password) = (self.hasher.clone(), password.clone());
         let hash = move || {
-            let (salt, memory) = (random::bytes::<16>(), &mut password::SuccessCache::default());
+            let (salt, memory) = (random::bytes::<16>(), &mut password::HashMemory::default());
             hasher.hash_slow(&password, &salt, memory)
         };
-        self.pool.run(asker, hash).await
+        self.pool.run(caller, hash).await
     }
 
-    /// Hashes many chosen passwords for a batch, with the given salts and in their order.
+    /// Hashes many chosen passwords for a batch, with the given salts and in order.
     ///
-    /// As many at a time as there are cores, but never in the way of a check. When the future is
-    /// dropped, those that were not begun are skipped.
+    /// Uses all cores, but never delays a check. When the future is dropped, hashes that have not started are skipped.
     pub async fn hash_batch(&self, chosen: Vec<(Password, Salt)>) -> Vec<StoredHash> {
-        self.quiet.hash_all(chosen).await
+        self.batch_hasher.hash_all(chosen).await
     }
 
-    /// Whether this is what [`Vault::hash_generated`] makes of the password.
+    /// Whether this is the hash that [`Vault::hash_generated`] makes of the password.
     pub fn is_hash_of_generated(&self, stored: &StoredHash, password: &Password) -> bool {
         self.hasher.is_fast_of(stored, password)
     }
@@ -141,35 +139,36 @@ impl Vault {
         self.hasher.has_salt(stored, salt)
     }
 
-    /// Whether the password is the one that the hash was made of.
+    /// Whether the hash is that of the password.
     pub async fn check(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
-        Ok(self.remembers(stored, password) || self.check_uncached(asker, stored, password).await?)
+        Ok(self.remembers(stored, password)
+            || self.check_uncached(caller, stored, password).await?)
     }
 
-    /// Whether a slow check of this password has succeeded, and is remembered.
+    /// Whether a successful slow check of this password is cached.
     pub fn remembers(&self, stored: &StoredHash, password: &Password) -> bool {
         if !self.is_slow(stored) {
             return false;
         }
-        let known = self.remembered.knows(stored, password);
-        self.meter.count_remembered(known);
-        known
+        let is_cached = self.successes.contains(stored, password);
+        self.meter.count_cached(is_cached);
+        is_cached
     }
 
-    /// Whether a check against the hash is a slow one, unless its success is remembered.
+    /// Whether a check against the hash is slow, unless its success is cached.
     pub fn is_slow(&self, stored: &StoredHash) -> bool {
         self.hasher.is_slow(stored)
     }
 
-    /// Checks a password without the cache of successes, so that the time depends on the hash scheme alone.
+    /// Checks a password without the success cache, so that the time depends on the hash scheme alone.
     pub async fn check_uncached(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
@@ -178,20 +177,20 @@ impl Vault {
             password::Scheme::Slow(slow) => {
                 let (hasher, tried) = (self.hasher.clone(), password.clone());
                 let matches =
-                    self.pool.run(asker, move || hasher.matches_slow(&slow, &tried)).await?;
+                    self.pool.run(caller, move || hasher.matches_slow(&slow, &tried)).await?;
                 if matches {
-                    self.remembered.remember(stored, password);
+                    self.successes.insert(stored, password);
                 }
                 Ok(matches)
             }
         }
     }
 
-    /// The hash of the same password under the first master key, where a former one has made the stored one:
-    /// for a password that was just found right. A chosen one keeps its salt, by which a batch knows it.
+    /// Hashes a password that has just passed its check under the first master key; `None` if the stored hash has that
+    /// key already. A chosen password keeps its salt, by which a batch recognises its hash.
     pub async fn renew(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<Option<StoredHash>, VaultError> {
@@ -204,9 +203,9 @@ impl Vault {
         };
         let (hasher, again) = (self.hasher.clone(), password.clone());
         let hash =
-            move || hasher.hash_slow(&again, slow.salt(), &mut password::SuccessCache::default());
-        let renewed = self.pool.run(asker, hash).await?;
-        self.remembered.remember(&renewed, password);
+            move || hasher.hash_slow(&again, slow.salt(), &mut password::HashMemory::default());
+        let renewed = self.pool.run(caller, hash).await?;
+        self.successes.insert(&renewed, password);
         Ok(Some(renewed))
     }
 
@@ -215,17 +214,17 @@ impl Vault {
         self.hasher.unknown_is_slow(username)
     }
 
-    /// Does the work of a check for a name that nobody has, so that timing tells little.
+    /// Does the work of a check for an unknown username, so that timing reveals little.
     ///
-    /// Which of the two works is a secret of the name, the same every time.
+    /// The username decides the scheme by a secret, the same every time.
     pub async fn check_unknown(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         username: &str,
         password: &Password,
     ) -> Result<(), PoolBusy> {
         if self.unknown_is_slow(username) {
-            self.hash_chosen(asker, password).await.map(drop)
+            self.hash_chosen(caller, password).await.map(drop)
         } else {
             self.hash_generated(password);
             Ok(())
@@ -237,35 +236,35 @@ impl Vault {
         self.sealers[0].seal(purpose.as_bytes(), plain)
     }
 
-    /// Opens what [`Vault::seal`] sealed for the same purpose.
+    /// Opens bytes that [`Vault::seal`] sealed for the same purpose.
     pub fn unseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
-        // One that the seal doesn't name sees that at once.
+        // A sealer with another key fails at once.
         let opened = self.sealers.iter().find_map(|it| it.unseal(purpose.as_bytes(), sealed).ok());
         opened.ok_or(BadSeal)
     }
 
-    /// What everything begins with that is sealed now.
+    /// Prefix of every new seal.
     pub fn seal_name(&self) -> &[u8] {
         self.sealers[0].head()
     }
 
-    /// The short name of the first master key, with which its fingerprint begins.
+    /// The short name of the first master key, the start of its fingerprint.
     pub fn key_name(&self) -> &str {
         std::str::from_utf8(&self.seal_name()[1..]).unwrap_or_default()
     }
 
-    /// Seals again, under the first master key, what a former one has sealed for this purpose.
+    /// Renews a former key's seal under the first master key.
     pub fn reseal(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
         let plain = Zeroizing::new(self.unseal(purpose, sealed)?);
         Ok(self.seal(purpose, &plain))
     }
 
-    /// Seals the key of a task, to be opened for the same tenant and task alone.
+    /// Seals a Task's key, to be opened for the same tenant and Task alone.
     pub fn seal_task_key(&self, tenant: &TenantName, task: TaskId, key: &TaskKey) -> Vec<u8> {
         self.seal(&task_key::purpose(tenant, task), key.as_bytes())
     }
 
-    /// Opens what [`Vault::seal_task_key`] sealed.
+    /// Opens a key that [`Vault::seal_task_key`] sealed.
     pub fn open_task_key(
         &self,
         tenant: &TenantName,
@@ -277,7 +276,7 @@ impl Vault {
         Ok(TaskKey::from_bytes(bytes))
     }
 
-    /// Seals the key of a task again, under the first master key.
+    /// Renews the seal of a Task's key under the first master key.
     pub fn reseal_task_key(
         &self,
         tenant: &TenantName,
@@ -287,8 +286,8 @@ impl Vault {
         self.reseal(&task_key::purpose(tenant, task), sealed)
     }
 
-    /// What a request is recognised by when it comes again, without keeping what it said: the first is the
-    /// one to keep, the others are what it would have been under each former master key.
+    /// Digests of a request, by which its repetition is recognised: the first to store, the others as under each former
+    /// master key.
     pub fn digest_request(
         &self,
         tenant: &TenantName,

@@ -1,24 +1,24 @@
-//! HMAC-SHA-256 of something short, at the price of two blocks.
+//! HMAC-SHA-256 of short texts, at the cost of two blocks.
 //!
-//! A batch takes four of these for every access, and an answer that shows its passwords two. The library that does
-//! everything else copies and wipes a context of its own each time, which takes longer than the digest. Here the
-//! two blocks that hold the key are digested once, and each text only adds its own.
+//! A batch computes four of these for every access, and a response with passwords two. The general library copies and
+//! wipes a context each time, which takes longer than the digest. Here the two blocks with the key are digested once,
+//! and each text adds only its own.
 
 use aws_lc_rs::constant_time;
 use sha2::block_api::compress256;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Bytes that SHA-256 takes at a time.
+/// Bytes of a SHA-256 block.
 const BLOCK: usize = 64;
 
-/// What ends the last block: how long the text is, in bits.
+/// Bytes of the text's length, at the end of the last block.
 const LENGTH: usize = 8;
 
-/// How far SHA-256 has come.
+/// State of SHA-256.
 type State = [u32; 8];
 
-/// Where SHA-256 begins (FIPS 180-4, 5.3.3).
-const BEGINNING: State = [
+/// Initial state of SHA-256 (FIPS 180-4, 5.3.3).
+const INITIAL_STATE: State = [
     0x6a09_e667,
     0xbb67_ae85,
     0x3c6e_f372,
@@ -44,10 +44,10 @@ impl MacKey {
     /// The code of a text under this key.
     #[inline]
     pub(crate) fn sign(&self, text: &[u8]) -> [u8; 32] {
-        behind_one_block(self.outer, &behind_one_block(self.inner, text))
+        digest_after_block(self.outer, &digest_after_block(self.inner, text))
     }
 
-    /// Whether this is the code of the text. How much of a wrong one is right shows in no time that it takes.
+    /// Whether this is the code of the text, in constant time.
     pub(crate) fn verify(&self, text: &[u8], code: &[u8; 32]) -> bool {
         constant_time::verify_slices_are_equal(&self.sign(text), code).is_ok()
     }
@@ -56,15 +56,15 @@ impl MacKey {
 fn keyed(key: &[u8; 32], pad: u8) -> State {
     let mut block = [pad; BLOCK];
     block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
-    let mut state = BEGINNING;
+    let mut state = INITIAL_STATE;
     compress256(&mut state, &[block]);
     block.zeroize();
     state
 }
 
-/// The digest of a block that is digested already, and of a text behind it.
+/// The digest of an already digested block followed by a text.
 #[inline(always)]
-fn behind_one_block(mut state: State, text: &[u8]) -> [u8; 32] {
+fn digest_after_block(mut state: State, text: &[u8]) -> [u8; 32] {
     let (whole, rest) = text.as_chunks::<BLOCK>();
     if !whole.is_empty() {
         compress256(&mut state, whole);
@@ -93,7 +93,7 @@ mod tests {
     use crate::random;
 
     #[test]
-    fn codes_are_those_of_the_library_at_every_length() {
+    fn codes_equal_the_librarys_at_every_length() {
         for _ in 0..20 {
             let (key, text): ([u8; 32], [u8; 300]) = (random::bytes(), random::bytes());
             let (ours, theirs) = (MacKey::new(&key), hmac::Key::new(hmac::HMAC_SHA256, &key));
@@ -107,15 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_of_its_key_and_text_alone() {
+    fn a_code_verifies_with_its_key_and_text_alone() {
         let key = MacKey::new(&[7; 32]);
         let code = key.sign(b"text");
         assert!(!key.verify(b"texts", &code));
         assert!(!MacKey::new(&[8; 32]).verify(b"text", &code));
         for bit in 0..256 {
-            let mut bent = code;
-            bent[bit / 8] ^= 1 << (bit % 8);
-            assert!(!key.verify(b"text", &bent), "bit {bit}");
+            let mut altered = code;
+            altered[bit / 8] ^= 1 << (bit % 8);
+            assert!(!key.verify(b"text", &altered), "bit {bit}");
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The master keys, from which every other symmetric key is derived.
 //!
-//! There is one, and there are several while it is being changed: the first makes whatever is new, the
-//! others check and open what was made with them.
+//! There are several while the key is being changed: the first makes new hashes and seals, the others check and open
+//! old ones.
 
 use aws_lc_rs::hmac;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{keyfile, random};
 
-/// Most master keys at a time: one, and what is left of those before it.
+/// Most master keys at a time: the present one, and former ones.
 const KEYS_MAX: usize = 8;
 
 /// Characters of a key's short name.
@@ -18,34 +18,34 @@ pub(crate) const ID_CHARS: usize = 8;
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub struct MasterKey([u8; 32]);
 
-/// The master keys of a server: never none, and no two of the same name.
+/// The master keys of a server: at least one, and no two with the same name.
 #[derive(Clone, Debug)]
 pub struct MasterKeys(Vec<MasterKey>);
 
-/// A text that holds no master keys. It says which is bad by its place, and never repeats the text.
+/// Why a text holds no master keys. Refers to a bad key by its position, and never repeats the text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadMasterKeys {
-    /// It has another form.
+    /// A key is not 64 hexadecimal characters.
     #[error(
         "{}a master key is 64 hexadecimal characters; make one with `openssl rand -hex 32`",
-        place(*.0, *.1)
+        position(*.0, *.1)
     )]
     Malformed(usize, usize),
-    /// Nobody changes keys so often.
+    /// Too many keys.
     #[error("there are {0} master keys: give at most {KEYS_MAX}, the one that is used first")]
     TooMany(usize),
-    /// One is there more than once.
+    /// A key is repeated.
     #[error("the master keys {0} and {1} are the same: give each once")]
     Twice(usize, usize),
 }
 
-/// Says which of several keys is meant.
-fn place(number: usize, n_keys: usize) -> String {
+/// Prefix that names one of several keys.
+fn position(number: usize, n_keys: usize) -> String {
     if n_keys > 1 { format!("key {number} of {n_keys}: ") } else { String::new() }
 }
 
 impl MasterKeys {
-    /// Reads keys as operators write them: with white space between and around, the one that is used first.
+    /// Parses operators' keys: separated by white space, the one in use first.
     pub fn parse(text: &str) -> Result<Self, BadMasterKeys> {
         let n_keys = text.split_whitespace().count();
         if n_keys > KEYS_MAX {
@@ -55,7 +55,7 @@ impl MasterKeys {
         for (n, word) in text.split_whitespace().enumerate() {
             let malformed = BadMasterKeys::Malformed(n + 1, n_keys);
             let key = MasterKey::from_hex(word).ok_or(malformed)?;
-            // What was made with a key is known by its short name alone.
+            // Hashes and seals name their key by its short name alone.
             if let Some(other) = keys.iter().position(|it| it.id() == key.id()) {
                 return Err(BadMasterKeys::Twice(other + 1, n + 1));
             }
@@ -64,12 +64,12 @@ impl MasterKeys {
         if keys.is_empty() { Err(BadMasterKeys::Malformed(1, 1)) } else { Ok(Self(keys)) }
     }
 
-    /// Reads the keys of a file that [`MasterKey::save`] or an operator wrote.
+    /// Reads a key file that [`MasterKey::save`] or an operator wrote.
     pub fn load(path: &std::path::Path) -> Result<Option<Self>, keyfile::KeyFileError> {
         keyfile::load(path, |text| Self::parse(text).map_err(|bad| bad.to_string()))
     }
 
-    /// What each is told by, the one that is used first.
+    /// The keys' fingerprints, the one in use first.
     pub fn fingerprints(&self) -> Vec<String> {
         self.0.iter().map(MasterKey::fingerprint).collect()
     }
@@ -112,17 +112,17 @@ impl MasterKey {
         Some(key)
     }
 
-    /// Tells this key from others without telling what it is: kept beside the data.
+    /// Identifies the key without revealing it: stored with the data.
     pub fn fingerprint(&self) -> String {
         self.derive("fingerprint")[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The key's short name, which every stored hash and seal carries: how its fingerprint begins.
+    /// The key's short name, the start of its fingerprint. Every stored hash and seal has it.
     pub(crate) fn id(&self) -> String {
         self.fingerprint()[..ID_CHARS].to_owned()
     }
 
-    /// A key of its own for each purpose.
+    /// Derives a separate key for each purpose.
     pub(crate) fn derive(&self, purpose: &str) -> [u8; 32] {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &self.0);
         let tag = hmac::sign(&key, format!("gatehouse/1/{purpose}").as_bytes());

@@ -1,4 +1,4 @@
-//! Passwords: making them, and the two ways of hashing them.
+//! Passwords: generating them, and the two hash schemes.
 //!
 //! A stored hash is one text, `scheme$key$…`:
 //!
@@ -7,7 +7,7 @@
 //! argon2id$1a2b3c4d$m=19456,t=2,p=1$<salt>$<hash>         chosen: perhaps weak, so slow
 //! ```
 //!
-//! Both are keyed: who steals the table alone can't even begin to guess.
+//! Both are keyed: an attacker with the table alone can't begin to guess.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::constant_time;
@@ -24,7 +24,7 @@ use crate::{MasterKey, MasterKeys, VaultError, master, random};
 /// Characters in a generated password.
 pub const PASSWORD_CHARS: usize = 24;
 
-/// Letters and digits that nobody mistakes for another: without `0`, `O`, `1`, `l` and `I`.
+/// Letters and digits that are hard to confuse: without `0`, `O`, `1`, `l` and `I`.
 const PASSWORD_ALPHABET: &[u8; 57] = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
 
 const USERNAME_ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
@@ -32,12 +32,12 @@ const USERNAME_ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 const FAST: &str = "hmac-sha256";
 const SLOW: &str = "argon2id";
 
-/// SuccessCache of one slow hash, in KiB: 19 MiB.
+/// Memory of one slow hash, in KiB: 19 MiB.
 const SLOW_MEMORY_KIB: u32 = 19_456;
 const SLOW_PASSES: u32 = 2;
 const SLOW_LANES: u32 = 1;
 
-/// SuccessCache in KiB and passes of a new slow hash.
+/// Memory in KiB and passes of a new slow hash.
 fn slow_cost() -> (u32, u32) {
     #[cfg(feature = "simulation")]
     if crate::simulation::is_on() {
@@ -46,34 +46,34 @@ fn slow_cost() -> (u32, u32) {
     (SLOW_MEMORY_KIB, SLOW_PASSES)
 }
 
-/// What keeps equal passwords from having equal slow hashes.
+/// Salt of a slow hash, so that equal passwords have different hashes.
 pub type Salt = [u8; 16];
 
-/// Makes a password of 140 random bits.
+/// Generates a password of 140 random bits.
 pub fn generate_password() -> Password {
     spell_password(random::bytes)
 }
 
-/// Makes a username that nobody has: `u-` and 80 random bits.
+/// Generates a unique username: `u-` and 80 random bits.
 pub fn generate_username() -> Username {
     spell_username(random::bytes)
 }
 
-/// The password that random bytes stand for.
+/// Encodes random bytes as a password.
 pub(crate) fn spell_password(draw: impl FnMut() -> [u8; 32]) -> Password {
     let mut letters = Zeroizing::new([0; PASSWORD_CHARS]);
     random::spell(PASSWORD_ALPHABET, &mut *letters, draw);
     Password::new(ascii(&*letters).to_owned()).expect("24 bytes are allowed")
 }
 
-/// The username that random bytes stand for.
+/// Encodes random bytes as a username.
 pub(crate) fn spell_username(draw: impl FnMut() -> [u8; 32]) -> Username {
     let mut letters = *b"u-????????????????";
     random::spell(USERNAME_ALPHABET, &mut letters[2..], draw);
     ascii(&letters).parse().expect("letters and digits are allowed")
 }
 
-/// Draws what tells a client from every other: 80 random bits as letters and digits.
+/// Generates the unique part of a client's identifier: 80 random bits as letters and digits.
 pub fn generate_client_code() -> String {
     let mut letters = [0; 16];
     random::spell(USERNAME_ALPHABET, &mut letters, random::bytes);
@@ -84,30 +84,29 @@ fn ascii(letters: &[u8]) -> &str {
     std::str::from_utf8(letters).expect("alphabets are ASCII")
 }
 
-/// What a slow hash is made in. Who makes many may use it again, and spares the machine handing it out anew,
-/// which takes a tenth as long as the hash itself.
+/// Memory for slow hashes. Reusing it spares an allocation, which takes a tenth of the time of a hash.
 #[derive(Default)]
-pub(crate) struct SuccessCache(Vec<Block>);
+pub(crate) struct HashMemory(Vec<Block>);
 
-/// So many characters of a stored hash tell its scheme and its key: those of the longest scheme's name, the
-/// key's, and the sign between. Of a shorter scheme they hold a little of what follows, always the same.
+/// Characters of a stored hash that identify its scheme and key: the longest scheme's name, a separator, and the key's
+/// name. For a shorter scheme they include the start of the parameters, which is constant.
 pub const HASH_NAME_CHARS: usize = FAST.len() + 1 + master::ID_CHARS;
 
-/// Characters of a stored fast hash: its name, the sign behind it, and 32 bytes as text.
+/// Characters of a stored fast hash: its name, a separator, and 32 bytes as text.
 const FAST_CHARS: usize = HASH_NAME_CHARS + 1 + 43;
 
-/// The short name of the key that a stored hash was made with. The beginning is enough of it.
+/// The short name of a stored hash's key. The first [`HASH_NAME_CHARS`] characters are enough.
 pub fn key_of_hash(beginning: &str) -> Option<&str> {
     beginning.split('$').nth(1)
 }
 
-/// Hashes with the first of its keys, and compares with the one that a stored hash names.
+/// Hashes with the first key, and compares with the key that a stored hash names.
 #[derive(Clone)]
 pub(crate) struct Hasher {
     keys: Arc<[Keys]>,
 }
 
-/// What is derived from one master key.
+/// Keys that are derived from one master key.
 struct Keys {
     id: String,
     fast: MacKey,
@@ -115,14 +114,14 @@ struct Keys {
     pretence: MacKey,
 }
 
-/// A stored hash, taken apart.
+/// A parsed stored hash.
 pub(crate) enum Scheme {
     Fast(FastHash),
     Slow(SlowHash),
 }
 
 pub(crate) struct FastHash {
-    /// Which of our keys it was made with.
+    /// Index of the master key.
     key: usize,
     mac: [u8; 32],
 }
@@ -139,7 +138,7 @@ impl Hasher {
         Self { keys: masters.iter().map(Keys::of).collect() }
     }
 
-    /// The keys that make what is new.
+    /// The keys for new hashes.
     fn first(&self) -> &Keys {
         &self.keys[0]
     }
@@ -163,7 +162,7 @@ impl Hasher {
         &self,
         password: &Password,
         salt: &[u8],
-        memory: &mut SuccessCache,
+        memory: &mut HashMemory,
     ) -> StoredHash {
         let (memory_kib, passes) = slow_cost();
         let params = Params::new(memory_kib, passes, SLOW_LANES, Some(32))
@@ -179,11 +178,11 @@ impl Hasher {
 
     pub(crate) fn matches_slow(&self, slow: &SlowHash, password: &Password) -> bool {
         let keys = &self.keys[slow.key];
-        let hash = keys.argon2(&slow.params, &slow.salt, password, &mut SuccessCache::default());
+        let hash = keys.argon2(&slow.params, &slow.salt, password, &mut HashMemory::default());
         constant_time::verify_slices_are_equal(&hash, &slow.hash).is_ok()
     }
 
-    /// Whether a stored hash is the slow one with this salt.
+    /// Whether a stored hash is a slow one with this salt.
     pub(crate) fn has_salt(&self, stored: &StoredHash, salt: &Salt) -> bool {
         matches!(self.read(stored), Ok(Scheme::Slow(slow)) if slow.salt == salt)
     }
@@ -193,17 +192,17 @@ impl Hasher {
         matches!(self.read(stored), Ok(Scheme::Fast(fast)) if self.matches_fast(&fast, password))
     }
 
-    /// Whether a stored hash was made with another key than what is new.
+    /// Whether a stored hash was made with a former key.
     pub(crate) fn is_former(&self, stored: &StoredHash) -> bool {
         key_of_hash(stored.as_str()) != Some(&self.first().id)
     }
 
-    /// Takes a stored hash apart, if it was made with a key of ours.
+    /// Parses a stored hash. Fails if its key is unknown.
     pub(crate) fn read(&self, stored: &StoredHash) -> Result<Scheme, VaultError> {
-        self.taken_apart(stored.as_str()).ok_or(VaultError::UnknownKey)
+        self.parse(stored.as_str()).ok_or(VaultError::UnknownKey)
     }
 
-    fn taken_apart(&self, stored: &str) -> Option<Scheme> {
+    fn parse(&self, stored: &str) -> Option<Scheme> {
         let (scheme, rest) = stored.split_once('$')?;
         let (id, rest) = rest.split_once('$')?;
         let key = self.keys.iter().position(|it| it.id == id)?;
@@ -214,12 +213,12 @@ impl Hasher {
         }
     }
 
-    /// Whether a stored hash is worth remembering.
+    /// Whether a stored hash is slow, so that successes are cached.
     pub(crate) fn is_slow(&self, stored: &StoredHash) -> bool {
         stored.as_str().strip_prefix(SLOW).is_some_and(|rest| rest.starts_with('$'))
     }
 
-    /// Which kind of work is done for a name that nobody has.
+    /// Whether the check of an unknown username does a slow hash.
     pub(crate) fn unknown_is_slow(&self, username: &str) -> bool {
         self.first().pretence.sign(username.as_bytes())[0].is_multiple_of(2)
     }
@@ -241,7 +240,7 @@ impl Keys {
         params: &Params,
         salt: &[u8],
         password: &Password,
-        memory: &mut SuccessCache,
+        memory: &mut HashMemory,
     ) -> [u8; 32] {
         let argon2 = Argon2::new_with_secret(
             &self.slow,
@@ -265,17 +264,17 @@ impl Keys {
 }
 
 impl SlowHash {
-    /// What keeps it from being equal to another's.
+    /// The hash's salt.
     pub(crate) fn salt(&self) -> &[u8] {
         &self.salt
     }
 }
 
 fn read_fast(key: usize, mac: &str) -> Option<FastHash> {
-    // The library asks for room for a text of this length at its fullest.
-    let mut room = [0; 33];
-    let n_bytes = BASE64.decode_slice(mac, &mut room).ok()?;
-    Some(FastHash { key, mac: room[..n_bytes].try_into().ok()? })
+    // The library needs a buffer for the longest text of this length.
+    let mut buffer = [0; 33];
+    let n_bytes = BASE64.decode_slice(mac, &mut buffer).ok()?;
+    Some(FastHash { key, mac: buffer[..n_bytes].try_into().ok()? })
 }
 
 fn read_slow(key: usize, rest: &str) -> Option<SlowHash> {

@@ -1,4 +1,5 @@
-//! The bounded pool of slow hashes: a storm of them can't exhaust the memory or starve the rest, and tenants take turns.
+//! The bounded pool of slow hashes: a flood of them can't exhaust the memory or starve other work, and tenants
+//! alternate.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,9 +10,9 @@ use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit, QueueFull};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use crate::meter::{Held, VaultMeter};
+use crate::meter::{GaugeGuard, VaultMeter};
 
-/// Slow hashes of one tenant that may wait for their turn; more are turned away.
+/// Slow hashes of one tenant that may wait; more are refused.
 const WAITING_OF_TENANT_MAX: usize = 512;
 
 /// Slow hashes of all tenants that may wait.
@@ -22,19 +23,19 @@ const WAITING_MAX: usize = 4096;
 #[error("too many passwords are being hashed, try again later")]
 pub struct PoolBusy;
 
-/// For whom a slow hash is made.
+/// The caller that needs a slow hash.
 #[derive(Clone, Copy)]
 pub struct HashCaller<'a> {
-    /// The tenant, whose turn it takes.
+    /// The tenant that the permit counts for.
     pub tenant: &'a TenantName,
-    /// Tells when the client disconnects: the pool then drops a queued hash.
+    /// Signals that the client has disconnected: the pool then drops a queued hash.
     pub gone: &'a dyn Disconnection,
 }
 
-/// Tells when a client disconnects.
+/// Signals that a client has disconnected.
 pub trait Disconnection: Send + Sync {
-    /// Waits until the client disconnects. The pool calls `wait` for queued hashes alone, so that watching a
-    /// connection costs other requests nothing.
+    /// Waits until the client disconnects. The pool calls `wait` for queued hashes alone, so that watching a connection
+    /// costs other requests nothing.
     fn wait(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -46,52 +47,52 @@ impl Disconnection for CancellationToken {
 
 /// Runs slow hashes, a few at a time.
 pub(crate) struct HashPool {
-    turns: FairSemaphore,
+    permits: FairSemaphore,
     meter: Arc<VaultMeter>,
 }
 
 impl HashPool {
-    /// A pool that leaves one core to everything else, where there is more than one.
+    /// A pool that leaves one core to other work, where there is more than one.
     pub(crate) fn new(meter: Arc<VaultMeter>) -> Self {
         let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
         let at_once = n_cores.saturating_sub(1).max(1);
         let (waiting_of_tenant, waiting) = (WAITING_OF_TENANT_MAX, WAITING_MAX);
-        // Hashes are short, so no tenant holds a turn for long.
+        // Hashes are short, so no tenant holds a permit for long.
         let at_once_of_tenant = at_once;
-        let places = Capacity { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
-        Self { turns: FairSemaphore::new(places), meter }
+        let capacity = Capacity { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
+        Self { permits: FairSemaphore::new(capacity), meter }
     }
 
-    /// Runs one slow hash when its turn comes.
+    /// Runs one slow hash once it has a permit.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         hash: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PoolBusy> {
-        // Work that no request waits for is part of no trace.
+        // Background work is part of no trace.
         let span = if Span::current().is_none() {
             Span::none()
         } else {
             tracing::info_span!("password hash")
         };
-        self.run_in_turn(asker, hash).instrument(span).await
+        self.run_with_permit(caller, hash).instrument(span).await
     }
 
-    async fn run_in_turn<T: Send + 'static>(
+    async fn run_with_permit<T: Send + 'static>(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         hash: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, PoolBusy> {
         #[cfg(feature = "simulation")]
         if crate::simulation::is_on() {
             return Ok(hash());
         }
-        let turn = self.turn(asker).await?;
-        let running = Held::new(&self.meter.running);
+        let permit = self.permit(caller).await?;
+        let running = GaugeGuard::new(&self.meter.running);
         let meter = Arc::clone(&self.meter);
         let hashed = tokio::task::spawn_blocking(move || {
-            // Held by the work, not by its asker: a client that goes away frees nothing early.
-            let _held = (turn, running);
+            // GaugeGuard by the work, not by its caller: a client that disconnects frees nothing early.
+            let _held = (permit, running);
             let began = Instant::now();
             let hashed = hash();
             meter.durations.observe(began.elapsed().as_secs_f64());
@@ -100,15 +101,18 @@ impl HashPool {
         hashed.await.map_err(|_| PoolBusy)
     }
 
-    /// Waits for a turn until the client disconnects.
-    async fn turn(&self, HashCaller { tenant, gone }: HashCaller<'_>) -> Result<Permit, PoolBusy> {
-        if let Some(turn) = self.turns.take_now(tenant) {
-            return Ok(turn);
+    /// Waits for a permit until the client disconnects.
+    async fn permit(
+        &self,
+        HashCaller { tenant, gone }: HashCaller<'_>,
+    ) -> Result<Permit, PoolBusy> {
+        if let Some(permit) = self.permits.take_now(tenant) {
+            return Ok(permit);
         }
-        let _waiting = Held::new(&self.meter.waiting);
+        let _waiting = GaugeGuard::new(&self.meter.waiting);
         tokio::select! {
             biased;
-            turn = self.turns.take(tenant) => turn.map_err(|QueueFull| {
+            permit = self.permits.take(tenant) => permit.map_err(|QueueFull| {
                 self.meter.refused.inc();
                 PoolBusy
             }),

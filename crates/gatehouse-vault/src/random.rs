@@ -1,4 +1,4 @@
-//! The one home of chance: everything random comes from the operating system through here.
+//! The one source of randomness: the operating system's generator.
 
 /// Random bytes.
 pub fn bytes<const N: usize>() -> [u8; N] {
@@ -8,7 +8,7 @@ pub fn bytes<const N: usize>() -> [u8; N] {
 }
 
 /// Fills a buffer with random bytes.
-#[expect(clippy::disallowed_methods, reason = "this is chance's one home")]
+#[expect(clippy::disallowed_methods, reason = "this is the one source of randomness")]
 fn fill(buffer: &mut [u8]) {
     #[cfg(feature = "simulation")]
     if crate::simulation::fill(buffer) {
@@ -17,26 +17,26 @@ fn fill(buffer: &mut [u8]) {
     aws_lc_rs::rand::fill(buffer).expect("the operating system's generator does not fail");
 }
 
-/// Fills places with characters of an alphabet out of random bytes, each as likely as the others.
+/// Fills `drawn` with uniformly distributed characters of an alphabet.
 ///
-/// Bytes are drawn until there are enough.
+/// Draws random bytes until there are enough.
 pub(crate) fn spell<const LETTERS: usize>(
     alphabet: &[u8; LETTERS],
-    places: &mut [u8],
+    letters: &mut [u8],
     mut draw: impl FnMut() -> [u8; 32],
 ) {
-    // Bytes beyond the last whole multiple would favour the first letters: the next one takes their place.
+    // Bytes beyond the last whole multiple would favour the first drawn, so they are skipped.
     let is_fair = |byte: u8| usize::from(byte) < 256 - 256 % LETTERS;
     let mut n_done = 0;
-    while n_done < places.len() {
-        let mut letters = [0; 32];
+    while n_done < letters.len() {
+        let mut drawn = [0; 32];
         let mut n = 0;
         for byte in draw() {
-            letters[n % 32] = alphabet[usize::from(byte) % LETTERS];
+            drawn[n % 32] = alphabet[usize::from(byte) % LETTERS];
             n += usize::from(is_fair(byte));
         }
-        let n = n.min(places.len() - n_done);
-        places[n_done..n_done + n].copy_from_slice(&letters[..n]);
+        let n = n.min(letters.len() - n_done);
+        letters[n_done..n_done + n].copy_from_slice(&drawn[..n]);
         n_done += n;
     }
 }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_would_favour_a_letter_are_passed_over() {
+    fn bytes_that_would_favour_a_letter_are_skipped() {
         let mut rounds = 0;
         let mut text = [0; 33];
         spell(b"abc", &mut text, || {

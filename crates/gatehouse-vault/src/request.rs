@@ -1,6 +1,6 @@
-//! Recognising a request that comes again, by a keyed digest.
+//! Recognises a repeated request by a keyed digest.
 //!
-//! What the request said is not kept, and who reads the digest can't try what it might have been.
+//! The request itself is not stored, and a reader of the digest can't guess at it.
 
 use aws_lc_rs::hmac;
 use gatehouse_core::TenantName;
@@ -17,8 +17,8 @@ impl RequestDigester {
         Self { keys: masters.iter().map(key).collect() }
     }
 
-    /// What the request is known by under each key, the first first. A digest doesn't name its key: it is
-    /// kept for a day, and then nothing is left of a former key.
+    /// The request's digest under each key, the first first. A digest doesn't name its key: it is stored for a day, and
+    /// after that no former key is needed.
     pub(crate) fn digests(
         &self,
         tenant: &TenantName,
@@ -31,7 +31,7 @@ impl RequestDigester {
 
 fn digest(key: &hmac::Key, tenant: &TenantName, operation: &str, body: &[u8]) -> [u8; 32] {
     let mut context = hmac::Context::with_key(key);
-    // The lengths keep the parts apart.
+    // The lengths separate the parts.
     for part in [tenant.as_str(), operation] {
         context.update(&(part.len() as u64).to_be_bytes());
         context.update(part.as_bytes());
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_same_request_is_recognised() {
+    fn only_an_equal_request_has_an_equal_digest() {
         let master = MasterKeys::parse(&"0a".repeat(32)).unwrap();
         let digest = |masters: &MasterKeys, tenant: &str, operation, body: &str| {
             let recogniser = RequestDigester::new(masters);

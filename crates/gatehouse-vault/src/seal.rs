@@ -1,9 +1,8 @@
-//! Sealing: authenticated encryption of what must be read again.
+//! Sealing: authenticated encryption of secrets that the server reads again.
 //!
-//! A sealed text is `1 | key id (8) | nonce (24) | ciphertext and tag`. The nonce is random, and 24
-//! bytes of it are too many to meet one twice: the first half picks a key of its own for each seal,
-//! the second is that cipher's nonce. The key of a task seals without a key id: it lies beside what
-//! it seals.
+//! A sealed text is `1 | key id (8) | nonce (24) | ciphertext and tag`. The nonce is random, and with 24 bytes it never
+//! repeats: the first half derives a separate key for each seal, the second is the cipher's nonce. A Task's key seals
+//! without a key id: it is stored with the data that it seals.
 
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
@@ -13,23 +12,23 @@ use crate::{MasterKey, master, random};
 const VERSION: u8 = 1;
 const NONCE: usize = 24;
 
-/// So many bytes of a seal tell its key: the version, and the key's short name.
+/// Bytes of a seal that identify its key: the version, and the key's short name.
 pub const SEAL_NAME_BYTES: usize = 1 + master::ID_CHARS;
 
-/// The short name of the key that something was sealed with. The beginning is enough of it.
+/// The short name of a seal's key. The first [`SEAL_NAME_BYTES`] bytes are enough.
 pub fn key_of_seal(beginning: &[u8]) -> Option<&str> {
     let (&VERSION, rest) = beginning.split_first()? else { return None };
     str::from_utf8(rest.get(..master::ID_CHARS)?).ok()
 }
 
-/// Bytes that were not sealed here, or for another purpose, or were changed since.
+/// The bytes were not sealed with this key, or for another purpose, or have been altered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sealed bytes can't be opened with this key")]
 pub struct BadSeal;
 
-/// Seals with one key, and opens again.
+/// Seals and unseals with one key.
 pub(crate) struct Sealer {
-    /// What every seal of this key begins with: the version, and the key's name if it has one.
+    /// Prefix of every seal of this key: the version, and the key's name if it has one.
     head: Vec<u8>,
     key: hmac::Key,
 }
@@ -40,12 +39,12 @@ impl Sealer {
         Self::with(&master.id(), &master.derive("seal"))
     }
 
-    /// Seals under a key that has no name.
+    /// Seals under a key without a name.
     pub(crate) fn nameless(key: &[u8; 32]) -> Self {
         Self::with("", key)
     }
 
-    /// What every seal of this key begins with.
+    /// Prefix of every seal of this key.
     pub(crate) fn head(&self) -> &[u8] {
         &self.head
     }
@@ -66,7 +65,7 @@ impl Sealer {
         [&self.head[..], &nonce, &body].concat()
     }
 
-    /// Opens what was sealed for the same purpose.
+    /// Opens bytes that were sealed for the same purpose.
     pub(crate) fn unseal(&self, purpose: &[u8], sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
         let rest = sealed.strip_prefix(&self.head[..]).ok_or(BadSeal)?;
         let (nonce, body) = rest.split_first_chunk::<NONCE>().ok_or(BadSeal)?;

@@ -1,22 +1,22 @@
-//! A thread on which the vault is simulated, for tests alone: what is drawn follows from a seed, and slow hashes are made at once
-//! where they are asked for, cheaply.
+//! Simulates the vault on one thread, for tests alone: random bytes follow from a seed, and slow hashes run at once and
+//! cheaply on the calling thread.
 //!
-//! Behind a feature, which only tests of other crates ask for: no program that people run can have its chance foretold.
+//! Behind a feature that only tests of other crates enable: no released program can have predictable random bytes.
 
 use std::cell::Cell;
 
-/// SuccessCache in KiB and passes of a slow hash: the least that Argon2 allows.
+/// Memory in KiB and passes of a slow hash: the least that Argon2 allows.
 pub(crate) const SLOW_COST: (u32, u32) = (8, 1);
 
 thread_local! {
     static STATE: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// This thread is simulated as long as this is held.
+/// Simulates the vault on this thread while it is held.
 pub struct Simulation(());
 
 impl Simulation {
-    /// Simulates the vault on this thread from now on, with what follows from this seed.
+    /// Simulates the vault on this thread from now on, with this seed.
     pub fn begin(seed: u64) -> Self {
         STATE.set(Some(seed));
         Self(())
@@ -34,7 +34,7 @@ pub fn is_on() -> bool {
     STATE.get().is_some()
 }
 
-/// Fills a buffer with bytes that follow from the seed; false where nothing is simulated.
+/// Fills a buffer with seeded bytes; returns whether this thread is simulated.
 pub(crate) fn fill(buffer: &mut [u8]) -> bool {
     let Some(mut state) = STATE.get() else { return false };
     for part in buffer.chunks_mut(8) {

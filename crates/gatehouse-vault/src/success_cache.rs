@@ -1,8 +1,7 @@
-//! Slow checks that succeeded, remembered so that the next one is fast.
+//! A cache of successful slow checks, which makes the next check fast.
 //!
-//! What is kept is a digest of hash and password under a key that dies with the process. It is tied
-//! to the stored hash, so a rotation makes it worthless at once; and the row is still read at every
-//! check, so a suspension is obeyed. Nothing is remembered of a failure.
+//! An entry is a digest of hash and password under a key that dies with the process. It includes the stored hash, so a
+//! rotation makes it useless at once. Every check still reads the row, so a suspension holds. Failures are not cached.
 
 use aws_lc_rs::hmac;
 use gatehouse_core::GenerationalCache;
@@ -11,33 +10,33 @@ use parking_lot::Mutex;
 
 use crate::random;
 
-/// Successes in one generation; two generations are kept.
+/// Successes in one generation of the cache.
 const GENERATION: usize = 65_536;
 
-pub(crate) struct Remembered {
+pub(crate) struct SuccessCache {
     key: hmac::Key,
     digests: Mutex<GenerationalCache<[u8; 32], (), GENERATION>>,
 }
 
-impl Remembered {
+impl SuccessCache {
     pub(crate) fn new() -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &random::bytes::<32>());
         Self { key, digests: Mutex::default() }
     }
 
-    pub(crate) fn knows(&self, stored: &StoredHash, password: &Password) -> bool {
+    pub(crate) fn contains(&self, stored: &StoredHash, password: &Password) -> bool {
         let digest = self.digest(stored, password);
         self.digests.lock().get(&digest).is_some()
     }
 
-    pub(crate) fn remember(&self, stored: &StoredHash, password: &Password) {
+    pub(crate) fn insert(&self, stored: &StoredHash, password: &Password) {
         let digest = self.digest(stored, password);
         self.digests.lock().insert(digest, ());
     }
 
     fn digest(&self, stored: &StoredHash, password: &Password) -> [u8; 32] {
         let mut context = hmac::Context::with_key(&self.key);
-        // The stored hash ends where the password begins: the length keeps them apart.
+        // The length separates the stored hash from the password.
         context.update(&(stored.as_str().len() as u64).to_be_bytes());
         context.update(stored.as_str().as_bytes());
         context.update(password.reveal().as_bytes());

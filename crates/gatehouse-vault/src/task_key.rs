@@ -1,9 +1,8 @@
-//! The key of a batch task, from which everything follows that nobody chose.
+//! A batch's key, from which all values follow that the client didn't choose.
 //!
-//! A task draws its key once. From the key and an item's ordinal come the item's ID, username,
-//! password and salt, the same every time: a task that was interrupted goes on as if nothing had
-//! happened, and passwords that are shown again are stored nowhere. What the client chose is sealed
-//! under the key. Whoever destroys the key destroys all of that.
+//! A Task draws its key once. The key and an item's ordinal give the item's ID, username, password and salt, the same
+//! every time: an interrupted Task continues as if nothing had happened, and passwords that it shows again are stored
+//! nowhere. The client's own values are sealed under the key. Destroying the key destroys all of that.
 //!
 //! Bytes are HMAC-SHA-256 of `purpose (1) | round (1) | ordinal (4)`: no two uses share any.
 
@@ -16,14 +15,14 @@ use crate::password::{self, Salt};
 use crate::random;
 use crate::seal::{BadSeal, Sealer};
 
-/// Thirty-two secret bytes of one task, ready for use.
+/// A Task's 32 secret bytes, ready for use.
 pub struct TaskKey {
     bytes: Zeroizing<[u8; 32]>,
     derive: MacKey,
     sealer: Sealer,
 }
 
-/// What derived bytes are for. The numbers are part of what is derived: they never change.
+/// Purpose of derived bytes. The numbers are inputs of the derivation: they never change.
 #[derive(Clone, Copy)]
 enum Purpose {
     AccessId = 1,
@@ -45,23 +44,23 @@ impl TaskKey {
         Self { bytes: Zeroizing::new(*bytes), derive, sealer: Sealer::nameless(&parts) }
     }
 
-    /// The key itself, to be sealed.
+    /// The key's bytes, to be sealed.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &*self.bytes
     }
 
-    /// The ID of an item's access, of the time when the task was made. IDs sort by ordinal.
+    /// The ID of an item's access, with the Task's creation time. IDs sort by ordinal.
     pub fn access_id(&self, unix_milliseconds: u64, ordinal: u32) -> AccessId {
         let random = first(&self.bytes_for(Purpose::AccessId, ordinal, 0));
         AccessId::in_task(unix_milliseconds, ordinal, &random)
     }
 
-    /// The username of an item that came without one.
+    /// The username of an item without one.
     pub fn username(&self, ordinal: u32) -> Username {
         password::spell_username(self.rounds(Purpose::Username, ordinal))
     }
 
-    /// The password of an item that came without one.
+    /// The password of an item without one.
     pub fn password(&self, ordinal: u32) -> Password {
         password::spell_password(self.rounds(Purpose::Password, ordinal))
     }
@@ -71,17 +70,17 @@ impl TaskKey {
         first(&self.bytes_for(Purpose::Salt, ordinal, 0))
     }
 
-    /// Seals a part of what the client chose, to be opened as the same part alone.
+    /// Seals a part of the client's values, to be opened as the same part alone.
     pub fn seal_part(&self, part: u32, plain: &[u8]) -> Vec<u8> {
         self.sealer.seal(&part.to_be_bytes(), plain)
     }
 
-    /// Opens what [`TaskKey::seal_part`] sealed.
+    /// Opens a part that [`TaskKey::seal_part`] sealed.
     pub fn open_part(&self, part: u32, sealed: &[u8]) -> Result<Vec<u8>, BadSeal> {
         self.sealer.unseal(&part.to_be_bytes(), sealed)
     }
 
-    /// As many blocks as it takes.
+    /// Blocks of derived bytes, as many as the caller draws.
     fn rounds(&self, purpose: Purpose, ordinal: u32) -> impl FnMut() -> [u8; 32] {
         let mut rounds = 0..=u8::MAX;
         move || {
@@ -104,7 +103,7 @@ fn first<const N: usize>(bytes: &[u8; 32]) -> [u8; N] {
     *bytes.first_chunk().expect("nothing takes more than 32 bytes")
 }
 
-/// What the key of a task is sealed for. Neither name holds a `/`.
+/// Purpose of a Task key's seal. Neither name has a `/`.
 pub(crate) fn purpose(tenant: &TenantName, task: TaskId) -> String {
     format!("task key/{tenant}/{task}")
 }

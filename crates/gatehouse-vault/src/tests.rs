@@ -8,8 +8,8 @@ fn vault() -> Vault {
     Vault::new(&MasterKeys::parse(&"0a".repeat(32)).unwrap())
 }
 
-/// An asker whose client never disconnects.
-pub(crate) fn asker() -> HashCaller<'static> {
+/// A caller whose client never disconnects.
+pub(crate) fn caller() -> HashCaller<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(|| "acme".parse().unwrap());
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
     HashCaller { tenant: &ACME, gone: &*NEVER }
@@ -20,15 +20,15 @@ fn password(text: &str) -> Password {
 }
 
 #[tokio::test]
-async fn both_schemes_tell_right_from_wrong() {
+async fn both_schemes_distinguish_right_from_wrong_passwords() {
     let vault = vault();
     let right = generate_password();
     let fast = vault.hash_generated(&right);
-    let slow = vault.hash_chosen(asker(), &right).await.unwrap();
+    let slow = vault.hash_chosen(caller(), &right).await.unwrap();
     for stored in [fast, slow] {
-        assert!(vault.check(asker(), &stored, &right).await.unwrap());
-        assert!(vault.check(asker(), &stored, &right).await.unwrap(), "also when it is remembered");
-        assert!(!vault.check(asker(), &stored, &password("wrong")).await.unwrap());
+        assert!(vault.check(caller(), &stored, &right).await.unwrap());
+        assert!(vault.check(caller(), &stored, &right).await.unwrap(), "also from the cache");
+        assert!(!vault.check(caller(), &stored, &password("wrong")).await.unwrap());
     }
 }
 
@@ -38,23 +38,23 @@ async fn every_stored_hash_names_its_scheme_and_key() {
     let id = &MasterKeys::parse(&"0a".repeat(32)).unwrap().fingerprints()[0][..8];
     let fast = vault.hash_generated(&password("x"));
     assert!(fast.as_str().starts_with(&format!("hmac-sha256${id}$")), "{}", fast.as_str());
-    let slow = vault.hash_chosen(asker(), &password("x")).await.unwrap();
+    let slow = vault.hash_chosen(caller(), &password("x")).await.unwrap();
     assert!(slow.as_str().starts_with(&format!("argon2id${id}$m=19456,t=2,p=1$")));
-    let again = vault.hash_chosen(asker(), &password("x")).await.unwrap();
+    let again = vault.hash_chosen(caller(), &password("x")).await.unwrap();
     assert_ne!(slow.as_str(), again.as_str(), "salted");
 }
 
 #[test]
-fn what_is_kept_of_a_generated_password_never_changes() {
-    // Tables are full of these: another answer would lock every device out.
+fn the_hash_of_a_generated_password_never_changes() {
+    // Every database has such hashes: another result would lock every device out.
     let right = password("c4S79wN7XZ7rtVxXBa6huSdS");
     let kept = "hmac-sha256$aae3d175$fWuozcyixK2X3Wb3MtbadJR7JdAMRlQWseWWN91bvB0";
     assert_eq!(vault().hash_generated(&right).as_str(), kept);
-    for bent in
+    for altered in
         [&kept[..kept.len() - 1], &format!("{kept}A"), &format!("{kept}$"), &format!("{kept}=")]
     {
-        let bent = StoredHash::new(bent.to_owned());
-        assert!(!vault().is_hash_of_generated(&bent, &right), "{}", bent.as_str());
+        let altered = StoredHash::new(altered.to_owned());
+        assert!(!vault().is_hash_of_generated(&altered, &right), "{}", altered.as_str());
     }
 }
 
@@ -63,29 +63,29 @@ async fn a_hash_of_another_key_or_scheme_is_an_error_not_a_wrong_password() {
     let other = Vault::new(&MasterKey::generate().into());
     let stored = other.hash_generated(&password("x"));
     for text in [stored.as_str(), "", "md5$0a$x", "argon2id$0a", "hmac-sha256$$"] {
-        let checked = vault().check(asker(), &StoredHash::new(text.into()), &password("x")).await;
+        let checked = vault().check(caller(), &StoredHash::new(text.into()), &password("x")).await;
         assert!(matches!(checked, Err(VaultError::UnknownKey)), "{text}");
     }
 }
 
 #[tokio::test]
-async fn a_rotation_makes_what_was_remembered_worthless() {
+async fn a_rotation_invalidates_cached_checks() {
     let vault = vault();
     let old = password("old");
-    let stored = vault.hash_chosen(asker(), &old).await.unwrap();
-    assert!(vault.check(asker(), &stored, &old).await.unwrap());
-    let rotated = vault.hash_chosen(asker(), &password("new")).await.unwrap();
-    assert!(!vault.check(asker(), &rotated, &old).await.unwrap());
+    let stored = vault.hash_chosen(caller(), &old).await.unwrap();
+    assert!(vault.check(caller(), &stored, &old).await.unwrap());
+    let rotated = vault.hash_chosen(caller(), &password("new")).await.unwrap();
+    assert!(!vault.check(caller(), &rotated, &old).await.unwrap());
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_always_costs_the_same_kind_of_work() {
+async fn an_unknown_username_always_costs_the_same_kind_of_work() {
     let vault = vault();
     let names: Vec<String> = (0..200).map(|n| format!("nobody-{n}")).collect();
     let slow = names.iter().filter(|name| vault.hasher.unknown_is_slow(name)).count();
     assert!((60..140).contains(&slow), "about half of them: {slow}");
     for name in &names[..3] {
-        vault.check_unknown(asker(), name, &password("x")).await.unwrap();
+        vault.check_unknown(caller(), name, &password("x")).await.unwrap();
         assert_eq!(vault.hasher.unknown_is_slow(name), vault.hasher.unknown_is_slow(name));
     }
 }
@@ -120,15 +120,15 @@ fn a_seal_opens_for_its_purpose_alone() {
         Err(BadSeal)
     );
     for at in 0..sealed.len() {
-        let mut bent = sealed.clone();
-        bent[at] ^= 1;
-        assert_eq!(vault.unseal("token key", &bent), Err(BadSeal), "byte {at}");
+        let mut altered = sealed.clone();
+        altered[at] ^= 1;
+        assert_eq!(vault.unseal("token key", &altered), Err(BadSeal), "byte {at}");
         assert_eq!(vault.unseal("token key", &sealed[..at]), Err(BadSeal), "cut at {at}");
     }
 }
 
 #[test]
-fn what_was_sealed_long_ago_still_opens() {
+fn an_old_seal_still_opens() {
     let nonce: Vec<u8> = (0..24).collect();
     let body =
         b"\xfa\x66\x93\x3b\xda\x26\x33\xb1\xf2\x11\xa7\xb0\x6c\xec\xdf\x48\xad\x27\x47\xa3\xcb\x0f";
@@ -137,7 +137,7 @@ fn what_was_sealed_long_ago_still_opens() {
 }
 
 #[test]
-fn key_files_are_for_their_owner_and_are_never_replaced() {
+fn key_files_are_private_and_never_replaced() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let (master_path, token_path) = (dir.path().join("m.key"), dir.path().join("t.key"));
@@ -162,7 +162,7 @@ fn key_files_are_for_their_owner_and_are_never_replaced() {
 }
 
 #[tokio::test]
-async fn a_hash_is_recognised_by_how_it_was_made() {
+async fn a_hash_matches_only_its_scheme_salt_and_key() {
     let vault = vault();
     let right = password("x");
     let fast = vault.hash_generated(&right);
@@ -174,7 +174,7 @@ async fn a_hash_is_recognised_by_how_it_was_made() {
 
     assert!(!vault.is_hash_of_generated(&slow, &right), "a chosen one is no generated one");
     assert!(!vault.has_salt(&fast, &[7; 16]), "and the other way round");
-    let drawn = vault.hash_chosen(asker(), &right).await.unwrap();
+    let drawn = vault.hash_chosen(caller(), &right).await.unwrap();
     assert!(!vault.has_salt(&drawn, &[7; 16]));
     let other = Vault::new(&MasterKey::generate().into());
     assert!(!other.is_hash_of_generated(&fast, &right), "made with another key");
@@ -193,22 +193,19 @@ fn keyed(bytes: &[u8]) -> Vault {
 }
 
 #[tokio::test]
-async fn what_a_former_key_made_is_checked_and_opened_with_it() {
+async fn hashes_and_seals_of_a_former_key_are_checked_and_opened_with_it() {
     let old = keyed(&[1]);
     let right = generate_password();
-    let hashes = [old.hash_generated(&right), old.hash_chosen(asker(), &right).await.unwrap()];
+    let hashes = [old.hash_generated(&right), old.hash_chosen(caller(), &right).await.unwrap()];
     let sealed = old.seal("a thing", b"secret");
     let (tenant, task) = ("acme".parse().unwrap(), TaskId::from_bytes([7; 16]));
     let key = TaskKey::draw();
     let sealed_key = old.seal_task_key(&tenant, task, &key);
     for vault in [keyed(&[1, 2]), keyed(&[2, 1]), keyed(&[3, 2, 1])] {
         for stored in &hashes {
-            assert!(vault.check(asker(), stored, &right).await.unwrap());
-            assert!(
-                vault.check(asker(), stored, &right).await.unwrap(),
-                "also when it is remembered"
-            );
-            assert!(!vault.check(asker(), stored, &password("wrong")).await.unwrap());
+            assert!(vault.check(caller(), stored, &right).await.unwrap());
+            assert!(vault.check(caller(), stored, &right).await.unwrap(), "also from the cache");
+            assert!(!vault.check(caller(), stored, &password("wrong")).await.unwrap());
         }
         assert!(vault.is_hash_of_generated(&hashes[0], &right));
         assert_eq!(vault.unseal("a thing", &sealed).unwrap(), b"secret");
@@ -219,7 +216,7 @@ async fn what_a_former_key_made_is_checked_and_opened_with_it() {
     let without = keyed(&[2]);
     for stored in &hashes {
         assert!(matches!(
-            without.check(asker(), stored, &right).await,
+            without.check(caller(), stored, &right).await,
             Err(VaultError::UnknownKey)
         ));
     }
@@ -227,15 +224,15 @@ async fn what_a_former_key_made_is_checked_and_opened_with_it() {
 }
 
 #[tokio::test]
-async fn what_is_new_is_made_with_the_first_key() {
+async fn new_hashes_and_seals_use_the_first_key() {
     let (vault, alone) = (keyed(&[2, 1]), keyed(&[2]));
     let right = password("x");
-    let quiet = vault.hash_batch(vec![(right.clone(), [7; 16])]).await.remove(0);
-    let chosen = vault.hash_chosen(asker(), &right).await.unwrap();
-    for stored in [vault.hash_generated(&right), chosen, quiet] {
-        assert!(alone.check(asker(), &stored, &right).await.unwrap(), "{}", stored.as_str());
+    let of_batch = vault.hash_batch(vec![(right.clone(), [7; 16])]).await.remove(0);
+    let chosen = vault.hash_chosen(caller(), &right).await.unwrap();
+    for stored in [vault.hash_generated(&right), chosen, of_batch] {
+        assert!(alone.check(caller(), &stored, &right).await.unwrap(), "{}", stored.as_str());
         assert!(
-            vault.renew(asker(), &stored, &right).await.unwrap().is_none(),
+            vault.renew(caller(), &stored, &right).await.unwrap().is_none(),
             "nothing to be done"
         );
     }
@@ -251,18 +248,18 @@ async fn a_hash_is_renewed_under_the_first_key_with_its_salt() {
     let fast = old.hash_generated(&right);
     let slow = old.hash_batch(vec![(right.clone(), [7; 16])]).await.remove(0);
     for stored in [&fast, &slow] {
-        let renewed = both.renew(asker(), stored, &right).await.unwrap().unwrap();
-        assert!(new.check(asker(), &renewed, &right).await.unwrap());
-        assert!(!new.check(asker(), &renewed, &password("y")).await.unwrap());
+        let renewed = both.renew(caller(), stored, &right).await.unwrap().unwrap();
+        assert!(new.check(caller(), &renewed, &right).await.unwrap());
+        assert!(!new.check(caller(), &renewed, &password("y")).await.unwrap());
     }
-    let renewed = both.renew(asker(), &slow, &right).await.unwrap().unwrap();
+    let renewed = both.renew(caller(), &slow, &right).await.unwrap().unwrap();
     assert!(new.has_salt(&renewed, &[7; 16]), "a batch still knows it");
-    assert!(both.remembered.knows(&renewed, &right), "the next check is fast");
-    assert!(matches!(new.renew(asker(), &fast, &right).await, Err(VaultError::UnknownKey)));
+    assert!(both.successes.contains(&renewed, &right), "the next check is fast");
+    assert!(matches!(new.renew(caller(), &fast, &right).await, Err(VaultError::UnknownKey)));
 }
 
 #[test]
-fn a_seal_is_made_again_under_the_first_key() {
+fn a_seal_is_renewed_under_the_first_key() {
     let (old, both, new) = (keyed(&[1]), keyed(&[2, 1]), keyed(&[2]));
     let sealed = both.reseal("a thing", &old.seal("a thing", b"secret")).unwrap();
     assert_eq!(new.unseal("a thing", &sealed).unwrap(), b"secret");
@@ -276,7 +273,7 @@ fn a_seal_is_made_again_under_the_first_key() {
 }
 
 #[test]
-fn a_request_is_recognised_by_what_any_key_made_of_it() {
+fn a_request_is_recognised_by_its_digest_under_any_key() {
     let tenant = "acme".parse().unwrap();
     let digests = |vault: Vault| vault.digest_request(&tenant, "create", b"{}");
     let (old, new) = (digests(keyed(&[1])), digests(keyed(&[2])));
@@ -285,12 +282,12 @@ fn a_request_is_recognised_by_what_any_key_made_of_it() {
 }
 
 #[tokio::test]
-async fn the_beginning_of_a_hash_and_of_a_seal_tells_its_key() {
+async fn the_start_of_a_hash_or_seal_names_its_key() {
     let masters = MasterKeys::parse(&"0a".repeat(32)).unwrap();
     let (fingerprint, vault) = (&masters.fingerprints()[0], vault());
     let right = password("x");
-    let chosen = vault.hash_chosen(asker(), &right).await.unwrap();
-    let again = vault.hash_chosen(asker(), &right).await.unwrap();
+    let chosen = vault.hash_chosen(caller(), &right).await.unwrap();
+    let again = vault.hash_chosen(caller(), &right).await.unwrap();
     assert_eq!(chosen.as_str()[..HASH_NAME_CHARS], again.as_str()[..HASH_NAME_CHARS]);
     for stored in [vault.hash_generated(&right), chosen] {
         let beginning = &stored.as_str()[..HASH_NAME_CHARS];

@@ -1,6 +1,6 @@
-//! The built-in issuer's key: Ed25519, for people who have no identity provider.
+//! The built-in issuer's key: Ed25519, for operators without an identity provider.
 //!
-//! It signs here; its signatures are checked as every other issuer's are, by a `KeySet`.
+//! A `KeySet` verifies its signatures, as every other issuer's.
 
 use aws_lc_rs::digest;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
@@ -12,21 +12,21 @@ use zeroize::Zeroizing;
 
 use crate::key_set::Claims;
 
-/// Signs the tokens of the built-in issuer.
+/// Signs the built-in issuer's tokens.
 pub(crate) struct TokenKey {
     pkcs8: Zeroizing<Vec<u8>>,
     signing: EncodingKey,
-    public: PublicPart,
+    public: PublicTokenKey,
 }
 
-/// What everybody may know of a key, and checks its signatures with.
+/// The public key, which verifies signatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PublicPart {
+pub(crate) struct PublicTokenKey {
     /// The 32 bytes, as a JSON Web Key writes them.
     x: String,
 }
 
-/// Bytes that are no key.
+/// The bytes are no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an Ed25519 key in PKCS#8")]
 pub struct BadTokenKey;
@@ -40,11 +40,11 @@ impl TokenKey {
         Self::from_bytes(pkcs8.as_ref()).expect("a key that was just written can be read")
     }
 
-    /// Reads a key as [`TokenKey::to_bytes`] wrote it.
+    /// Parses a key that [`TokenKey::to_bytes`] wrote.
     pub(crate) fn from_bytes(pkcs8: &[u8]) -> Result<Self, BadTokenKey> {
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(pkcs8).map_err(|_| BadTokenKey)?;
         let public = pair.public_key().as_ref();
-        let public = PublicPart { x: BASE64URL.encode(public) };
+        let public = PublicTokenKey { x: BASE64URL.encode(public) };
         let signing = EncodingKey::from_ed_der(pkcs8);
         Ok(Self { pkcs8: Zeroizing::new(pkcs8.to_vec()), signing, public })
     }
@@ -61,13 +61,13 @@ impl TokenKey {
         jsonwebtoken::encode(&header, claims, &self.signing).expect("claims are plain JSON")
     }
 
-    pub(crate) fn public(&self) -> &PublicPart {
+    pub(crate) fn public(&self) -> &PublicTokenKey {
         &self.public
     }
 }
 
-impl PublicPart {
-    /// Reads what [`PublicPart::as_str`] wrote.
+impl PublicTokenKey {
+    /// Parses a public key that [`PublicTokenKey::as_str`] wrote.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64URL.decode(text).ok()?;
         (bytes.len() == 32).then(|| Self { x: text.to_owned() })
@@ -77,13 +77,13 @@ impl PublicPart {
         &self.x
     }
 
-    /// RFC 7638: the thumbprint names the key wherever it is published.
+    /// The key's thumbprint (RFC 7638), which names it wherever it is published.
     pub(crate) fn id(&self) -> String {
         let thumbprint = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{}"}}"#, self.x);
         BASE64URL.encode(digest::digest(&digest::SHA256, thumbprint.as_bytes()))
     }
 
-    /// As a JSON Web Key.
+    /// The key as a JSON Web Key.
     pub(crate) fn jwk(&self) -> Value {
         json!({
             "kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA",

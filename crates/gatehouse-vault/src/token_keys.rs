@@ -1,7 +1,7 @@
-//! The built-in issuer's keys: the one that signs, and the public parts of those that signed before it.
+//! The built-in issuer's keys: the signing key, and the public keys of former ones.
 //!
-//! Who changes the key destroys what signed before. What it has signed is trusted for a while, so its public
-//! part is kept. All of it is one text:
+//! A rotation destroys the former private key. Its tokens stay trusted for a while, so its public key is kept. All keys
+//! are one text:
 //!
 //! ```text
 //! MFECAQEwBQYDK2VwBCIE…                                     the key that signs, in PKCS#8 and Base64
@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 
 use crate::key_set::{Claims, KeySet};
 use crate::keyfile::{self, KeyFileError};
-use crate::token::{BadTokenKey, PublicPart, TokenKey};
+use crate::token::{BadTokenKey, PublicTokenKey, TokenKey};
 
 /// Most former keys that are trusted at a time.
 const FORMER_MAX: usize = 50;
@@ -27,18 +27,18 @@ const FORMER_MAX: usize = 50;
 #[derive(Debug)]
 pub struct TokenKeys {
     signing: TokenKey,
-    /// The latest first.
+    /// Former keys, the latest first.
     former: Vec<FormerKey>,
 }
 
-/// What is left of a key that signed before.
+/// The public key of a former signing key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct FormerKey {
-    public: PublicPart,
+    public: PublicTokenKey,
     until: Timestamp,
 }
 
-/// The key can't be changed once more.
+/// Too many former keys are still trusted for another rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{FORMER_MAX} former token keys are still trusted, which is as many as there can be: wait until one is \
@@ -47,12 +47,12 @@ struct FormerKey {
 pub struct TooManyTokenKeys;
 
 impl TokenKeys {
-    /// Makes a first key.
+    /// Generates a first key.
     pub fn generate() -> Self {
         Self { signing: TokenKey::generate(), former: Vec::new() }
     }
 
-    /// The same issuer with a new key. What those before it have signed is trusted until `until` at most.
+    /// The issuer's keys with a new signing key. Tokens of former keys are trusted until `until` at most.
     pub fn rotated(&self, until: Timestamp, now: Timestamp) -> Result<Self, TooManyTokenKeys> {
         let latest = FormerKey { public: self.signing.public().clone(), until };
         let earlier =
@@ -70,25 +70,25 @@ impl TokenKeys {
         self.signing.sign(claims)
     }
 
-    /// The name of the key that signs, as tokens carry it.
+    /// ID of the signing key, as tokens name it.
     pub fn id(&self) -> String {
         self.signing.public().id()
     }
 
-    /// The public parts of the keys that are trusted now, as a set of JSON Web Keys.
+    /// The public keys that are trusted now, as a JSON Web Key Set.
     pub fn jwks(&self, now: Timestamp) -> Value {
         let former = self.former.iter().filter(|it| it.until > now).map(|it| &it.public);
         let trusted = std::iter::once(self.signing.public()).chain(former);
-        json!({"keys": trusted.map(PublicPart::jwk).collect::<Vec<_>>()})
+        json!({"keys": trusted.map(PublicTokenKey::jwk).collect::<Vec<_>>()})
     }
 
-    /// What checks tokens now.
+    /// The key set that verifies tokens now.
     pub fn key_set(&self, now: Timestamp) -> KeySet {
         let jwks = self.jwks(now).to_string();
         KeySet::parse(jwks.as_bytes()).expect("a key's own public part can be read")
     }
 
-    /// Reads keys as [`TokenKeys::to_text`] wrote them.
+    /// Parses keys that [`TokenKeys::to_text`] wrote.
     pub fn from_text(text: &str) -> Result<Self, BadTokenKey> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let signing = BASE64.decode(lines.next().ok_or(BadTokenKey)?).map_err(|_| BadTokenKey)?;
@@ -108,7 +108,7 @@ impl TokenKeys {
         text
     }
 
-    /// Reads what was sealed: the text, or the key that signs alone, as it was kept before it could change.
+    /// Parses unsealed bytes: the text, or the signing key alone, as older versions stored it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadTokenKey> {
         if let Ok(signing) = TokenKey::from_bytes(bytes) {
             return Ok(Self { signing, former: Vec::new() });
@@ -116,7 +116,7 @@ impl TokenKeys {
         Self::from_text(str::from_utf8(bytes).map_err(|_| BadTokenKey)?)
     }
 
-    /// Reads the keys of a file.
+    /// Reads a key file.
     pub fn load(path: &Path) -> Result<Option<Self>, KeyFileError> {
         let what = "does not hold an Ed25519 key in PKCS#8 and Base64";
         keyfile::load(path, |text| Self::from_text(text).map_err(|_| what.to_owned()))
@@ -127,7 +127,7 @@ impl TokenKeys {
         keyfile::save(path, &self.to_text())
     }
 
-    /// Writes the keys to a file in place of those that are there.
+    /// Replaces a key file.
     pub fn replace(&self, path: &Path) -> Result<(), KeyFileError> {
         keyfile::replace(path, &self.to_text())
     }
@@ -137,7 +137,7 @@ impl FormerKey {
     fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ["former", public, "until", until] = words[..] else { return None };
-        Some(Self { public: PublicPart::parse(public)?, until: until.parse().ok()? })
+        Some(Self { public: PublicTokenKey::parse(public)?, until: until.parse().ok()? })
     }
 }
 

@@ -9,7 +9,7 @@ use aws_lc_rs::signature::{
 use jsonwebtoken::{EncodingKey, Header};
 use serde_json::json;
 
-/// A key pair of somebody else's, and the algorithms that it can sign with.
+/// A foreign key pair, and the algorithms that it can sign with.
 struct Pair {
     signing: EncodingKey,
     algorithms: Vec<Algorithm>,
@@ -21,7 +21,7 @@ impl Pair {
         let der = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).unwrap();
         let algorithms =
             vec![Algorithm::RS256, Algorithm::RS384, Algorithm::RS512, Algorithm::PS256];
-        // What signs wants the bare key, which PKCS#8 wraps into 26 bytes that name its kind.
+        // The signer needs the bare key, which PKCS#8 wraps in 26 bytes that name its kind.
         Self { signing: EncodingKey::from_rsa_der(&der.as_ref()[26..]), algorithms }
     }
 
@@ -51,7 +51,7 @@ impl Pair {
     fn jwk(&self, id: Option<&str>) -> Value {
         let mut jwk = Jwk::from_encoding_key(&self.signing, self.algorithms[0]).unwrap();
         jwk.common.key_id = id.map(str::to_owned);
-        // A key that names no algorithm may be used with each of its kind.
+        // A key without an algorithm may be used with each of its kind.
         jwk.common.key_algorithm = None;
         serde_json::to_value(jwk).unwrap()
     }
@@ -76,7 +76,7 @@ fn encoded(json: Value) -> String {
 }
 
 #[test]
-fn every_algorithm_of_the_list_is_taken_with_keys_of_its_kind_alone() {
+fn every_listed_algorithm_needs_a_key_of_its_kind() {
     let pairs = Pair::every();
     for pair in &pairs {
         let keys = set(&[pair.jwk(Some("k"))]).unwrap();
@@ -97,7 +97,7 @@ fn every_algorithm_of_the_list_is_taken_with_keys_of_its_kind_alone() {
     let impostor = Pair::rsa().sign(Algorithm::RS256, Some("k"));
     let keys = set(&[rsa.jwk(Some("k"))]).unwrap();
     assert_eq!(keys.verify(&impostor), Err(BadToken::NotSigned));
-    // Algorithms that the same key could do, but that are not on the list.
+    // Algorithms that the key supports, but that are not on the list.
     for algorithm in [Algorithm::PS384, Algorithm::PS512] {
         assert_eq!(keys.verify(&rsa.sign(algorithm, Some("k"))), Err(BadToken::NotSigned));
     }
@@ -134,7 +134,7 @@ fn attacks_on_the_header_are_refused() {
             with(json!({"alg": name, "kid": 7})),
             format!("{}.{payload}.", encoded(json!({"alg": "none"}))),
         ];
-        // A shared secret made of what everyone knows: the public key, in every form that it has.
+        // A shared secret made of public data: the public key, in each of its forms.
         let key = |name: &str| jwk[name].as_str().unwrap_or_default().to_owned();
         let forms = [jwk.to_string(), key("n"), key("x"), key("k")];
         let decoded = BASE64URL.decode(key("x")).unwrap_or_default();
@@ -147,7 +147,7 @@ fn attacks_on_the_header_are_refused() {
                 attacks.push(jsonwebtoken::encode(&header, &claims(), &secret).unwrap());
             }
         }
-        // A key of the attacker's own, sent along.
+        // The attacker's own key, in the header.
         let mut header = Header::new(Algorithm::ES256);
         let own = Pair::p256();
         header.jwk = serde_json::from_value(own.jwk(Some("k"))).ok();
@@ -161,7 +161,7 @@ fn attacks_on_the_header_are_refused() {
 }
 
 #[test]
-fn what_is_not_for_checking_signatures_is_left_out() {
+fn keys_for_other_uses_are_left_out() {
     let pair = Pair::p256();
     let good = pair.jwk(Some("k"));
     let changed = |name: &str, value: Value| {
@@ -187,7 +187,7 @@ fn what_is_not_for_checking_signatures_is_left_out() {
         assert_eq!(keys.n_keys(), usize::from(is_taken), "{jwk}");
         let seen = keys.verify(&pair.sign(Algorithm::ES256, None));
         assert_eq!(seen.is_ok(), is_taken, "{jwk}");
-        // Beside one that can be used, it takes nothing away.
+        // Next to a usable key, it changes nothing.
         assert!(
             set(&[jwk, good.clone()]).unwrap().verify(&pair.sign(Algorithm::ES256, None)).is_ok()
         );
@@ -201,7 +201,7 @@ fn what_is_not_for_checking_signatures_is_left_out() {
 }
 
 #[test]
-fn the_built_in_issuer_is_checked_like_every_other() {
+fn tokens_of_the_built_in_issuer_are_verified_like_others() {
     let key = TokenKeys::generate();
     let now = gatehouse_core::Timestamp::EPOCH;
     let token = key.sign(&claims());

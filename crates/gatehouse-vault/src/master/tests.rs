@@ -18,17 +18,17 @@ fn a_master_key_is_64_hexadecimal_characters() {
 }
 
 #[test]
-fn several_keys_are_written_with_white_space_between() {
+fn several_keys_are_separated_by_white_space() {
     let one = |n| MasterKeys::parse(&hex(n)).unwrap().fingerprints().remove(0);
     let all = MasterKeys::parse(&format!("\n{}\t{}\r\n\n {} ", hex(1), hex(2), hex(3))).unwrap();
     assert_eq!(all.fingerprints(), [one(1), one(2), one(3)]);
-    let turned = MasterKeys::parse(&format!("{} {}", hex(3), hex(1))).unwrap();
-    assert_eq!(turned.fingerprints(), [one(3), one(1)]);
-    assert_eq!(format!("{turned:?}"), "MasterKeys([MasterKey(…), MasterKey(…)])");
+    let reversed = MasterKeys::parse(&format!("{} {}", hex(3), hex(1))).unwrap();
+    assert_eq!(reversed.fingerprints(), [one(3), one(1)]);
+    assert_eq!(format!("{reversed:?}"), "MasterKeys([MasterKey(…), MasterKey(…)])");
 }
 
 #[test]
-fn a_bad_key_among_several_is_told_by_its_place_alone() {
+fn an_error_names_a_bad_key_by_its_position_alone() {
     let bad = format!("{} {} {}", hex(1), &hex(2)[1..], hex(3));
     let error = MasterKeys::parse(&bad).unwrap_err();
     assert_eq!(error, BadMasterKeys::Malformed(2, 3));

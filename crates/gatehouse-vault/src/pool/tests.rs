@@ -9,10 +9,11 @@ fn tenant(name: &str) -> TenantName {
     name.parse().unwrap()
 }
 
-/// A pool that makes one hash at a time, and is making one until the sender says so.
+/// A pool with one permit, which is in use until the test sends.
 async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>) {
-    let places = Capacity { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting: 100 };
-    let pool = HashPool { turns: FairSemaphore::new(places), meter: Arc::new(VaultMeter::new()) };
+    let capacity = Capacity { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting: 100 };
+    let pool =
+        HashPool { permits: FairSemaphore::new(capacity), meter: Arc::new(VaultMeter::new()) };
     let pool = Arc::new(pool);
     let (open, gate) = mpsc::channel::<()>();
     let (began, begun) = oneshot::channel();
@@ -34,7 +35,7 @@ fn busy(pool: &HashPool) -> (i64, i64) {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_turned_away_and_the_rest_is_run() {
+async fn hashes_beyond_the_queue_are_refused_and_the_others_run() {
     let (pool, open) = occupied(1).await;
     let (acme, rival, gone) = (tenant("acme"), tenant("rival"), CancellationToken::new());
     let run = |tenant| Box::pin(pool.run(HashCaller { tenant, gone: &gone }, || true));
@@ -53,7 +54,7 @@ async fn what_does_not_fit_is_turned_away_and_the_rest_is_run() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_is_given_up() {
+async fn a_queued_hash_is_dropped_when_its_client_disconnects() {
     let (pool, open) = occupied(10).await;
     let (acme, gone, here) = (tenant("acme"), CancellationToken::new(), CancellationToken::new());
     let began = Arc::new(Mutex::new(Vec::new()));
@@ -69,7 +70,7 @@ async fn what_nobody_waits_for_is_given_up() {
     gone.cancel();
     assert_eq!(left.await, Err(PoolBusy));
     drop(dropped);
-    assert_eq!(busy(&pool), (1, 1), "their places are free");
+    assert_eq!(busy(&pool), (1, 1), "their capacity are free");
     open.send(()).unwrap();
     assert_eq!(stays.await, Ok(()));
     assert_eq!(*began.lock().unwrap(), ["stays"]);

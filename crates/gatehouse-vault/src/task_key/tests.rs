@@ -10,8 +10,8 @@ fn key(byte: u8) -> TaskKey {
 }
 
 #[test]
-fn what_is_derived_never_changes() {
-    // Tasks that are under way were derived with this: another answer would tear them apart.
+fn derived_values_never_change() {
+    // Running Tasks were derived like this: another result would break them.
     let key = key(7);
     assert_eq!(key.access_id(TIME, 99_999).to_string(), "01a0c450-6c00-7018-9a7d-ae32a9d81693");
     assert_eq!(key.username(99_999).as_str(), "u-pzvp5u3r4r3hmurb");
@@ -25,7 +25,7 @@ fn what_is_derived_never_changes() {
 }
 
 #[test]
-fn every_item_of_every_task_has_its_own() {
+fn every_item_of_every_task_has_its_own_values() {
     let (mut ids, mut usernames) = (HashSet::new(), HashSet::new());
     let (mut passwords, mut salts) = (HashSet::new(), HashSet::new());
     for key in [key(1), key(2), TaskKey::draw(), TaskKey::draw()] {
@@ -88,7 +88,7 @@ fn derived_credentials_have_the_form_of_generated_ones() {
 }
 
 #[test]
-fn a_part_opens_as_itself_and_under_its_key_alone() {
+fn a_part_opens_at_its_position_and_with_its_key_alone() {
     let key = key(1);
     let sealed = key.seal_part(3, b"chosen");
     assert_eq!(key.open_part(3, &sealed).unwrap(), b"chosen");
@@ -97,9 +97,9 @@ fn a_part_opens_as_itself_and_under_its_key_alone() {
     assert_eq!(TaskKey::draw().open_part(3, &sealed), Err(BadSeal));
     assert_eq!(key.open_part(0, &key.seal_part(0, b"")).unwrap(), b"");
     for at in 0..sealed.len() {
-        let mut bent = sealed.clone();
-        bent[at] ^= 1;
-        assert_eq!(key.open_part(3, &bent), Err(BadSeal), "byte {at}");
+        let mut altered = sealed.clone();
+        altered[at] ^= 1;
+        assert_eq!(key.open_part(3, &altered), Err(BadSeal), "byte {at}");
         assert_eq!(key.open_part(3, &sealed[..at]), Err(BadSeal), "cut at {at}");
     }
 }
@@ -123,6 +123,6 @@ fn a_task_key_opens_for_its_tenant_and_task_alone() {
 }
 
 #[test]
-fn a_task_key_does_not_show() {
+fn debug_hides_a_task_key() {
     assert_eq!(format!("{:?}", key(7)), "TaskKey(…)");
 }

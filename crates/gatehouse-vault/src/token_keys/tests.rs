@@ -10,7 +10,7 @@ fn signed_by(keys: &TokenKeys) -> String {
 }
 
 #[test]
-fn what_a_former_key_signed_is_trusted_for_its_time() {
+fn tokens_of_a_former_key_are_trusted_for_a_while() {
     let first = TokenKeys::generate();
     let second = first.rotated(at(100), at(0)).unwrap();
     let third = second.rotated(at(200), at(10)).unwrap();
@@ -33,7 +33,7 @@ fn what_a_former_key_signed_is_trusted_for_its_time() {
 }
 
 #[test]
-fn keys_are_written_and_read_without_what_signed_before() {
+fn written_keys_lack_former_private_keys() {
     let first = TokenKeys::generate();
     let second = first.rotated(at(100), at(0)).unwrap();
     let text = second.to_text();
@@ -44,7 +44,7 @@ fn keys_are_written_and_read_without_what_signed_before() {
     let private = first.to_text();
     assert!(!text.contains(private.trim()), "the private part is gone");
 
-    // As it was kept before it could change.
+    // As older versions stored it.
     let old = TokenKeys::from_bytes(first.signing.to_bytes()).unwrap();
     assert_eq!(old.id(), first.id());
 
@@ -57,7 +57,7 @@ fn keys_are_written_and_read_without_what_signed_before() {
 }
 
 #[test]
-fn only_so_many_former_keys_are_trusted() {
+fn the_number_of_former_keys_is_limited() {
     let mut keys = TokenKeys::generate();
     for n in 0..50 {
         keys = keys.rotated(at(100 + n), at(0)).unwrap();
@@ -67,7 +67,7 @@ fn only_so_many_former_keys_are_trusted() {
 }
 
 #[test]
-fn a_file_of_keys_is_replaced_whole() {
+fn a_key_file_is_replaced_atomically() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("token.key");
     let first = TokenKeys::generate();
