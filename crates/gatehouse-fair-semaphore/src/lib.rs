@@ -1,7 +1,8 @@
-//! Taking turns: what there is little of is shared by tenants evenly, however many each of them asks for.
+//! A semaphore that tenants share evenly, however many permits each of them requests.
 //!
-//! Each tenant has a queue of its own, and the queues take turns. So a tenant waits behind what it asked for itself, and
-//! behind one turn of each other tenant; and where all queues together are full, the longest gives way.
+//! Each tenant has its own queue, and permits go to the queues in turn. So a caller waits behind its tenant's earlier
+//! callers, and behind one caller of each other tenant per round. When all queues together are full, the longest one
+//! loses its last caller.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -10,113 +11,113 @@ use gatehouse_core::TenantName;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Too many wait.
+/// Too many callers wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many wait for their turn")]
+#[error("too many wait for their permit")]
 pub struct QueueFull;
 
-/// The size of the pool, and of its queues.
+/// Limits of the semaphore and its queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Capacity {
-    /// Turns held at the same time, over all tenants.
+    /// Permits held at the same time, over all tenants.
     pub at_once: usize,
-    /// How many of them one tenant may have: one that holds its turns for long leaves the others theirs.
+    /// Permits that one tenant may hold, so that a tenant that holds its permits for long leaves the rest to others.
     pub at_once_of_tenant: usize,
-    /// How many of one tenant may wait.
+    /// Callers of one tenant that may wait.
     pub waiting_of_tenant: usize,
-    /// How many of all tenants may wait.
+    /// Callers of all tenants that may wait.
     pub waiting: usize,
 }
 
-/// What tenants take turns with. Cheap to clone; all clones are one.
+/// A semaphore with a queue per tenant. Cheap to clone; all clones share one state.
 #[derive(Clone)]
 pub struct FairSemaphore(Arc<Shared>);
 
 struct Shared {
-    places: Capacity,
+    capacity: Capacity,
     queues: Mutex<Queues>,
 }
 
 #[derive(Default)]
 struct Queues {
-    /// Turns that could be had at once. Only tenants that have all of theirs wait while there is one.
+    /// Free permits. While there is one, only tenants at their limit wait.
     n_free: usize,
-    /// How many turns tenants have; none is zero.
+    /// Permits that tenants hold; none is zero.
     held: HashMap<TenantName, usize>,
     n_waiting: usize,
-    /// What was drawn last to tell those who wait apart.
+    /// Number of the last waiter.
     number: u64,
-    /// Who waits, by tenant; no queue is empty.
-    of_tenants: HashMap<TenantName, VecDeque<Waiting>>,
-    /// Tenants that wait, the one whose turn is next first.
+    /// Waiters by tenant; no queue is empty.
+    of_tenants: HashMap<TenantName, VecDeque<Waiter>>,
+    /// Tenants with waiters, the next one first.
     order: VecDeque<TenantName>,
 }
 
-struct Waiting {
+struct Waiter {
     number: u64,
-    turn: oneshot::Sender<Permit>,
+    permit: oneshot::Sender<Permit>,
 }
 
-/// The right to go ahead. When it is dropped, it goes to the next.
+/// The right to proceed. Dropping it passes it on to the next waiter.
 pub struct Permit(Option<(Arc<Shared>, TenantName)>);
 
-/// A place in a tenant's queue, which is left when this is dropped.
-struct Place<'a> {
+/// A position in a tenant's queue. Dropping it leaves the queue.
+struct QueuePosition<'a> {
     shared: &'a Shared,
     tenant: &'a TenantName,
     number: u64,
 }
 
 impl FairSemaphore {
-    /// A pool of `places.at_once` turns, at least one.
-    pub fn new(places: Capacity) -> Self {
-        let queues = Queues { n_free: places.at_once.max(1), ..Queues::default() };
-        Self(Arc::new(Shared { places, queues: Mutex::new(queues) }))
+    /// A semaphore with `capacity.at_once` permits, at least one.
+    pub fn new(capacity: Capacity) -> Self {
+        let queues = Queues { n_free: capacity.at_once.max(1), ..Queues::default() };
+        Self(Arc::new(Shared { capacity, queues: Mutex::new(queues) }))
     }
 
-    /// A turn that can be had at once.
+    /// A permit that is free now.
     pub fn take_now(&self, tenant: &TenantName) -> Option<Permit> {
-        let is_had = self.0.queues.lock().have(tenant, self.0.places);
-        is_had.then(|| Permit(Some((Arc::clone(&self.0), tenant.clone()))))
+        let is_taken = self.0.queues.lock().try_take(tenant, self.0.capacity);
+        is_taken.then(|| Permit(Some((Arc::clone(&self.0), tenant.clone()))))
     }
 
-    /// Waits for a turn. Dropping the future leaves the queue.
+    /// Waits for a permit. Dropping the future leaves the queue.
     pub async fn take(&self, tenant: &TenantName) -> Result<Permit, QueueFull> {
-        let (place, turn) = {
+        let (position, permit) = {
             let mut queues = self.0.queues.lock();
-            if queues.have(tenant, self.0.places) {
+            if queues.try_take(tenant, self.0.capacity) {
                 return Ok(Permit(Some((Arc::clone(&self.0), tenant.clone()))));
             }
-            let (number, turn) = queues.enter(tenant, self.0.places).ok_or(QueueFull)?;
-            (Place { shared: &self.0, tenant, number }, turn)
+            let (number, permit) = queues.enter(tenant, self.0.capacity).ok_or(QueueFull)?;
+            (QueuePosition { shared: &self.0, tenant, number }, permit)
         };
-        let turn = turn.await.map_err(|_| QueueFull);
-        drop(place);
-        turn
+        let permit = permit.await.map_err(|_| QueueFull);
+        drop(position);
+        permit
     }
 
-    /// How many wait.
+    /// Number of waiters.
     pub fn n_waiting(&self) -> usize {
         self.0.queues.lock().n_waiting
     }
 }
 
 impl Queues {
-    /// Takes a turn for a tenant, where there is one that it may have.
-    fn have(&mut self, tenant: &TenantName, places: Capacity) -> bool {
+    /// Takes a permit for a tenant, if one is free and the tenant is below its limit.
+    fn try_take(&mut self, tenant: &TenantName, capacity: Capacity) -> bool {
         let n_own = self.held.get(tenant).copied().unwrap_or_default();
         // The tenant's queued waiters come first.
         let is_first = !self.of_tenants.contains_key(tenant);
-        let has = self.n_free > 0 && n_own < places.at_once_of_tenant.max(1) && is_first;
-        if has {
+        let is_taken = self.n_free > 0 && n_own < capacity.at_once_of_tenant.max(1) && is_first;
+        if is_taken {
             self.n_free -= 1;
             *self.held.entry(tenant.clone()).or_default() += 1;
         }
-        has
+        is_taken
     }
 
-    /// Gives a tenant's turn back.
-    fn give_back(&mut self, tenant: &TenantName) {
+    /// Returns a tenant's permit.
+    fn release(&mut self, tenant: &TenantName) {
         self.n_free += 1;
         if let Some(n_own) = self.held.get_mut(tenant) {
             *n_own -= 1;
@@ -130,29 +131,29 @@ impl Queues {
     fn enter(
         &mut self,
         tenant: &TenantName,
-        places: Capacity,
+        capacity: Capacity,
     ) -> Option<(u64, oneshot::Receiver<Permit>)> {
         let n_own = self.of_tenants.get(tenant).map_or(0, VecDeque::len);
-        if n_own >= places.waiting_of_tenant {
+        if n_own >= capacity.waiting_of_tenant {
             return None;
         }
-        if self.n_waiting >= places.waiting {
+        if self.n_waiting >= capacity.waiting {
             let longest = self.of_tenants.iter().max_by_key(|(_, queue)| queue.len());
             let (longest, n_longest) = longest.map(|(name, queue)| (name.clone(), queue.len()))?;
             if n_longest <= n_own + 1 {
                 return None;
             }
-            // The last of the longest queue would wait longest, and hears at once that it waits in vain.
+            // The last waiter of the longest queue would wait longest, and fails at once.
             self.leave(&longest, VecDeque::pop_back);
         }
         self.number += 1;
         self.n_waiting += 1;
-        let (turn, waiting) = oneshot::channel();
+        let (permit, waiting) = oneshot::channel();
         let queue = self.of_tenants.entry(tenant.clone()).or_default();
         if queue.is_empty() {
             self.order.push_back(tenant.clone());
         }
-        queue.push_back(Waiting { number: self.number, turn });
+        queue.push_back(Waiter { number: self.number, permit });
         Some((self.number, waiting))
     }
 
@@ -160,8 +161,8 @@ impl Queues {
     fn leave(
         &mut self,
         tenant: &TenantName,
-        choose: impl FnOnce(&mut VecDeque<Waiting>) -> Option<Waiting>,
-    ) -> Option<Waiting> {
+        choose: impl FnOnce(&mut VecDeque<Waiter>) -> Option<Waiter>,
+    ) -> Option<Waiter> {
         let queue = self.of_tenants.get_mut(tenant)?;
         let taken = choose(queue);
         if queue.is_empty() {
@@ -172,16 +173,16 @@ impl Queues {
         taken
     }
 
-    /// Whose turn is next: the first of the tenant that has waited longest for its turn, and may have one more.
-    fn next(&mut self, places: Capacity) -> Option<(TenantName, Waiting)> {
+    /// Removes the next waiter: the first of the next tenant that is below its limit.
+    fn next(&mut self, capacity: Capacity) -> Option<(TenantName, Waiter)> {
         if self.n_free == 0 {
             return None;
         }
         let n_own = |tenant: &TenantName| self.held.get(tenant).copied().unwrap_or_default();
-        let may = |tenant: &TenantName| n_own(tenant) < places.at_once_of_tenant.max(1);
+        let may = |tenant: &TenantName| n_own(tenant) < capacity.at_once_of_tenant.max(1);
         let at = self.order.iter().position(may)?;
         let tenant = self.order.remove(at)?;
-        // Behind all others, as far as it still waits.
+        // The tenant goes to the end of the order, if it still has waiters.
         self.order.push_back(tenant.clone());
         let next = self.leave(&tenant, VecDeque::pop_front)?;
         self.n_free -= 1;
@@ -191,15 +192,15 @@ impl Queues {
 }
 
 impl Shared {
-    /// Gives the turns that are free to those who wait.
+    /// Gives the free permits to waiters.
     fn pass_on(self: &Arc<Self>) {
         loop {
-            let next = self.queues.lock().next(self.places);
+            let next = self.queues.lock().next(self.capacity);
             let Some((tenant, next)) = next else { return };
-            if let Err(mut turn) = next.turn.send(Permit(Some((Arc::clone(self), tenant)))) {
+            if let Err(mut permit) = next.permit.send(Permit(Some((Arc::clone(self), tenant)))) {
                 // The waiter has just dropped its future.
-                if let Some((_, tenant)) = turn.0.take() {
-                    self.queues.lock().give_back(&tenant);
+                if let Some((_, tenant)) = permit.0.take() {
+                    self.queues.lock().release(&tenant);
                 }
             }
         }
@@ -208,22 +209,22 @@ impl Shared {
 
 impl std::fmt::Debug for Permit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Turn")
+        f.write_str("Permit")
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         let Some((shared, tenant)) = self.0.take() else { return };
-        shared.queues.lock().give_back(&tenant);
+        shared.queues.lock().release(&tenant);
         shared.pass_on();
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePosition<'_> {
     fn drop(&mut self) {
         let mut queues = self.shared.queues.lock();
-        // It is gone already where its turn has come.
+        // A waiter with a permit has left the queue already.
         queues.leave(self.tenant, |queue| {
             // A queue is sorted by number.
             let at = queue.binary_search_by_key(&self.number, |it| it.number).ok()?;

@@ -1,4 +1,4 @@
-//! The durable image of one file, beside the cached one that reads see.
+//! The durable image of a file; reads see the cached one.
 
 use gatehouse_testing::SeededRandom;
 
@@ -38,24 +38,24 @@ impl Image {
     }
 
     /// Makes some changes durable, and loses the others for good.
-    pub(crate) fn fail_to_flush(&mut self, dice: &mut SeededRandom) {
+    pub(crate) fn fail_to_flush(&mut self, random: &mut SeededRandom) {
         let durable = self.durable.get_or_insert_default();
         for change in self.pending.drain(..) {
-            if dice.roll(2) == 0 {
+            if random.roll(2) == 0 {
                 change.apply_to(durable);
             }
         }
     }
 
     /// Content after a power cut: some unflushed changes are there, torn or whole, in any order.
-    pub(crate) fn after_power_cut(&self, dice: &mut SeededRandom) -> Option<Vec<u8>> {
-        let is_there = self.durable.is_some() || (!self.pending.is_empty() && dice.roll(2) == 0);
+    pub(crate) fn after_power_cut(&self, random: &mut SeededRandom) -> Option<Vec<u8>> {
+        let is_there = self.durable.is_some() || (!self.pending.is_empty() && random.roll(2) == 0);
         let mut found = is_there.then(|| self.durable.clone().unwrap_or_default())?;
         for change in &self.pending {
-            match dice.roll(3) {
+            match random.roll(3) {
                 0 => {}
                 1 => change.apply_to(&mut found),
-                _ => change.apply_torn(&mut found, dice),
+                _ => change.apply_torn(&mut found, random),
             }
         }
         Some(found)
@@ -80,13 +80,13 @@ impl Change {
     }
 
     /// Writes some sectors of the change.
-    fn apply_torn(&self, file: &mut Vec<u8>, dice: &mut SeededRandom) {
+    fn apply_torn(&self, file: &mut Vec<u8>, random: &mut SeededRandom) {
         let Self::Write { offset, bytes } = self else { return };
         let (mut at, end) = (*offset, offset + bytes.len());
         while at < end {
-            // Sectors are those of the disk, not of the write.
+            // Sectors of the disk, not of the write.
             let next = ((at / SECTOR + 1) * SECTOR).min(end);
-            if dice.roll(2) == 0 {
+            if random.roll(2) == 0 {
                 put(file, at, &bytes[at - offset..next - offset]);
             }
             at = next;
@@ -111,13 +111,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_flushed_survives_and_all_else_may_not() {
+    fn flushed_writes_survive_and_others_may_not() {
         let mut image = Image::of(None);
         image.change(write(0, b"abc"));
         image.flush();
         image.change(write(3, b"def"));
-        let mut dice = SeededRandom(1);
-        let found: Vec<_> = (0..50).filter_map(|_| image.after_power_cut(&mut dice)).collect();
+        let mut random = SeededRandom(1);
+        let found: Vec<_> = (0..50).filter_map(|_| image.after_power_cut(&mut random)).collect();
         assert_eq!(found.len(), 50, "the file is there");
         assert!(found.iter().all(|file| file.starts_with(b"abc")));
         assert!(
@@ -126,12 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_that_fails_loses_what_a_later_one_does_not_bring_back() {
-        let mut dice = SeededRandom(2);
+    fn a_failed_flush_loses_writes_for_good() {
+        let mut random = SeededRandom(2);
         let lost = (0..50).filter(|_| {
             let mut image = Image::of(Some(b"old".to_vec()));
             image.change(write(0, b"new"));
-            image.fail_to_flush(&mut dice);
+            image.fail_to_flush(&mut random);
             image.flush();
             image.after_reading_anew().is_some_and(|file| file == b"old")
         });
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn a_write_is_torn_where_sectors_end() {
-        let (image, mut dice) = (vec![0; 3 * SECTOR], SeededRandom(3));
+        let (image, mut random) = (vec![0; 3 * SECTOR], SeededRandom(3));
         let change = write(100, &vec![1; 2 * SECTOR]);
         for _ in 0..50 {
             let mut torn = image.clone();
-            change.apply_torn(&mut torn, &mut dice);
+            change.apply_torn(&mut torn, &mut random);
             for sector in torn.chunks(SECTOR) {
                 let n_ones = sector.iter().filter(|byte| **byte == 1).count();
                 assert!([0, 100, SECTOR - 100, SECTOR].contains(&n_ones), "{n_ones}");

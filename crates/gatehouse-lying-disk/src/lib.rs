@@ -1,14 +1,14 @@
-//! A disk for tests that fails when it is told to.
+//! A disk for tests that fails on demand.
 //!
-//! The disk stands between SQLite and the file system (`vfs`). Each file has a cached and a durable image. The file itself
-//! is the cached image: a read sees the last write. The durable image is kept apart (`image`): a flush brings writes there.
-//! A write whose flush fails may never become durable, though reads still see it and the next flush succeeds. Linux
-//! treats a disk that fails for a moment in this way.
+//! The disk is between SQLite and the file system (`vfs`). Each file has a cached and a durable image. The file itself
+//! is the cached image: a read sees the last write. The durable image is separate (`image`): a flush brings writes
+//! there. A write whose flush fails may never become durable, though reads still see it and the next flush succeeds.
+//! Linux treats a disk with a transient failure in this way.
 //!
 //! A [`Plan`] says at which call the disk fails, and how. [`Disk::after_power_cut`] gives the files after a power cut: all
 //! flushed writes, and some of the others, torn and in any order.
 //!
-//! The only `unsafe` code of the project is here, and no program that is shipped contains it.
+//! The only `unsafe` code of the project is here, and no released program contains it.
 
 mod image;
 mod plan;
@@ -23,7 +23,7 @@ use gatehouse_testing::SeededRandom;
 use image::Image;
 use parking_lot::Mutex;
 
-/// A disk that fails by plan. It lives as long as the process, because SQLite may call it at any time.
+/// A disk that fails by plan. It is never freed, because SQLite may call it at any time.
 pub struct Disk {
     name: String,
     state: Mutex<State>,
@@ -32,54 +32,54 @@ pub struct Disk {
 pub(crate) struct State {
     pub(crate) files: BTreeMap<PathBuf, Image>,
     plan: Option<Plan>,
-    dice: SeededRandom,
+    random: SeededRandom,
     /// Every call so far, in order.
     calls: Vec<Call>,
-    /// Whether the plan's call has come.
+    /// Whether the planned call has happened.
     has_failed: bool,
     is_off: bool,
 }
 
 /// Outcome of a call to the disk.
-pub(crate) enum Fate {
+pub(crate) enum CallOutcome {
     Done,
     Fails(Failure),
 }
 
 impl State {
     /// Counts a call, and decides its outcome.
-    pub(crate) fn meet(&mut self, call: Call) -> Fate {
+    pub(crate) fn next_outcome(&mut self, call: Call) -> CallOutcome {
         let nth = self.calls.len();
         self.calls.push(call);
         if self.is_off {
-            return Fate::Fails(Failure::PowerCut);
+            return CallOutcome::Fails(Failure::PowerCut);
         }
-        let Some(plan) = &self.plan else { return Fate::Done };
+        let Some(plan) = &self.plan else { return CallOutcome::Done };
         if !plan.meets(nth, call) {
-            return Fate::Done;
+            return CallOutcome::Done;
         }
         self.has_failed = true;
         self.is_off = plan.failure == Failure::PowerCut;
-        Fate::Fails(plan.failure)
+        CallOutcome::Fails(plan.failure)
     }
 
-    pub(crate) fn dice(&mut self) -> &mut SeededRandom {
-        &mut self.dice
+    pub(crate) fn random(&mut self) -> &mut SeededRandom {
+        &mut self.random
     }
 
-    /// The image of a file, and the dice for its fate.
+    /// The image of a file, and the random numbers for its failures.
     pub(crate) fn file(&mut self, path: &Path) -> Option<(&mut Image, &mut SeededRandom)> {
-        Some((self.files.get_mut(path)?, &mut self.dice))
+        Some((self.files.get_mut(path)?, &mut self.random))
     }
 }
 
 impl Disk {
-    /// Makes a disk that SQLite knows under [`Disk::name`]. All chance follows from the seed.
+    /// Makes a disk that SQLite knows as [`Disk::name`]. All randomness follows from the seed.
     pub fn new(seed: u64) -> &'static Self {
         let state = State {
             files: BTreeMap::new(),
             plan: None,
-            dice: SeededRandom(seed),
+            random: SeededRandom(seed),
             calls: Vec::new(),
             has_failed: false,
             is_off: false,
@@ -112,7 +112,7 @@ impl Disk {
     /// Writes the files as a power cut leaves them into another directory: all flushed writes, and a random part of the
     /// others.
     pub fn after_power_cut(&self, directory: &Path) -> std::io::Result<()> {
-        self.write_out(directory, |image, dice| image.after_power_cut(dice))
+        self.write_out(directory, |image, random| image.after_power_cut(random))
     }
 
     /// Writes the durable files after a complete write-back into another directory: everything but the writes that a failed
@@ -127,9 +127,9 @@ impl Disk {
         found: impl Fn(&Image, &mut SeededRandom) -> Option<Vec<u8>>,
     ) -> std::io::Result<()> {
         let mut state = self.state.lock();
-        let State { files, dice, .. } = &mut *state;
+        let State { files, random, .. } = &mut *state;
         for (path, image) in files {
-            if let (Some(name), Some(bytes)) = (path.file_name(), found(image, dice)) {
+            if let (Some(name), Some(bytes)) = (path.file_name(), found(image, random)) {
                 std::fs::write(directory.join(name), bytes)?;
             }
         }
@@ -139,7 +139,7 @@ impl Disk {
     /// Copies the disk for the next process, without its plan, with its files in another directory. Cached images stay
     /// cached, lost writes included.
     pub fn for_next_process(&self, directory: &Path) -> std::io::Result<&'static Self> {
-        let next = Self::new(self.state.lock().dice.roll(u64::MAX));
+        let next = Self::new(self.state.lock().random.roll(u64::MAX));
         for (path, image) in &self.state.lock().files {
             let Some(name) = path.file_name() else { continue };
             let there = directory.join(name);
@@ -152,7 +152,7 @@ impl Disk {
         Ok(next)
     }
 
-    /// Forgets all images. No connection may use the files any more.
+    /// Drops all images. No connection may use the files any more.
     pub fn forget(&self) {
         self.state.lock().files.clear();
     }

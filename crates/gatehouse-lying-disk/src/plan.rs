@@ -27,13 +27,13 @@ pub enum Failure {
 /// Which calls fail.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The first one, counted from 0 over all kinds.
+    /// The first failing call, counted from 0 over all kinds.
     pub first: usize,
-    /// How many calls it lasts, counted over all kinds.
+    /// Number of calls that fail, counted over all kinds.
     pub n_calls: usize,
-    /// Only those of this kind; of any where there is none.
+    /// The kind of call that fails; `None` for every kind.
     pub only: Option<Call>,
-    /// How they fail.
+    /// How the calls fail.
     pub failure: Failure,
 }
 
@@ -43,7 +43,7 @@ impl Plan {
         Self { first: nth, n_calls: 1, only: None, failure }
     }
 
-    pub(crate) fn meets(&self, nth: usize, call: Call) -> bool {
+    pub(crate) fn applies_to(&self, nth: usize, call: Call) -> bool {
         nth >= self.first
             && nth - self.first < self.n_calls
             && self.only.is_none_or(|only| only == call)

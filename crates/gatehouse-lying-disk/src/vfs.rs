@@ -1,7 +1,7 @@
-//! SQLite's way to the disk: its own for Unix, with each call looked at first.
+//! SQLite's VFS for the disk: its Unix VFS, with a check before each call.
 //!
-//! Every file of SQLite's is ours in front and one of the Unix way behind, in memory that SQLite gives for both. Calls that
-//! only concern locks and shared memory go straight through.
+//! Every open file is an [`OurFile`] followed by a file of the Unix VFS, in memory that SQLite allocates for both.
+//! Calls that only concern locks and shared memory pass straight through.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::size_of;
@@ -18,9 +18,9 @@ use rusqlite::ffi::{
 
 use crate::image::{Change, Image};
 use crate::plan::{Call, Failure};
-use crate::{Disk, Fate};
+use crate::{CallOutcome, Disk};
 
-/// A file of SQLite's. The one of the Unix way follows it in memory.
+/// An open file. The file of the Unix VFS follows it in memory.
 #[repr(C)]
 struct OurFile {
     base: sqlite3_file,
@@ -30,7 +30,7 @@ struct OurFile {
 }
 
 /// A disk as SQLite's VFS.
-struct Way {
+struct DiskVfs {
     unix: *mut sqlite3_vfs,
     disk: &'static Disk,
 }
@@ -39,60 +39,60 @@ struct Way {
 pub(crate) fn register(make: impl FnOnce(String) -> Disk) -> &'static Disk {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let name = format!("lying-disk-{}", COUNT.fetch_add(1, Ordering::Relaxed));
-    let c_name = CString::new(name.clone()).expect("it has no NUL").into_raw();
-    // SAFETY: SQLite finds a way by the name of one, and gives none where there is none.
+    let c_name = CString::new(name.clone()).expect("the name has no NUL").into_raw();
+    // SAFETY: SQLite looks up a VFS by name, and returns null if there is none.
     let unix = unsafe { sqlite3_vfs_find(c"unix".as_ptr()) };
-    assert!(!unix.is_null(), "SQLite has its way to a Unix disk");
+    assert!(!unix.is_null(), "SQLite has its Unix VFS");
     let disk: &'static Disk = Box::leak(Box::new(make(name)));
-    let way: *mut Way = Box::into_raw(Box::new(Way { unix, disk }));
-    // SAFETY: `unix` was just found, and SQLite keeps it for ever; the struct may be copied.
+    let disk_vfs: *mut DiskVfs = Box::into_raw(Box::new(DiskVfs { unix, disk }));
+    // SAFETY: `unix` was just found, and SQLite never frees it; the struct may be copied.
     let theirs = unsafe { *unix };
     let ours = Box::into_raw(Box::new(sqlite3_vfs {
         szOsFile: theirs.szOsFile + size_of::<OurFile>() as c_int,
         pNext: ptr::null_mut(),
         zName: c_name,
-        pAppData: way.cast(),
+        pAppData: disk_vfs.cast(),
         xOpen: Some(open),
         xDelete: Some(delete),
         ..theirs
     }));
-    // SAFETY: what is registered, and all that it points to, is never freed.
+    // SAFETY: the registered VFS, and all that it points to, is never freed.
     let registered = unsafe { sqlite3_vfs_register(ours, 0) };
-    assert_eq!(registered, SQLITE_OK, "SQLite takes another way to the disk");
+    assert_eq!(registered, SQLITE_OK, "SQLite accepts another VFS");
     disk
 }
 
-/// The way that SQLite was given.
+/// The disk of a VFS.
 ///
 /// # Safety
 /// `vfs` must be one that [`register`] made.
-unsafe fn way(vfs: *mut sqlite3_vfs) -> &'static Way {
-    // SAFETY: `register` has put one there, and nobody frees it.
-    unsafe { &*(*vfs).pAppData.cast::<Way>() }
+unsafe fn disk_vfs(vfs: *mut sqlite3_vfs) -> &'static DiskVfs {
+    // SAFETY: `register` has set the pointer, and its target is never freed.
+    unsafe { &*(*vfs).pAppData.cast::<DiskVfs>() }
 }
 
-/// The file behind ours.
+/// The Unix VFS's file, which follows ours.
 ///
 /// # Safety
-/// `file` must be one that SQLite made for our way.
-unsafe fn behind(file: *mut sqlite3_file) -> *mut sqlite3_file {
-    // SAFETY: SQLite has given room for both, one after the other.
+/// `file` must be one that SQLite allocated for our VFS.
+unsafe fn unix_file(file: *mut sqlite3_file) -> *mut sqlite3_file {
+    // SAFETY: SQLite has allocated both, one after the other.
     unsafe { file.cast::<OurFile>().add(1).cast() }
 }
 
-/// Methods of the Unix file behind ours.
+/// Methods of the Unix VFS's file.
 ///
 /// # Safety
 /// `file` must be one that [`open`] has opened.
 unsafe fn methods(file: *mut sqlite3_file) -> &'static sqlite3_io_methods {
     // SAFETY: an open file has methods, which live as long as SQLite.
-    unsafe { &*(*behind(file)).pMethods }
+    unsafe { &*(*unix_file(file)).pMethods }
 }
 
 /// # Safety
 /// Called by SQLite alone, with a file that [`open`] has opened.
 unsafe fn ours<'a>(file: *mut sqlite3_file) -> &'a OurFile {
-    // SAFETY: `open` has put one there.
+    // SAFETY: `open` has initialised the file.
     unsafe { &*file.cast::<OurFile>() }
 }
 
@@ -103,23 +103,29 @@ unsafe extern "C" fn open(
     flags: c_int,
     flags_out: *mut c_int,
 ) -> c_int {
-    // SAFETY: SQLite calls this with a way of ours, and with room for a file of its size. A name is a C string or null.
+    // SAFETY: SQLite calls this with our VFS, and with memory for a file of its size. A name is a C string or null.
     unsafe {
-        let way = way(vfs);
+        let disk_vfs = disk_vfs(vfs);
         let is_ours = flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0 && !name.is_null();
         let path = is_ours.then(|| Box::new(path_of(name)));
         if let Some(path) = &path {
             let found = std::fs::read(path.as_path()).ok();
-            way.disk.state.lock().files.entry((**path).clone()).or_insert_with(|| Image::of(found));
+            disk_vfs
+                .disk
+                .state
+                .lock()
+                .files
+                .entry((**path).clone())
+                .or_insert_with(|| Image::of(found));
         }
         (*file).pMethods = ptr::null();
-        let Some(open) = (*way.unix).xOpen else { return SQLITE_IOERR_READ };
-        let opened = open(way.unix, name, behind(file), flags, flags_out);
-        if (*behind(file)).pMethods.is_null() {
+        let Some(open) = (*disk_vfs.unix).xOpen else { return SQLITE_IOERR_READ };
+        let opened = open(disk_vfs.unix, name, unix_file(file), flags, flags_out);
+        if (*unix_file(file)).pMethods.is_null() {
             return opened;
         }
         let base = sqlite3_file { pMethods: &raw const METHODS };
-        file.cast::<OurFile>().write(OurFile { base, disk: way.disk, path });
+        file.cast::<OurFile>().write(OurFile { base, disk: disk_vfs.disk, path });
         opened
     }
 }
@@ -129,16 +135,16 @@ unsafe extern "C" fn delete(
     name: *const c_char,
     sync_directory: c_int,
 ) -> c_int {
-    // SAFETY: SQLite calls this with a way of ours and a C string.
+    // SAFETY: SQLite calls this with our VFS and a C string.
     unsafe {
-        let way = way(vfs);
-        let Some(delete) = (*way.unix).xDelete else { return SQLITE_IOERR_WRITE };
-        let mut state = way.disk.state.lock();
-        if let Fate::Fails(failure) = state.meet(Call::Truncate) {
+        let disk_vfs = disk_vfs(vfs);
+        let Some(delete) = (*disk_vfs.unix).xDelete else { return SQLITE_IOERR_WRITE };
+        let mut state = disk_vfs.disk.state.lock();
+        if let CallOutcome::Fails(failure) = state.meet(Call::Truncate) {
             return code(failure, SQLITE_IOERR_WRITE);
         }
         state.files.remove(&path_of(name));
-        delete(way.unix, name, sync_directory)
+        delete(disk_vfs.unix, name, sync_directory)
     }
 }
 
@@ -159,7 +165,7 @@ fn code(failure: Failure, io: c_int) -> c_int {
 }
 
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
-    // Without mapping: a page that can't be read would end the process, not a call.
+    // Without memory mapping: an unreadable page would end the process, not a call.
     iVersion: 2,
     xClose: Some(close),
     xRead: Some(read),
@@ -181,12 +187,12 @@ static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     xUnfetch: None,
 };
 
-const LACKING: &str = "the Unix way has every method of its version";
+const LACKING: &str = "the Unix VFS has every method of its version";
 
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite closes a file once, and does not use it any more.
     unsafe {
-        let closed = methods(file).xClose.expect(LACKING)(behind(file));
+        let closed = methods(file).xClose.expect(LACKING)(unix_file(file));
         ptr::drop_in_place(file.cast::<OurFile>());
         closed
     }
@@ -198,16 +204,16 @@ unsafe extern "C" fn read(
     n_bytes: c_int,
     offset: sqlite3_int64,
 ) -> c_int {
-    // SAFETY: called by SQLite with an open file and room for so many bytes.
+    // SAFETY: called by SQLite with an open file and a buffer of so many bytes.
     unsafe {
         let it = ours(file);
         if it.path.is_some()
-            && let Fate::Fails(failure) = it.disk.state.lock().meet(Call::Read)
+            && let CallOutcome::Fails(failure) = it.disk.state.lock().meet(Call::Read)
             && failure != Failure::Full
         {
             return SQLITE_IOERR_READ;
         }
-        methods(file).xRead.expect(LACKING)(behind(file), into, n_bytes, offset)
+        methods(file).xRead.expect(LACKING)(unix_file(file), into, n_bytes, offset)
     }
 }
 
@@ -221,13 +227,13 @@ unsafe extern "C" fn write(
     unsafe {
         let it = ours(file);
         let through =
-            |n_bytes| methods(file).xWrite.expect(LACKING)(behind(file), from, n_bytes, offset);
+            |n_bytes| methods(file).xWrite.expect(LACKING)(unix_file(file), from, n_bytes, offset);
         let Some(path) = &it.path else { return through(n_bytes) };
         let mut state = it.disk.state.lock();
         let (n_written, told) = match state.meet(Call::Write) {
-            Fate::Done => (n_bytes, SQLITE_OK),
-            Fate::Fails(Failure::PowerCut) => return SQLITE_IOERR_WRITE,
-            Fate::Fails(failure) => {
+            CallOutcome::Done => (n_bytes, SQLITE_OK),
+            CallOutcome::Fails(Failure::PowerCut) => return SQLITE_IOERR_WRITE,
+            CallOutcome::Fails(failure) => {
                 let n_written = state.dice().roll(n_bytes as u64) as c_int;
                 (n_written, code(failure, SQLITE_IOERR_WRITE))
             }
@@ -252,33 +258,33 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
         let it = ours(file);
         if let Some(path) = &it.path {
             let mut state = it.disk.state.lock();
-            if let Fate::Fails(failure) = state.meet(Call::Truncate) {
+            if let CallOutcome::Fails(failure) = state.meet(Call::Truncate) {
                 return code(failure, SQLITE_IOERR_TRUNCATE);
             }
             if let Some((image, _)) = state.file(path) {
                 image.change(Change::Truncate { size: size as usize });
             }
         }
-        methods(file).xTruncate.expect(LACKING)(behind(file), size)
+        methods(file).xTruncate.expect(LACKING)(unix_file(file), size)
     }
 }
 
 unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
     // SAFETY: called by SQLite with an open file.
     let it = unsafe { ours(file) };
-    // The real disk below needs no flush: nobody pulls its plug here.
+    // The real disk needs no flush: a test has no power cuts.
     let Some(path) = &it.path else { return SQLITE_OK };
     let mut state = it.disk.state.lock();
     let fate = state.meet(Call::Flush);
     let Some((image, dice)) = state.file(path) else { return SQLITE_OK };
     match fate {
-        Fate::Done => {
+        CallOutcome::Done => {
             image.flush();
             SQLITE_OK
         }
-        Fate::Fails(Failure::PowerCut) => SQLITE_IOERR_FSYNC,
-        // Whatever the reason, SQLite's Unix way tells the same.
-        Fate::Fails(Failure::Io | Failure::Full) => {
+        CallOutcome::Fails(Failure::PowerCut) => SQLITE_IOERR_FSYNC,
+        // SQLite's Unix VFS returns the same code for both.
+        CallOutcome::Fails(Failure::Io | Failure::Full) => {
             image.fail_to_flush(dice);
             SQLITE_IOERR_FSYNC
         }
@@ -287,22 +293,22 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
 
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xFileSize.expect(LACKING)(behind(file), size) }
+    unsafe { methods(file).xFileSize.expect(LACKING)(unix_file(file), size) }
 }
 
 unsafe extern "C" fn lock(file: *mut sqlite3_file, level: c_int) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xLock.expect(LACKING)(behind(file), level) }
+    unsafe { methods(file).xLock.expect(LACKING)(unix_file(file), level) }
 }
 
 unsafe extern "C" fn unlock(file: *mut sqlite3_file, level: c_int) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xUnlock.expect(LACKING)(behind(file), level) }
+    unsafe { methods(file).xUnlock.expect(LACKING)(unix_file(file), level) }
 }
 
 unsafe extern "C" fn check_reserved_lock(file: *mut sqlite3_file, found: *mut c_int) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xCheckReservedLock.expect(LACKING)(behind(file), found) }
+    unsafe { methods(file).xCheckReservedLock.expect(LACKING)(unix_file(file), found) }
 }
 
 unsafe extern "C" fn file_control(
@@ -311,17 +317,17 @@ unsafe extern "C" fn file_control(
     with: *mut c_void,
 ) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xFileControl.expect(LACKING)(behind(file), what, with) }
+    unsafe { methods(file).xFileControl.expect(LACKING)(unix_file(file), what, with) }
 }
 
 unsafe extern "C" fn sector_size(file: *mut sqlite3_file) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xSectorSize.expect(LACKING)(behind(file)) }
+    unsafe { methods(file).xSectorSize.expect(LACKING)(unix_file(file)) }
 }
 
 unsafe extern "C" fn device_characteristics(file: *mut sqlite3_file) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xDeviceCharacteristics.expect(LACKING)(behind(file)) }
+    unsafe { methods(file).xDeviceCharacteristics.expect(LACKING)(unix_file(file)) }
 }
 
 unsafe extern "C" fn shm_map(
@@ -332,7 +338,7 @@ unsafe extern "C" fn shm_map(
     found: *mut *mut c_void,
 ) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xShmMap.expect(LACKING)(behind(file), nth, size, extend, found) }
+    unsafe { methods(file).xShmMap.expect(LACKING)(unix_file(file), nth, size, extend, found) }
 }
 
 unsafe extern "C" fn shm_lock(
@@ -342,15 +348,15 @@ unsafe extern "C" fn shm_lock(
     flags: c_int,
 ) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xShmLock.expect(LACKING)(behind(file), offset, n, flags) }
+    unsafe { methods(file).xShmLock.expect(LACKING)(unix_file(file), offset, n, flags) }
 }
 
 unsafe extern "C" fn shm_barrier(file: *mut sqlite3_file) {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xShmBarrier.expect(LACKING)(behind(file)) }
+    unsafe { methods(file).xShmBarrier.expect(LACKING)(unix_file(file)) }
 }
 
 unsafe extern "C" fn shm_unmap(file: *mut sqlite3_file, delete: c_int) -> c_int {
     // SAFETY: called by SQLite with an open file.
-    unsafe { methods(file).xShmUnmap.expect(LACKING)(behind(file), delete) }
+    unsafe { methods(file).xShmUnmap.expect(LACKING)(unix_file(file), delete) }
 }

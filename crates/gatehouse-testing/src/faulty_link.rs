@@ -1,4 +1,4 @@
-//! A cable between a server and its database, which a test can cut, freeze or unplug.
+//! A network link between a server and its database, which a test can cut, freeze or unplug.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,31 +9,31 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// What the cable does.
+/// State of the link.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// Connections that have come about before the last cut are gone.
+    /// Number of cuts. A connection from before the last cut is closed.
     n_cuts: u64,
-    /// Connections come about, and nothing moves on them.
+    /// New connections are accepted, and no bytes pass.
     is_frozen: bool,
-    /// On the first so many connections nothing moves.
+    /// No bytes pass on the first connections, up to this number.
     n_stalled: u64,
-    /// No connection comes about.
+    /// New connections are refused.
     is_unplugged: bool,
 }
 
-/// A cable. Everything that it carries ends when it is dropped.
+/// A link, as a TCP proxy. Its connections end when it is dropped.
 pub struct FaultyLink {
     target: String,
     address: String,
     state: watch::Sender<State>,
     n_made: Arc<AtomicU64>,
-    /// Words after which a connection is cut, once they have gone through.
-    scissors: Arc<Mutex<Option<Vec<u8>>>>,
+    /// Text after which the link cuts a connection, once it has passed.
+    cut_text: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
 impl FaultyLink {
-    /// A cable to the server that a database URL names.
+    /// A link to the server of a database URL.
     ///
     /// # Panics
     ///
@@ -43,8 +43,8 @@ impl FaultyLink {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let (state, seen) = watch::channel(State::default());
-        let scissors = Arc::<Mutex<Option<Vec<u8>>>>::default();
-        let (upstream, cutting) = (target.clone(), Arc::clone(&scissors));
+        let cut_text = Arc::<Mutex<Option<Vec<u8>>>>::default();
+        let (upstream, cut_text_of_task) = (target.clone(), Arc::clone(&cut_text));
         let n_made = Arc::new(AtomicU64::new(0));
         let made = Arc::clone(&n_made);
         tokio::spawn(async move {
@@ -55,62 +55,68 @@ impl FaultyLink {
                     return;
                 }
                 if !seen.borrow().is_unplugged {
-                    tokio::spawn(carry(client, nth, upstream.clone(), seen, Arc::clone(&cutting)));
+                    tokio::spawn(forward(
+                        client,
+                        nth,
+                        upstream.clone(),
+                        seen,
+                        Arc::clone(&cut_text_of_task),
+                    ));
                 }
             }
         });
-        Self { target, address, state, n_made, scissors }
+        Self { target, address, state, n_made, cut_text }
     }
 
-    /// The same database, reached through the cable.
+    /// The database URL with the link's address.
     pub fn through(&self, url: &str) -> String {
         url.replace(&self.target, &self.address)
     }
 
-    /// Ends all connections, and takes new ones.
+    /// Closes all connections, and accepts new ones.
     pub fn cut(&self) {
         self.state.send_modify(|state| state.n_cuts += 1);
     }
 
-    /// Ends all connections, and takes no new ones.
+    /// Closes all connections, and refuses new ones.
     pub fn unplug(&self) {
         self.cut();
         self.state.send_modify(|state| state.is_unplugged = true);
     }
 
-    /// Takes connections, and carries nothing.
+    /// Accepts connections, and passes no bytes.
     pub fn freeze(&self) {
         self.state.send_modify(|state| state.is_frozen = true);
     }
 
-    /// Carries nothing more on the connections that there are, and new ones as before.
+    /// Passes no bytes on the present connections; new ones work.
     pub fn stall(&self) {
         let n_made = self.n_made.load(Ordering::SeqCst);
         self.state.send_modify(|state| state.n_stalled = n_made);
     }
 
-    /// Carries everything again.
+    /// Passes everything again.
     pub fn plug(&self) {
         self.state.send_modify(|state| (state.is_frozen, state.is_unplugged) = (false, false));
     }
 
-    /// Lets these words through to the server once, and then cuts the connection that they came on before it answers.
-    pub fn cut_after(&self, words: &str) {
-        *self.scissors.lock() = Some(words.into());
+    /// Passes this text to the server once, and then cuts its connection before the server responds.
+    pub fn cut_after(&self, text: &str) {
+        *self.cut_text.lock() = Some(text.into());
     }
 
-    /// Whether the words of [`FaultyLink::cut_after`] have come.
+    /// Whether the text of [`FaultyLink::cut_after`] has passed.
     pub fn has_cut(&self) -> bool {
-        self.scissors.lock().is_none()
+        self.cut_text.lock().is_none()
     }
 }
 
-async fn carry(
+async fn forward(
     client: TcpStream,
     nth: u64,
     upstream: String,
     mut seen: watch::Receiver<State>,
-    scissors: Arc<Mutex<Option<Vec<u8>>>>,
+    cut_text: Arc<Mutex<Option<Vec<u8>>>>,
 ) {
     let n_cuts = seen.borrow().n_cuts;
     let Ok(server) = TcpStream::connect(upstream).await else { return };
@@ -118,18 +124,18 @@ async fn carry(
         (client.into_split(), server.into_split());
     let is_cut = AtomicBool::new(false);
     tokio::select! {
-        () = carry_there(from_client, to_server, nth, seen.clone(), &scissors, &is_cut) => {}
-        () = carry_back(from_server, to_client, nth, seen.clone(), &is_cut) => {}
+        () = forward_requests(from_client, to_server, nth, seen.clone(), &cut_text, &is_cut) => {}
+        () = forward_responses(from_server, to_client, nth, seen.clone(), &is_cut) => {}
         _ = seen.wait_for(|state| state.n_cuts != n_cuts) => {}
     }
 }
 
-async fn carry_there(
+async fn forward_requests(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     nth: u64,
     mut seen: watch::Receiver<State>,
-    scissors: &Mutex<Option<Vec<u8>>>,
+    cut_text: &Mutex<Option<Vec<u8>>>,
     is_cut: &AtomicBool,
 ) {
     let mut buffer = vec![0; 64 << 10];
@@ -138,20 +144,20 @@ async fn carry_there(
         if seen.wait_for(|state| !state.is_frozen && nth >= state.n_stalled).await.is_err() {
             return;
         }
-        let has_come = cuts(scissors, &buffer[..n]);
-        is_cut.store(has_come, Ordering::SeqCst);
+        let is_last = takes_cut_text(cut_text, &buffer[..n]);
+        is_cut.store(is_last, Ordering::SeqCst);
         if to.write_all(&buffer[..n]).await.is_err() {
             return;
         }
-        if has_come {
-            // What it was sent is the server's to do; it ends when that is done.
+        if is_last {
+            // The server processes what it has received, and then ends.
             let _ = to.shutdown().await;
             std::future::pending::<()>().await;
         }
     }
 }
 
-async fn carry_back(
+async fn forward_responses(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     nth: u64,
@@ -170,14 +176,14 @@ async fn carry_back(
     }
 }
 
-/// Whether the words are here after which it is cut; they are looked for once.
-fn cuts(scissors: &Mutex<Option<Vec<u8>>>, sent: &[u8]) -> bool {
-    let mut words = scissors.lock();
-    let has_come = words
+/// Whether the bytes contain the text of [`FaultyLink::cut_after`], which counts once.
+fn takes_cut_text(cut_text: &Mutex<Option<Vec<u8>>>, sent: &[u8]) -> bool {
+    let mut text = cut_text.lock();
+    let is_last = text
         .as_ref()
-        .is_some_and(|words| sent.windows(words.len()).any(|window| window == words.as_slice()));
-    if has_come {
-        *words = None;
+        .is_some_and(|text| sent.windows(text.len()).any(|window| window == text.as_slice()));
+    if is_last {
+        *text = None;
     }
-    has_come
+    is_last
 }

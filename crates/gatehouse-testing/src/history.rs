@@ -1,9 +1,9 @@
-//! What many clients asked of many replicas, call by call, and whether the answers fit together.
+//! A history: the calls of many clients to many replicas, and whether the responses are consistent.
 //!
-//! Clients (`client`, `batches`) drive [`Replicas`], and every call is recorded with the time at which it began and
-//! ended (`call`). When the load is over, everything that is there is read (`settled`), and pure functions look for
-//! what can't be (`judge`): something lost, something done twice, something stale. What the replicas are, processes or
-//! simulated ones, and what disturbs them meanwhile is the matter of whoever starts the load.
+//! Clients (`client`, `batches`) load [`Replicas`], and every call is recorded with its begin and end (`call`). After
+//! the load, the final state is read (`settled`), and pure functions look for contradictions (`judge`): lost writes,
+//! writes done twice, stale reads. The caller provides the replicas, as processes or simulated, and injects the
+//! failures.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
@@ -11,9 +11,9 @@ mod batches;
 pub mod call;
 mod client;
 mod judge;
-mod known;
 mod replicas;
 mod settled;
+mod shared_state;
 
 pub use judge::judge;
 pub use replicas::{PAUSE, Replicas};
@@ -25,33 +25,33 @@ use std::time::Duration;
 
 use crate::SeededRandom;
 
-/// Tenants among whom the load is spread. A dead worker's lease holds up one tenant's batches, so several.
+/// Tenants of the load. A dead worker's lease delays one tenant's batches, so there are several.
 pub const TENANTS: [&str; 4] = ["t0", "t1", "t2", "t3"];
 
-/// The tenants, with a contract each.
+/// Setup file with the tenants and a contract each.
 pub fn estate() -> String {
     let contract = "{ id: payg, productOfferingId: po, billingModel: PAY_PER_USE }";
     let tenant = |name| format!("  - name: {name}\n    contracts:\n      - {contract}\n");
     format!("tenants:\n{}", TENANTS.map(tenant).concat())
 }
 
-/// How much is asked for.
+/// Size of a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Clients that ask at the same time.
+    /// Clients that send requests at the same time.
     pub n_clients: u64,
-    /// How often each of them asks.
+    /// Time between a client's requests.
     pub pace: Duration,
-    /// Of so many requests and 32 more, so many are for batches beside the usual one.
+    /// Additional weight of batches: of 32 requests one is a batch, of `32 + n` it is `1 + n`.
     pub n_more_batches: u64,
     /// Items of the largest batch.
     pub n_items_max: u64,
-    /// Accesses of each tenant that are changed and checked: so few that clients meet at them.
+    /// Accesses of each tenant that all clients change and check: few, so that requests conflict.
     pub n_kept: usize,
 }
 
 impl Scale {
-    /// What two cores can take that run the clients, three replicas and their database.
+    /// Load that two cores can run together with three replicas and their database.
     pub const OF_PROCESSES: Self = Self {
         n_clients: 6,
         pace: Duration::from_millis(80),
@@ -61,35 +61,36 @@ impl Scale {
     };
 }
 
-/// A load that is under way.
+/// A running load.
 pub struct Load {
     clients: Vec<tokio::task::JoinHandle<()>>,
     is_over: Arc<AtomicBool>,
 }
 
 impl Load {
-    /// Makes the accesses that will be changed and checked, and lets the clients begin.
+    /// Creates the tracked accesses, and starts the clients.
     pub async fn begin<R: Replicas>(
         replicas: &Arc<R>,
-        dice: &mut SeededRandom,
+        random: &mut SeededRandom,
         scale: Scale,
     ) -> Self {
-        let known = known::Known::begin(&**replicas, dice, scale.n_kept).await;
-        let (known, is_over) = (Arc::new(known), Arc::new(AtomicBool::new(false)));
+        let shared_state =
+            shared_state::SharedState::begin(&**replicas, random, scale.n_kept).await;
+        let (shared_state, is_over) = (Arc::new(shared_state), Arc::new(AtomicBool::new(false)));
         let client = |number| {
-            let dice = SeededRandom(dice.roll(u64::from(u32::MAX)));
-            let (replicas, known) = (Arc::clone(replicas), Arc::clone(&known));
-            let client = client::Client::new(number, scale, replicas, known, dice);
-            tokio::spawn(client.ask_until(Arc::clone(&is_over)))
+            let random = SeededRandom(random.roll(u64::from(u32::MAX)));
+            let (replicas, shared_state) = (Arc::clone(replicas), Arc::clone(&shared_state));
+            let client = client::Client::new(number, scale, replicas, shared_state, random);
+            tokio::spawn(client.run_until(Arc::clone(&is_over)))
         };
         Self { clients: (0..scale.n_clients).map(client).collect(), is_over }
     }
 
-    /// Tells the clients to end, and waits until each has the last answer that it insists on.
+    /// Stops the clients, and waits until each has its last response.
     ///
     /// # Panics
     ///
-    /// When a client has: it asked in vain.
+    /// When a client has panicked: a request failed for too long.
     pub async fn end(self) {
         self.is_over.store(true, Ordering::Relaxed);
         for client in self.clients {

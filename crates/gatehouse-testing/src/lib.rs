@@ -1,5 +1,6 @@
-//! What the tests of several crates share: an empty place in PostgreSQL, a hand inside it, a faulty_link to it, dice, the
-//! fuzzer's seeds, a load on replicas whose history is judged, and a record of what was tried.
+//! Tools that the tests of several crates share: empty schemas in PostgreSQL, direct statements, a faulty network link,
+//! seeded random numbers, the fuzzer's seeds, a load on replicas with checks of its history, and a record of tried
+//! faults.
 
 mod faulty_link;
 pub mod history;
@@ -14,34 +15,34 @@ pub use seeded_random::SeededRandom;
 pub use seeds::{FuzzTarget, hold_seeds};
 pub use signal::{Signal, signal};
 
-/// The address of an empty schema, named after the test. Whatever an earlier run left there is gone.
+/// The URL of an empty schema, named after the test. Drops the leftovers of an earlier run.
 ///
 /// # Panics
 ///
 /// When there is no PostgreSQL: a test that can't run has failed, and says how to make it run.
 pub async fn empty_schema(name: &str) -> String {
-    let url = offered("TEST_POSTGRES_URL");
+    let url = url_from("TEST_POSTGRES_URL");
     execute(&url, &format!("DROP SCHEMA IF EXISTS {name} CASCADE; CREATE SCHEMA {name}")).await;
-    // One test has the server encrypt, at some moment.
+    // One test enables encryption on the server for a moment.
     format!("{url}?sslmode=disable&options=-c%20search_path%3D{name}")
 }
 
-/// The address of an empty database behind a pooler, named after the test. A pooler takes no settings for a
-/// connection, so a schema won't do.
+/// The URL of an empty database behind a pooler, named after the test. A pooler accepts no settings for a connection,
+/// so a schema doesn't suffice.
 ///
 /// # Panics
 ///
-/// When there is no PostgreSQL, or no pooler before it.
+/// When there is no PostgreSQL, or no pooler for it.
 pub async fn empty_pooled_database(name: &str) -> String {
-    let (url, pooled) = (offered("TEST_POSTGRES_URL"), offered("TEST_PGBOUNCER_URL"));
-    // Each by itself: they can't be part of a transaction.
+    let (url, pooled) = (url_from("TEST_POSTGRES_URL"), url_from("TEST_PGBOUNCER_URL"));
+    // Separately: they can't be part of a transaction.
     execute(&url, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
     execute(&url, &format!("CREATE DATABASE {name} TEMPLATE template0")).await;
     let (server, _) = pooled.rsplit_once('/').expect("a URL ends with the database");
     format!("{server}/{name}")
 }
 
-fn offered(variable: &str) -> String {
+fn url_from(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| {
         panic!(
             "these tests need PostgreSQL and PgBouncer: run `cargo xtask test`, or start them with \
@@ -50,7 +51,7 @@ fn offered(variable: &str) -> String {
     })
 }
 
-/// Runs statements behind gatehouse's back.
+/// Runs statements without gatehouse.
 ///
 /// # Panics
 ///

@@ -1,17 +1,16 @@
-//! Chance that can be repeated.
+//! Repeatable random numbers.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Dice that fall the same way again from the same seed.
+/// A random number generator that repeats its numbers from the same seed.
 #[derive(Clone, Debug)]
 pub struct SeededRandom(
-    /// The seed, and then what comes of it.
+    /// The seed, and then the state.
     pub u64,
 );
 
 impl SeededRandom {
-    /// Dice whose seed nobody knows before, or that of `TEST_SEED`. It is told, so that whoever sees the
-    /// test fail can throw them the same way again.
+    /// A generator with a random seed, or that of `TEST_SEED`. Prints the seed, so that a failure can be repeated.
     ///
     /// # Panics
     ///
@@ -21,28 +20,28 @@ impl SeededRandom {
             Ok(seed) => seed.parse().expect("TEST_SEED is a number"),
             Err(_) => RandomState::new().hash_one(test),
         };
-        eprintln!("{test}: the dice are those of TEST_SEED={seed}");
+        eprintln!("{test}: repeat with TEST_SEED={seed}");
         Self(seed)
     }
 
-    /// A number below this one.
+    /// A number below `sides`.
     pub fn roll(&mut self, sides: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % sides
     }
 
-    /// One of these.
+    /// A random element.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.roll(from.len() as u64) as usize]
     }
 
-    /// Takes one of these out.
+    /// Removes a random element.
     pub fn take<T>(&mut self, from: &mut Vec<T>) -> T {
         let place = self.roll(from.len() as u64) as usize;
         from.swap_remove(place)
     }
 
-    /// So many bytes.
+    /// Random bytes.
     pub fn bytes(&mut self, n: usize) -> Vec<u8> {
         (0..n).map(|_| self.roll(256) as u8).collect()
     }

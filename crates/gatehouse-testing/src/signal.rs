@@ -9,7 +9,7 @@ use rustix::process::{Pid, kill_process};
 ///
 /// # Panics
 ///
-/// When the process is gone, or can't be signalled.
+/// When the process has ended, or can't be signalled.
 pub fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("a child process takes signals");
 }

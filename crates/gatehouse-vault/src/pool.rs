@@ -91,7 +91,7 @@ impl HashPool {
         let running = GaugeGuard::new(&self.meter.running);
         let meter = Arc::clone(&self.meter);
         let hashed = tokio::task::spawn_blocking(move || {
-            // GaugeGuard by the work, not by its caller: a client that disconnects frees nothing early.
+            // Held by the work, not by its caller: a client that disconnects frees nothing early.
             let _held = (permit, running);
             let began = Instant::now();
             let hashed = hash();

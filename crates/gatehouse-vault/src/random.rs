@@ -17,7 +17,7 @@ fn fill(buffer: &mut [u8]) {
     aws_lc_rs::rand::fill(buffer).expect("the operating system's generator does not fail");
 }
 
-/// Fills `drawn` with uniformly distributed characters of an alphabet.
+/// Fills `letters` with uniformly distributed characters of an alphabet.
 ///
 /// Draws random bytes until there are enough.
 pub(crate) fn spell<const LETTERS: usize>(
@@ -25,7 +25,7 @@ pub(crate) fn spell<const LETTERS: usize>(
     letters: &mut [u8],
     mut draw: impl FnMut() -> [u8; 32],
 ) {
-    // Bytes beyond the last whole multiple would favour the first drawn, so they are skipped.
+    // Bytes beyond the last whole multiple would favour the first letters, so they are skipped.
     let is_fair = |byte: u8| usize::from(byte) < 256 - 256 % LETTERS;
     let mut n_done = 0;
     while n_done < letters.len() {

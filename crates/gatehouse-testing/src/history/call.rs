@@ -1,160 +1,160 @@
-//! A call, as it is recorded.
+//! A recorded call.
 
 use serde_json::{Value, json};
 
-/// Microseconds since the history began.
+/// Microseconds since the start of the history.
 pub type Moment = u64;
 
-/// What one client asked of one replica, and what it heard.
+/// A client's request to a replica, with the response.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Which replica was asked, by its number.
+    /// Number of the replica.
     pub replica: usize,
-    /// When it was asked.
+    /// Time of the request.
     pub begin: Moment,
-    /// When its answer was there.
+    /// Time of the response.
     pub end: Moment,
-    /// For which tenant, by its number.
+    /// Number of the tenant.
     pub tenant: usize,
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// What was heard.
+    /// The response.
     pub answer: Answer,
 }
 
-/// Kinds of requests that there are.
+/// Number of request kinds.
 pub const N_KINDS: usize = 13;
 
-/// What can be asked.
+/// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
-    /// An access, which nobody but its device's name identifies until there is an answer.
+    /// Create an access, which only its device name identifies until the response arrives.
     Create {
-        /// Its device.
+        /// The device's name.
         device: String,
-        /// Where it is to be done once.
+        /// The idempotency key.
         key: Option<String>,
     },
-    /// A change of an access.
+    /// Change an access.
     Change {
-        /// Which.
+        /// The access's identifier.
         access: String,
-        /// What it is to be.
+        /// The new values.
         wanted: Wanted,
     },
-    /// Whether a device with this password may come in.
+    /// Check a device's password.
     Check {
-        /// Whose.
+        /// The access's identifier.
         access: String,
-        /// Its username.
+        /// The access's username.
         username: String,
-        /// The password that is tried.
+        /// The password.
         password: String,
     },
-    /// An access as it is.
+    /// Read an access.
     Read {
-        /// Which.
+        /// The access's identifier.
         access: String,
     },
-    /// How many accesses there are.
+    /// Count a tenant's accesses.
     Count,
-    /// A batch, by a name of our own.
+    /// Start a batch.
     Batch {
-        /// Our name.
+        /// The client's name for the batch.
         name: String,
-        /// Where it is to be done once.
+        /// The idempotency key.
         key: Option<String>,
-        /// What it is about.
+        /// The batch's items.
         items: Items,
     },
-    /// What has become of a Task.
+    /// Read a Task.
     Look {
-        /// Which.
+        /// The Task's identifier.
         task: String,
     },
-    /// The end of a Task.
+    /// Stop a Task.
     Stop {
-        /// Which.
+        /// The Task's identifier.
         task: String,
     },
 }
 
-/// What an access is to be. Nothing stays as it is where this says nothing.
+/// New values of an access; `None` leaves a value unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Whether it lets its device in, or is suspended.
+    /// Active (`true`) or suspended.
     pub lets_in: Option<bool>,
-    /// Its password.
+    /// The password.
     pub password: Option<String>,
 }
 
-/// What a batch is about.
+/// Items of a batch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Items {
-    /// So many accesses.
+    /// A number of new accesses.
     Number(u64),
-    /// Accesses by device; the one at this place has a password that none can have.
+    /// New accesses by device; the one at `failing` has an invalid password.
     Listed {
-        /// Their devices.
+        /// The devices' names.
         devices: Vec<String>,
-        /// The place.
+        /// Position of the failing item.
         failing: Option<usize>,
     },
-    /// A change of these, of which the one at this place isn't there.
+    /// Changes of accesses; the one at `failing` doesn't exist.
     Update {
-        /// Which.
+        /// The accesses' identifiers.
         accesses: Vec<String>,
-        /// What they are to be.
+        /// The new values.
         wanted: Wanted,
-        /// The place.
+        /// Position of the failing item.
         failing: Option<usize>,
     },
-    /// The end of these with the month.
+    /// Termination of accesses at the end of the month.
     Terminate {
-        /// Which.
+        /// The accesses' identifiers.
         accesses: Vec<String>,
     },
 }
 
-/// What was heard.
+/// A response, as the client sees it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// It was done; what it said.
+    /// Success, with the body.
     Done(Value),
-    /// It was not done, and will not be.
+    /// The request was not processed, and never will be.
     Refused {
-        /// The status of the answer.
+        /// The response's status.
         status: u16,
-        /// The title of its problem.
+        /// The problem's title.
         title: String,
     },
-    /// 503, and after how many seconds to come again. Whether it was done is not known.
+    /// 503 with `Retry-After`. The outcome is unknown.
     Unavailable {
-        /// The seconds.
+        /// The seconds of `Retry-After`.
         retry_after: Option<u64>,
     },
-    /// The connection broke. Whether it was done is not known.
+    /// The connection broke. The outcome is unknown.
     Lost,
-    /// There was no answer within the deadline.
+    /// No response arrived before the deadline.
     Late,
-    /// What no client should ever get.
+    /// A response that no client should ever get.
     Wrong(String),
 }
 
 impl Answer {
-    /// What it said, if it was done.
+    /// The body, if the request succeeded.
     pub fn done(&self) -> Option<&Value> {
         if let Self::Done(body) = self { Some(body) } else { None }
     }
 
-    /// Whether it is surely not done.
+    /// Whether the request was certainly not processed.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refused { .. })
     }
 }
 
 impl Request {
-    /// Its kind, in a word.
+    /// The request's kind, in a word.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Create { key: None, .. } => "creation",
@@ -173,7 +173,7 @@ impl Request {
         }
     }
 
-    /// Its method, and its path below the tenant.
+    /// The method, and the path below the tenant.
     pub fn line(&self) -> (&'static str, String) {
         match self {
             Self::Create { .. } => ("POST", "access".into()),
@@ -187,7 +187,7 @@ impl Request {
         }
     }
 
-    /// Its body, where it has one.
+    /// The body, if any.
     pub fn body(&self) -> Option<Value> {
         match self {
             Self::Create { device, .. } => {
@@ -202,7 +202,7 @@ impl Request {
         }
     }
 
-    /// Its `Idempotency-Key`, where it has one.
+    /// The `Idempotency-Key`, if any.
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::Create { key, .. } | Self::Batch { key, .. } => key.as_deref(),
@@ -252,7 +252,7 @@ impl Items {
         }
     }
 
-    /// How many there are.
+    /// Number of items.
     pub fn n(&self) -> usize {
         match self {
             Self::Number(n) => *n as usize,
@@ -261,7 +261,7 @@ impl Items {
         }
     }
 
-    /// The one that can't succeed.
+    /// Position of the failing item.
     pub fn failing(&self) -> Option<usize> {
         match self {
             Self::Listed { failing, .. } | Self::Update { failing, .. } => *failing,
@@ -269,7 +269,7 @@ impl Items {
         }
     }
 
-    /// Whether it is about new accesses.
+    /// Whether the batch creates accesses.
     pub fn makes_accesses(&self) -> bool {
         matches!(self, Self::Number(_) | Self::Listed { .. })
     }

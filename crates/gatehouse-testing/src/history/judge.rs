@@ -1,7 +1,7 @@
-//! Whether a history can have happened to one store that loses nothing and does nothing twice.
+//! Checks whether one store that loses nothing and does nothing twice can have produced a history.
 //!
-//! Everything here is a pure function of what was recorded and of what is there in the end. What it finds are
-//! sentences; without any, nothing was found.
+//! Every check is a pure function of the recorded calls and of the final state. It returns faults as sentences; no
+//! sentences means no fault.
 
 mod answers;
 mod creations;
@@ -14,7 +14,7 @@ mod values;
 use super::call::Call;
 use super::settled::Settled;
 
-/// Everything that can't be. The tenants are in the order of their numbers.
+/// All contradictions of a history. The tenants are in the order of their numbers.
 pub fn judge(history: &[Call], settled: &[Settled]) -> Vec<String> {
     let mut faults = answers::judge(history);
     for (tenant, settled) in settled.iter().enumerate() {

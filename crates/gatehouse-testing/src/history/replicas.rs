@@ -7,13 +7,13 @@ use tokio::time::Instant;
 use super::call::{Answer, Request};
 use crate::SeededRandom;
 
-/// A client comes again at the latest after this, whatever `Retry-After` says.
+/// Longest pause before a client retries, whatever `Retry-After` says.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Between two looks at something that takes time.
+/// Pause between two polls.
 pub const PAUSE: Duration = Duration::from_millis(50);
 
-/// Limit of a client's retries, from when it asked first.
+/// Limit of a client's retries, from its first request.
 struct RetryLimit {
     began: Instant,
     max: Duration,
@@ -24,23 +24,23 @@ impl RetryLimit {
         Self { began: Instant::now(), max }
     }
 
-    /// Waits before the client asks again; panics where it has asked for too long.
+    /// Waits before the client retries; panics once it has retried for too long.
     async fn pause(&self, pause: Duration, reason: &str) {
         assert!(self.began.elapsed() < self.max, "{reason}, for {:?}", self.max);
         tokio::time::sleep(pause).await;
     }
 }
 
-/// Some replicas over one database, and a record of what is asked of them.
+/// Replicas over one database, and a record of their calls.
 pub trait Replicas: Send + Sync + 'static {
-    /// Time for which a client retries a request that it must have done: longer than any trouble lasts.
+    /// Time for which a client retries a request that must succeed: longer than any failure lasts.
     const RETRY_TIME_MAX: Duration = Duration::from_secs(120);
 
     /// The replicas that run.
     fn running(&self) -> Vec<usize>;
 
-    /// Asks one replica, once, and records the call. None when it doesn't listen: then nothing was sent, and nothing
-    /// is recorded.
+    /// Sends a request to one replica, once, and records the call. `None` if the replica doesn't listen: then nothing
+    /// was sent, and nothing is recorded.
     fn call(
         &self,
         replica: usize,
@@ -48,31 +48,31 @@ pub trait Replicas: Send + Sync + 'static {
         request: &Request,
     ) -> impl Future<Output = Option<Answer>> + Send;
 
-    /// One that runs. Where none does, there will be one soon.
-    fn anyone(&self, dice: &mut SeededRandom) -> impl Future<Output = usize> + Send {
+    /// A random running replica. Waits while there is none.
+    fn anyone(&self, random: &mut SeededRandom) -> impl Future<Output = usize> + Send {
         async {
             let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
                 let running = self.running();
                 if !running.is_empty() {
-                    return *dice.pick(&running);
+                    return *random.pick(&running);
                 }
                 limit.pause(PAUSE, "no replica runs").await;
             }
         }
     }
 
-    /// Asks any replica, once; another one where one doesn't listen.
+    /// Sends a request to any replica, once; to another one if a replica doesn't listen.
     fn ask(
         &self,
-        dice: &mut SeededRandom,
+        random: &mut SeededRandom,
         tenant: usize,
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
             let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
-                let replica = self.anyone(dice).await;
+                let replica = self.anyone(random).await;
                 if let Some(answer) = self.call(replica, tenant, request).await {
                     return answer;
                 }
@@ -81,17 +81,17 @@ pub trait Replicas: Send + Sync + 'static {
         }
     }
 
-    /// Asks until it is done or refused: for reads, and for what has an `Idempotency-Key`.
+    /// Sends a request until it succeeds or is refused: for reads, and for requests with an `Idempotency-Key`.
     fn insist(
         &self,
-        dice: &mut SeededRandom,
+        random: &mut SeededRandom,
         tenant: usize,
         request: &Request,
     ) -> impl Future<Output = Answer> + Send {
         async move {
             let limit = RetryLimit::new(Self::RETRY_TIME_MAX);
             loop {
-                let answer = self.ask(dice, tenant, request).await;
+                let answer = self.ask(random, tenant, request).await;
                 let pause = match &answer {
                     Answer::Unavailable { retry_after } => retry_after.unwrap_or(1),
                     Answer::Refused { title, .. } if title == "Request under way" => 1,

@@ -1,43 +1,43 @@
-//! Everything that is there when the load is over and every Task has come to its end.
+//! The final state, after the load and the end of every Task.
 
 use serde_json::Value;
 
-/// What a tenant has in the end.
+/// The final state of a tenant.
 #[derive(Debug, Default)]
 pub struct Settled {
     /// All accesses, oldest first.
     pub accesses: Vec<Value>,
-    /// How many there are, as each replica says.
+    /// Number of accesses, as each replica reports it.
     pub totals: Vec<u64>,
-    /// The figures, as each replica gives them.
+    /// The summary, as each replica reports it.
     pub summaries: Vec<Value>,
     /// All Tasks.
     pub tasks: Vec<SettledTask>,
-    /// Whether a month has ended since the load began, and with it what was to end with the month.
+    /// Whether a month has ended since the start of the load, and with it the planned terminations.
     pub is_month_over: bool,
 }
 
-/// A Task that is over.
+/// An ended Task.
 #[derive(Debug, Default)]
 pub struct SettledTask {
-    /// Its identifier.
+    /// The Task's identifier.
     pub id: String,
-    /// Its state.
+    /// The Task's state.
     pub state: String,
-    /// How far it came.
+    /// The Task's progress.
     pub progress: Value,
-    /// Its items, in request order.
+    /// The Task's items, in request order.
     pub items: Vec<Value>,
 }
 
 impl SettledTask {
-    /// Accesses that it has made or changed.
+    /// Accesses that the Task has created or changed.
     pub fn accesses(&self) -> impl Iterator<Item = &str> {
         self.items.iter().filter_map(|it| it["access"]["id"].as_str())
     }
 }
 
-/// Whether a Task that is shown so is over.
+/// Whether a Task in this response has ended.
 pub fn is_over(task: &Value) -> bool {
     !matches!(task["state"].as_str(), Some("ACKNOWLEDGED" | "IN_PROGRESS"))
 }

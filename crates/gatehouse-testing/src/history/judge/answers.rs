@@ -1,4 +1,4 @@
-//! Every answer is a success, a refusal that fits the request, or 503 with `Retry-After`.
+//! Every response is a success, a refusal that fits the request, or 503 with `Retry-After`.
 
 use super::super::call::{Answer, Call, Request};
 
@@ -18,5 +18,5 @@ pub(super) fn judge(history: &[Call]) -> Vec<String> {
         Answer::Late | Answer::Wrong(_) => false,
     };
     let wrong = history.iter().filter(|it| !is_proper(it));
-    wrong.map(|it| format!("an answer that nobody should get: {it:?}")).collect()
+    wrong.map(|it| format!("a response that no client should get: {it:?}")).collect()
 }

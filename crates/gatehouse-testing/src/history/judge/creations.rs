@@ -1,4 +1,4 @@
-//! What was made alone is there once: surely when it was answered, at most when nobody knows.
+//! A single creation exists once if it succeeded, and at most once if its outcome is unknown.
 
 use std::collections::BTreeMap;
 
@@ -11,30 +11,30 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     let mut there: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for access in settled.accesses.iter().filter(|it| it["createdBy"].is_null()) {
         let Some(device) = access["deviceName"].as_str() else {
-            faults.push(format!("nobody asked for {access}"));
+            faults.push(format!("no request created {access}"));
             continue;
         };
         there.entry(device).or_default().push(access);
     }
-    for twice in there.values().filter(|it| it.len() > 1) {
-        faults.push(format!("made twice: {} and {}", twice[0], twice[1]));
+    for copies in there.values().filter(|it| it.len() > 1) {
+        faults.push(format!("created copies: {} and {}", copies[0], copies[1]));
     }
-    let mut asked: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    let mut requested: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in calls {
         if let Request::Create { device, .. } = &call.request {
-            asked.entry(device).or_default().push(call);
+            requested.entry(device).or_default().push(call);
         }
     }
-    for device in there.keys().filter(|it| !asked.contains_key(**it)) {
-        faults.push(format!("nobody asked for {device}"));
+    for device in there.keys().filter(|it| !requested.contains_key(**it)) {
+        faults.push(format!("no request created {device}"));
     }
-    for (device, calls) in &asked {
+    for (device, calls) in &requested {
         let answers: Vec<&Value> = calls.iter().filter_map(|it| it.answer.done()).collect();
-        // The address is that of the replica that was asked.
-        let said = |it: &Value| {
+        // The location names the replica that responded.
+        let values = |it: &Value| {
             ["id", "username", "password", "deviceName", "status"].map(|name| it[name].clone())
         };
-        for other in answers.iter().filter(|it| said(it) != said(answers[0])) {
+        for other in answers.iter().filter(|it| values(it) != values(answers[0])) {
             faults.push(format!("{device}: two answers to one key: {} and {other}", answers[0]));
         }
         match (answers.first(), there.get(device)) {

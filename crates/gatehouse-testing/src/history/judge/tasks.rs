@@ -1,4 +1,4 @@
-//! Every Task is over, has done what it says and nothing else, and nobody saw it go back.
+//! Every Task has ended, has done what it shows and nothing else, and never went back to an earlier state.
 
 use std::collections::BTreeMap;
 
@@ -19,22 +19,22 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     }
     for task in &settled.tasks {
         let Some((_, items)) = name_of(calls, task) else {
-            faults.push(format!("nobody asked for {task:?}"));
+            faults.push(format!("no request created {task:?}"));
             continue;
         };
         let made = made.remove(task.id.as_str()).unwrap_or_default();
         let accesses: Vec<&str> = task.accesses().collect();
-        let mut say = |what: String| faults.push(format!("{} {}: {what}", task.id, task.state));
-        judge_state(calls, task, items, &mut say);
+        let mut fault = |what: String| faults.push(format!("{} {}: {what}", task.id, task.state));
+        judge_state(calls, task, items, &mut fault);
         if items.makes_accesses() && made != accesses {
-            say(format!("it made {made:?}, and says {accesses:?}"));
+            fault(format!("it made {made:?}, and says {accesses:?}"));
         }
         if let Items::Terminate { .. } = items {
             for access in &accesses {
                 let status = statuses.get(access);
                 let has_ended = settled.is_month_over && status == Some(&"TERMINATED");
                 if status != Some(&"PENDING_TERMINATE") && !has_ended {
-                    say(format!("{access} is to end, and is {status:?}"));
+                    fault(format!("{access} is to end, and is {status:?}"));
                 }
             }
         }
@@ -46,7 +46,7 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     faults
 }
 
-/// Whether what was answered is there, and each batch at most once.
+/// Checks that every accepted batch exists, and each at most once.
 fn judge_names(calls: &[&Call], settled: &Settled) -> Vec<String> {
     let mut faults = Vec::new();
     let mut tasks: BTreeMap<&str, &str> = BTreeMap::new();
@@ -70,7 +70,7 @@ fn judge_names(calls: &[&Call], settled: &Settled) -> Vec<String> {
     faults
 }
 
-fn judge_state(calls: &[&Call], task: &SettledTask, items: &Items, say: &mut dyn FnMut(String)) {
+fn judge_state(calls: &[&Call], task: &SettledTask, items: &Items, fault: &mut dyn FnMut(String)) {
     let stops = calls
         .iter()
         .filter(|it| matches!(&it.request, Request::Stop { task: stopped } if *stopped == task.id));
@@ -79,17 +79,17 @@ fn judge_state(calls: &[&Call], task: &SettledTask, items: &Items, say: &mut dyn
         (stops.iter().any(|it| it.done().is_some()), stops.iter().any(|it| !it.is_refusal()));
     let is_stopped = task.state == "TERMINATED";
     if was_stopped && !is_stopped || is_stopped && !may_be_stopped {
-        say(format!("stopping it was answered {stops:?}"));
+        fault(format!("stopping it was answered {stops:?}"));
     }
     let indices: Vec<u64> = task.items.iter().filter_map(|it| it["index"].as_u64()).collect();
     let n = if is_stopped { indices.len() } else { items.n() };
     if indices != (0..n as u64).collect::<Vec<_>>() || n > items.n() {
-        say(format!("of {} items it has done {indices:?}", items.n()));
+        fault(format!("of {} items it has done {indices:?}", items.n()));
     }
     let failing = items.failing().filter(|it| *it < n);
     let expected = if failing.is_some() { "FAILED" } else { "DONE" };
     if !is_stopped && task.state != expected {
-        say(format!("it should be {expected}"));
+        fault(format!("it should be {expected}"));
     }
     for item in &task.items {
         let is_failing = item["index"].as_u64() == failing.map(|it| it as u64);
@@ -100,18 +100,18 @@ fn judge_state(calls: &[&Call], task: &SettledTask, items: &Items, say: &mut dyn
             _ => false,
         };
         if !is_right {
-            say(format!("an item that should be otherwise: {item}"));
+            fault(format!("an item that should be otherwise: {item}"));
         }
     }
     let n_failed = u64::from(failing.is_some());
     let progress = ["total", "succeeded", "failed"].map(|name| task.progress[name].as_u64());
     let expected = [items.n() as u64, n as u64 - n_failed, n_failed].map(Some);
     if progress != expected {
-        say(format!("its progress is {}, and should be {expected:?}", task.progress));
+        fault(format!("its progress is {}, and should be {expected:?}", task.progress));
     }
 }
 
-/// Who has seen the end of a Task has seen it for everyone.
+/// Once a client has seen the end of a Task, every client sees that end.
 fn judge_looks(calls: &[&Call]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut over: BTreeMap<&str, (Moment, &Value)> = BTreeMap::new();
@@ -135,7 +135,7 @@ fn judge_looks(calls: &[&Call]) -> Vec<String> {
     faults
 }
 
-/// What a Task was asked for by, if that was answered.
+/// Name and items of a Task's batch, if its request succeeded.
 pub(super) fn task_of<'a>(calls: &[&'a Call], id: &str) -> Option<(&'a str, &'a Items)> {
     calls.iter().find_map(|call| match (&call.request, call.answer.done()) {
         (Request::Batch { name, items, .. }, Some(task)) if task["id"] == id => {
@@ -145,7 +145,7 @@ pub(super) fn task_of<'a>(calls: &[&'a Call], id: &str) -> Option<(&'a str, &'a 
     })
 }
 
-/// The same, also of one whose answer was lost: by the devices that it was to make.
+/// Name and items of a Task's batch, also if its response was lost: then by the new accesses' devices.
 pub(super) fn name_of<'a>(calls: &[&'a Call], task: &SettledTask) -> Option<(&'a str, &'a Items)> {
     let by_device = || {
         let first = task.items.first().map(|it| match it["access"].is_object() {
@@ -164,7 +164,7 @@ pub(super) fn name_of<'a>(calls: &[&'a Call], task: &SettledTask) -> Option<(&'a
     task_of(calls, &task.id).or_else(by_device)
 }
 
-/// When a batch was asked for first.
+/// Time of a batch's first request.
 pub(super) fn first_begin(calls: &[&Call], wanted: &str) -> Moment {
     let asked = calls
         .iter()
@@ -172,8 +172,8 @@ pub(super) fn first_begin(calls: &[&Call], wanted: &str) -> Moment {
     asked.map(|it| it.begin).min().unwrap_or(0)
 }
 
-/// When somebody has first seen that a Task is over.
-pub(super) fn over_at(calls: &[&Call], id: &str) -> Moment {
+/// Time at which a client first saw that a Task has ended.
+pub(super) fn seen_ended_at(calls: &[&Call], id: &str) -> Moment {
     let looks = calls.iter().filter(|it| {
         matches!(&it.request, Request::Look { task } if task == id)
             && it.answer.done().is_some_and(is_over)

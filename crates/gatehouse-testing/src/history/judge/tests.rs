@@ -1,27 +1,27 @@
-//! That the judge is content with what can be, and finds what can't.
+//! Tests that the checks accept consistent histories and find contradictions.
 
 use super::super::call::{Answer, Call, Items, Request, Wanted};
 use super::super::settled::{Settled, SettledTask};
 use super::judge;
 use serde_json::{Value, json};
 
-/// A history in the making. Calls are told one after the other; each takes ten ticks unless it is said otherwise.
-struct Story {
+/// Builds a history. Calls follow each other; each takes ten ticks unless a test changes that.
+struct HistoryBuilder {
     calls: Vec<Call>,
     settled: Settled,
     now: u64,
 }
 
-impl Story {
-    /// One access, `a`, with the password `p0`.
+impl HistoryBuilder {
+    /// A history with one access, `a`, with the password `p0`.
     fn new() -> Self {
-        let mut story = Self { calls: Vec::new(), settled: Settled::default(), now: 0 };
-        story.create("a", Some("key-a"), Answer::Done(access("a")));
-        story.settled.accesses.push(shown("a", "ACTIVE", None));
-        story
+        let mut history = Self { calls: Vec::new(), settled: Settled::default(), now: 0 };
+        history.create("a", Some("key-a"), Answer::Done(access("a")));
+        history.settled.accesses.push(shown("a", "ACTIVE", None));
+        history
     }
 
-    fn tell(&mut self, request: Request, answer: Answer) -> &mut Call {
+    fn add(&mut self, request: Request, answer: Answer) -> &mut Call {
         let (begin, end) = (self.now + 1, self.now + 10);
         self.now = end;
         self.calls.push(Call { replica: 0, begin, end, tenant: 0, request, answer });
@@ -30,7 +30,7 @@ impl Story {
 
     fn create(&mut self, device: &str, key: Option<&str>, answer: Answer) {
         let key = key.map(str::to_owned);
-        self.tell(Request::Create { device: device.into(), key }, answer);
+        self.add(Request::Create { device: device.into(), key }, answer);
     }
 
     fn suspend(&mut self, answer: Answer) -> &mut Call {
@@ -42,26 +42,26 @@ impl Story {
     }
 
     fn change(&mut self, wanted: Wanted, answer: Answer) -> &mut Call {
-        self.tell(Request::Change { access: "a".into(), wanted }, answer)
+        self.add(Request::Change { access: "a".into(), wanted }, answer)
     }
 
     fn check(&mut self, password: &str, passes: bool) -> &mut Call {
         let refused = Answer::Refused { status: 401, title: "Credentials refused".into() };
         let answer = if passes { done() } else { refused };
         let (access, username, password) = ("a".into(), "u-a".into(), password.into());
-        self.tell(Request::Check { access, username, password }, answer)
+        self.add(Request::Check { access, username, password }, answer)
     }
 
     fn batch(&mut self, name: &str, items: Items, answer: Answer) {
-        self.tell(Request::Batch { name: name.into(), key: None, items }, answer);
+        self.add(Request::Batch { name: name.into(), key: None, items }, answer);
     }
 
     fn look(&mut self, state: &str) {
         let shown = json!({"id": "job-1", "state": state});
-        self.tell(Request::Look { task: "job-1".into() }, Answer::Done(shown));
+        self.add(Request::Look { task: "job-1".into() }, Answer::Done(shown));
     }
 
-    /// Two accesses by device, of which the Task says so many items.
+    /// Adds a batch of two accesses by device, whose Task shows `n_items` items.
     fn listed(&mut self, state: &str, n_items: usize, n_there: usize) {
         let devices = vec!["d0".to_owned(), "d1".to_owned()];
         let items = Items::Listed { devices, failing: None };
@@ -111,142 +111,142 @@ fn done() -> Answer {
 }
 
 #[test]
-fn a_store_that_does_what_it_is_asked_is_fine() {
-    let mut story = Story::new();
-    story.check("p0", true);
-    story.suspend(done());
-    story.check("p0", false);
-    story.change(Wanted { lets_in: Some(true), password: Some("p1".into()) }, done());
-    story.check("p1", true);
-    story.check("p0", false);
-    story.listed("DONE", 2, 2);
-    story.tell(Request::Count, Answer::Done(json!({"total": 3})));
-    story.passes();
+fn a_consistent_history_has_no_faults() {
+    let mut history = HistoryBuilder::new();
+    history.check("p0", true);
+    history.suspend(done());
+    history.check("p0", false);
+    history.change(Wanted { lets_in: Some(true), password: Some("p1".into()) }, done());
+    history.check("p1", true);
+    history.check("p0", false);
+    history.listed("DONE", 2, 2);
+    history.add(Request::Count, Answer::Done(json!({"total": 3})));
+    history.passes();
 }
 
 #[test]
-fn a_creation_that_was_answered_is_there() {
-    let mut story = Story::new();
-    story.create("b", None, Answer::Done(access("b")));
-    story.fails("lost: b");
+fn a_successful_creation_exists() {
+    let mut history = HistoryBuilder::new();
+    history.create("b", None, Answer::Done(access("b")));
+    history.fails("lost: b");
 }
 
 #[test]
-fn a_creation_that_nobody_knows_of_is_there_once_or_not_at_all() {
+fn a_creation_with_unknown_outcome_exists_at_most_once() {
     for n in 0..=2 {
-        let mut story = Story::new();
-        story.create("b", None, Answer::Lost);
+        let mut history = HistoryBuilder::new();
+        history.create("b", None, Answer::Lost);
         for copy in 0..n {
             let mut access = shown("b", "ACTIVE", None);
             access["id"] = format!("id-b-{copy}").into();
-            story.settled.accesses.push(access);
+            history.settled.accesses.push(access);
         }
-        if n < 2 { story.passes() } else { story.fails("made twice") }
+        if n < 2 { history.passes() } else { history.fails("made twice") }
     }
 }
 
 #[test]
-fn one_key_has_one_answer() {
-    let mut story = Story::new();
-    story.create("a", Some("key-a"), Answer::Done(access("a")));
-    story.passes();
-    let mut story = Story::new();
+fn one_key_has_one_response() {
+    let mut history = HistoryBuilder::new();
+    history.create("a", Some("key-a"), Answer::Done(access("a")));
+    history.passes();
+    let mut history = HistoryBuilder::new();
     let mut other = access("a");
     other["password"] = "another".into();
-    story.create("a", Some("key-a"), Answer::Done(other));
-    story.fails("two answers to one key");
+    history.create("a", Some("key-a"), Answer::Done(other));
+    history.fails("two answers to one key");
 }
 
 #[test]
-fn a_suspension_that_was_answered_is_obeyed() {
-    let mut story = Story::new();
-    story.suspend(done());
-    story.check("p0", true).replica = 2;
-    story.fails("replica 2 lets in");
+fn a_successful_suspension_holds() {
+    let mut history = HistoryBuilder::new();
+    history.suspend(done());
+    history.check("p0", true).replica = 2;
+    history.fails("replica 2 lets in");
 }
 
 #[test]
-fn a_suspension_that_is_under_way_may_be_obeyed_or_not() {
+fn a_concurrent_suspension_may_hold_or_not() {
     for passes in [true, false] {
-        let mut story = Story::new();
-        story.suspend(done()).end += 100;
-        story.check("p0", passes);
-        story.passes();
+        let mut history = HistoryBuilder::new();
+        history.suspend(done()).end += 100;
+        history.check("p0", passes);
+        history.passes();
     }
 }
 
 #[test]
-fn an_old_password_is_worth_nothing_and_the_new_one_passes() {
-    let mut story = Story::new();
-    story.rotate("p1", done());
-    story.check("p0", true);
-    story.fails("lets in");
-    let mut story = Story::new();
-    story.rotate("p1", done());
-    story.check("p1", false);
-    story.fails("doesn't let in");
+fn the_old_password_fails_and_the_new_one_passes() {
+    let mut history = HistoryBuilder::new();
+    history.rotate("p1", done());
+    history.check("p0", true);
+    history.fails("lets in");
+    let mut history = HistoryBuilder::new();
+    history.rotate("p1", done());
+    history.check("p1", false);
+    history.fails("doesn't let in");
 }
 
 #[test]
-fn a_change_that_nobody_knows_of_is_possible_until_another_settles_it() {
+fn a_change_with_unknown_outcome_is_possible_until_a_later_success() {
     for answer in [Answer::Lost, Answer::Unavailable { retry_after: Some(1) }] {
         for passes in [true, false] {
-            let mut story = Story::new();
-            story.suspend(answer.clone());
-            story.check("p0", passes);
-            story.passes();
+            let mut history = HistoryBuilder::new();
+            history.suspend(answer.clone());
+            history.check("p0", passes);
+            history.passes();
         }
-        let mut story = Story::new();
-        story.suspend(answer.clone());
-        story.change(Wanted { lets_in: Some(true), password: None }, done());
-        story.check("p0", false);
-        story.fails("doesn't let in");
+        let mut history = HistoryBuilder::new();
+        history.suspend(answer.clone());
+        history.change(Wanted { lets_in: Some(true), password: None }, done());
+        history.check("p0", false);
+        history.fails("doesn't let in");
     }
 }
 
 #[test]
-fn a_write_that_is_lost_later_is_seen() {
-    let mut story = Story::new();
-    story.rotate("p1", done());
-    story.check("p1", true);
-    story.check("p0", true);
-    story.fails("lets in");
+fn a_write_lost_later_is_found() {
+    let mut history = HistoryBuilder::new();
+    history.rotate("p1", done());
+    history.check("p1", true);
+    history.check("p0", true);
+    history.fails("lets in");
 }
 
 #[test]
-fn a_read_that_is_stale_is_seen() {
-    let mut story = Story::new();
-    story.suspend(done());
-    story.tell(Request::Read { access: "a".into() }, Answer::Done(shown("a", "ACTIVE", None)));
-    story.fails("lets in");
+fn a_stale_read_is_found() {
+    let mut history = HistoryBuilder::new();
+    history.suspend(done());
+    history.add(Request::Read { access: "a".into() }, Answer::Done(shown("a", "ACTIVE", None)));
+    history.fails("lets in");
 }
 
 #[test]
-fn totals_are_within_what_was_possible() {
+fn totals_are_within_the_possible_range() {
     for (total, why) in [(0, Some("says 0")), (1, None), (2, None), (3, Some("says 3"))] {
-        let mut story = Story::new();
-        story.create("b", None, Answer::Lost);
-        story.tell(Request::Count, Answer::Done(json!({"total": total})));
+        let mut history = HistoryBuilder::new();
+        history.create("b", None, Answer::Lost);
+        history.add(Request::Count, Answer::Done(json!({"total": total})));
         match why {
-            None => story.passes(),
-            Some(why) => story.fails(why),
+            None => history.passes(),
+            Some(why) => history.fails(why),
         }
     }
 }
 
 #[test]
-fn the_figures_are_those_of_the_list() {
+fn the_summary_equals_the_list() {
     for (n, is_right) in [(1, true), (2, false)] {
-        let mut story = Story::new();
-        story.settled.summaries.push(json!({
+        let mut history = HistoryBuilder::new();
+        history.settled.summaries.push(json!({
             "total": n, "byStatus": {"ACTIVE": n, "SUSPENDED": 0}, "perDay": [{"created": n}],
         }));
-        if is_right { story.passes() } else { story.fails("the summary has") }
+        if is_right { history.passes() } else { history.fails("the summary has") }
     }
 }
 
 #[test]
-fn a_task_has_made_what_it_says() {
+fn a_task_has_created_the_accesses_that_it_shows() {
     for (state, n_items, n_there, why) in [
         ("DONE", 2, 2, None),
         ("DONE", 2, 1, Some("it made")),
@@ -254,12 +254,12 @@ fn a_task_has_made_what_it_says() {
         ("TERMINATED", 1, 1, Some("stopping it was answered []")),
         ("FAILED", 2, 2, Some("it should be DONE")),
     ] {
-        let mut story = Story::new();
-        story.listed(state, n_items, n_there);
+        let mut history = HistoryBuilder::new();
+        history.listed(state, n_items, n_there);
         match why {
-            None => story.passes(),
+            None => history.passes(),
             Some(why) => {
-                let faults = story.faults();
+                let faults = history.faults();
                 assert!(faults.iter().any(|it| it.contains(why)), "{why}: {faults:?}");
             }
         }
@@ -267,48 +267,48 @@ fn a_task_has_made_what_it_says() {
 }
 
 #[test]
-fn a_task_that_was_stopped_has_made_exactly_what_it_says() {
+fn a_stopped_task_has_created_exactly_the_accesses_that_it_shows() {
     for (n_there, is_right) in [(1, true), (2, false)] {
-        let mut story = Story::new();
-        story.tell(Request::Stop { task: "job-1".into() }, done());
-        story.listed("TERMINATED", 1, n_there);
-        if is_right { story.passes() } else { story.fails("it made") }
+        let mut history = HistoryBuilder::new();
+        history.add(Request::Stop { task: "job-1".into() }, done());
+        history.listed("TERMINATED", 1, n_there);
+        if is_right { history.passes() } else { history.fails("it made") }
     }
 }
 
 #[test]
-fn a_stop_that_was_answered_is_obeyed() {
-    let mut story = Story::new();
-    story.tell(Request::Stop { task: "job-1".into() }, done());
-    story.listed("DONE", 2, 2);
-    story.fails("stopping it was answered");
+fn a_successful_stop_holds() {
+    let mut history = HistoryBuilder::new();
+    history.add(Request::Stop { task: "job-1".into() }, done());
+    history.listed("DONE", 2, 2);
+    history.fails("stopping it was answered");
 }
 
 #[test]
-fn a_task_that_is_over_stays_over() {
-    let mut story = Story::new();
-    story.listed("DONE", 2, 2);
-    story.look("IN_PROGRESS");
-    story.fails("was \"DONE\" before");
+fn an_ended_task_stays_ended() {
+    let mut history = HistoryBuilder::new();
+    history.listed("DONE", 2, 2);
+    history.look("IN_PROGRESS");
+    history.fails("was \"DONE\" before");
 }
 
 #[test]
-fn a_task_that_was_answered_is_there() {
-    let mut story = Story::new();
-    story.batch("b", Items::Number(5), Answer::Done(json!({"id": "job-9"})));
-    story.fails("lost: b");
+fn an_accepted_task_exists() {
+    let mut history = HistoryBuilder::new();
+    history.batch("b", Items::Number(5), Answer::Done(json!({"id": "job-9"})));
+    history.fails("lost: b");
 }
 
 #[test]
-fn every_answer_is_proper() {
+fn every_response_is_valid() {
     for answer in [
         Answer::Unavailable { retry_after: None },
         Answer::Late,
         Answer::Wrong("500".into()),
         Answer::Refused { status: 401, title: "Unauthorized".into() },
     ] {
-        let mut story = Story::new();
-        story.tell(Request::Count, answer);
-        story.fails("nobody should get");
+        let mut history = HistoryBuilder::new();
+        history.add(Request::Count, answer);
+        history.fails("nobody should get");
     }
 }

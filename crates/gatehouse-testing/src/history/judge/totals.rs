@@ -1,10 +1,10 @@
-//! Totals are those of what was made: exactly in the end, and within what was possible before.
+//! Totals equal the accesses that exist: exactly at the end, and within the possible range before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::call::{Call, Moment, Request};
 use super::super::settled::Settled;
-use super::tasks::{first_begin, name_of, over_at};
+use super::tasks::{first_begin, name_of, seen_ended_at};
 
 pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     let mut faults = Vec::new();
@@ -22,16 +22,16 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
             *statuses.entry(access["status"].as_str().unwrap_or_default()).or_default() += 1;
         }
         let by_status = summary["byStatus"].as_object();
-        let said = by_status.into_iter().flatten().filter_map(|(k, n)| Some((k, n.as_u64()?)));
-        let said: BTreeMap<&str, u64> =
-            said.filter(|(_, n)| *n > 0).map(|(status, n)| (status.as_str(), n)).collect();
+        let shown = by_status.into_iter().flatten().filter_map(|(k, n)| Some((k, n.as_u64()?)));
+        let shown: BTreeMap<&str, u64> =
+            shown.filter(|(_, n)| *n > 0).map(|(status, n)| (status.as_str(), n)).collect();
         let per_day = summary["perDay"].as_array().into_iter().flatten();
         let per_day: u64 = per_day.filter_map(|it| it["created"].as_u64()).sum();
-        if summary["total"].as_u64() != Some(n) || said != statuses || per_day != n {
+        if summary["total"].as_u64() != Some(n) || shown != statuses || per_day != n {
             faults.push(format!("there are {n}, {statuses:?}, and the summary has {summary}"));
         }
     }
-    let making = Making::of(calls, settled);
+    let making = CreationTimes::of(calls, settled);
     for call in calls.iter().filter(|it| it.request == Request::Count) {
         let Some(total) = call.answer.done().and_then(|it| it["total"].as_u64()) else { continue };
         let (sure, possible) = (making.sure(call.begin), making.possible(call.end));
@@ -45,13 +45,13 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     faults
 }
 
-/// When accesses began to be made, and were there: how many at a time.
-struct Making {
+/// Times at which creations started and were certain, with their numbers.
+struct CreationTimes {
     begun: Vec<(Moment, u64)>,
     there: Vec<(Moment, u64)>,
 }
 
-impl Making {
+impl CreationTimes {
     fn of(calls: &[&Call], settled: &Settled) -> Self {
         let (mut begun, mut there) = (BTreeMap::new(), BTreeMap::new());
         for call in calls {
@@ -70,7 +70,7 @@ impl Making {
             if items.makes_accesses() {
                 let n = task.accesses().count() as u64;
                 making.begun.push((first_begin(calls, name), n));
-                making.there.push((over_at(calls, &task.id), n));
+                making.there.push((seen_ended_at(calls, &task.id), n));
             }
         }
         making

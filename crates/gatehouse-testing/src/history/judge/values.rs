@@ -1,14 +1,14 @@
-//! Every answered change is obeyed by every later check and read, on every replica.
+//! Every later check and read, on every replica, sees every successful change.
 //!
-//! What an access may be at the time of a check follows from the changes: each may have been the last one, unless it
-//! begins after the check is over, or a change that surely happened lies wholly between the two. A change whose
-//! outcome nobody knows may have happened, until one that surely happened comes after it.
+//! The possible values of an access at the time of a check follow from the changes: each may have been the last one,
+//! unless it begins after the check has ended, or a change that certainly happened is entirely between the two. A
+//! change with an unknown outcome may have happened, until a later change certainly has.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::call::{Call, Items, Moment, Request, Wanted};
 use super::super::settled::Settled;
-use super::tasks::{first_begin, over_at, task_of};
+use super::tasks::{first_begin, seen_ended_at, task_of};
 
 /// A change of one access.
 struct Change<'a> {
@@ -29,7 +29,7 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
             _ => continue,
         };
         let Some(changes) = changes.get(access.as_str()) else {
-            faults.push(format!("nobody made what this is about: {call:?}"));
+            faults.push(format!("no request created this access: {call:?}"));
             continue;
         };
         let lets_in = possible(changes, call, |it| it.lets_in);
@@ -62,7 +62,7 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     faults
 }
 
-/// What may be so at the time of a call.
+/// The possible values at the time of a call.
 fn possible<'a, T: Ord>(
     changes: &[Change<'a>],
     call: &Call,
@@ -74,7 +74,7 @@ fn possible<'a, T: Ord>(
     about().filter(|it| it.end >= last_settled).filter_map(&of).collect()
 }
 
-/// All changes of each access, those by batches and its making included.
+/// All changes of each access, batches and the creation included.
 fn changes<'a>(calls: &[&'a Call], settled: &'a Settled) -> BTreeMap<&'a str, Vec<Change<'a>>> {
     let mut changes: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for call in calls {
@@ -92,7 +92,7 @@ fn changes<'a>(calls: &[&'a Call], settled: &'a Settled) -> BTreeMap<&'a str, Ve
                 let (Some(id), password) = (made["id"].as_str(), made["password"].as_str()) else {
                     continue;
                 };
-                // A second answer to the same key is no second making.
+                // A second response to the same key is no second creation.
                 let known = changes.entry(id).or_default();
                 if known.is_empty() {
                     known.push(Change { begin, end, is_certain, lets_in: Some(true), password });
@@ -106,7 +106,7 @@ fn changes<'a>(calls: &[&'a Call], settled: &'a Settled) -> BTreeMap<&'a str, Ve
     }
     for task in &settled.tasks {
         let Some((name, Items::Update { wanted, .. })) = task_of(calls, &task.id) else { continue };
-        let (begin, end) = (first_begin(calls, name), over_at(calls, &task.id));
+        let (begin, end) = (first_begin(calls, name), seen_ended_at(calls, &task.id));
         for access in task.accesses() {
             let change = Change {
                 begin,
