@@ -55,7 +55,7 @@ impl State {
             return CallOutcome::Fails(Failure::PowerCut);
         }
         let Some(plan) = &self.plan else { return CallOutcome::Done };
-        if !plan.meets(nth, call) {
+        if !plan.applies_to(nth, call) {
             return CallOutcome::Done;
         }
         self.has_failed = true;

@@ -140,7 +140,7 @@ unsafe extern "C" fn delete(
         let disk_vfs = disk_vfs(vfs);
         let Some(delete) = (*disk_vfs.unix).xDelete else { return SQLITE_IOERR_WRITE };
         let mut state = disk_vfs.disk.state.lock();
-        if let CallOutcome::Fails(failure) = state.meet(Call::Truncate) {
+        if let CallOutcome::Fails(failure) = state.next_outcome(Call::Truncate) {
             return code(failure, SQLITE_IOERR_WRITE);
         }
         state.files.remove(&path_of(name));
@@ -208,7 +208,7 @@ unsafe extern "C" fn read(
     unsafe {
         let it = ours(file);
         if it.path.is_some()
-            && let CallOutcome::Fails(failure) = it.disk.state.lock().meet(Call::Read)
+            && let CallOutcome::Fails(failure) = it.disk.state.lock().next_outcome(Call::Read)
             && failure != Failure::Full
         {
             return SQLITE_IOERR_READ;
@@ -230,11 +230,11 @@ unsafe extern "C" fn write(
             |n_bytes| methods(file).xWrite.expect(LACKING)(unix_file(file), from, n_bytes, offset);
         let Some(path) = &it.path else { return through(n_bytes) };
         let mut state = it.disk.state.lock();
-        let (n_written, told) = match state.meet(Call::Write) {
+        let (n_written, told) = match state.next_outcome(Call::Write) {
             CallOutcome::Done => (n_bytes, SQLITE_OK),
             CallOutcome::Fails(Failure::PowerCut) => return SQLITE_IOERR_WRITE,
             CallOutcome::Fails(failure) => {
-                let n_written = state.dice().roll(n_bytes as u64) as c_int;
+                let n_written = state.random().roll(n_bytes as u64) as c_int;
                 (n_written, code(failure, SQLITE_IOERR_WRITE))
             }
         };
@@ -258,7 +258,7 @@ unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c
         let it = ours(file);
         if let Some(path) = &it.path {
             let mut state = it.disk.state.lock();
-            if let CallOutcome::Fails(failure) = state.meet(Call::Truncate) {
+            if let CallOutcome::Fails(failure) = state.next_outcome(Call::Truncate) {
                 return code(failure, SQLITE_IOERR_TRUNCATE);
             }
             if let Some((image, _)) = state.file(path) {
@@ -275,7 +275,7 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, _flags: c_int) -> c_int {
     // The real disk needs no flush: a test has no power cuts.
     let Some(path) = &it.path else { return SQLITE_OK };
     let mut state = it.disk.state.lock();
-    let fate = state.meet(Call::Flush);
+    let fate = state.next_outcome(Call::Flush);
     let Some((image, dice)) = state.file(path) else { return SQLITE_OK };
     match fate {
         CallOutcome::Done => {
