@@ -1,6 +1,6 @@
 //! What is measured, and what with: one line for each case.
 
-use crate::options::StoreKind::{self, Postgres, Sqlite};
+use crate::store_kind::StoreKind::{self, Postgres, Sqlite};
 
 /// Something that is measured.
 #[derive(Debug)]

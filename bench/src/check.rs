@@ -7,9 +7,10 @@ use crate::devices::Credentials;
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 use crate::line::Line;
+use crate::options::RoundPlan;
 use crate::read::{self, of_bytes, typical_bytes};
 use crate::stage::Stage;
-use crate::turns::{Ask, Course};
+use crate::turns::Ask;
 
 /// Chosen passwords that are checked in turn.
 const N_CHOSEN: usize = 50;
@@ -21,14 +22,14 @@ const GOAL_CHOSEN: f64 = 2.0;
 pub(crate) fn measure_generated(
     stage: &Stage,
     devices: &[Credentials],
-    course: Course,
+    course: RoundPlan,
 ) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: checking generated passwords");
     measure(stage, devices, course, read::goal(stage))
 }
 
 /// Case 3: passwords that were chosen, and checked before.
-pub(crate) fn measure_chosen(stage: &Stage, course: Course) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure_chosen(stage: &Stage, course: RoundPlan) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: checking chosen passwords");
     measure(stage, &chosen(stage, N_CHOSEN)?, course, GOAL_CHOSEN)
 }
@@ -36,7 +37,7 @@ pub(crate) fn measure_chosen(stage: &Stage, course: Course) -> Result<Vec<Line>,
 fn measure(
     stage: &Stage,
     all: &[Credentials],
-    course: Course,
+    course: RoundPlan,
     goal: f64,
 ) -> Result<Vec<Line>, Failure> {
     let asks: Vec<Ask> = all.iter().map(|it| let_in(stage, it)).collect();

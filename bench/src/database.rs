@@ -4,7 +4,7 @@ use std::env;
 
 use crate::failure::Failure;
 use crate::fill;
-use crate::options::StoreKind;
+use crate::store_kind::StoreKind;
 
 /// Where `cargo xtask bench` has started PostgreSQL.
 const POSTGRES_URL: &str = "BENCH_POSTGRES_URL";

@@ -5,8 +5,9 @@ pub(crate) mod pages;
 use crate::client;
 use crate::failure::Failure;
 use crate::line::Line;
+use crate::options::RoundPlan;
 use crate::stage::Stage;
-use crate::turns::{self, Ask, Course, Runner};
+use crate::turns::{self, Ask, Runner};
 use pages::Page;
 
 /// How many times the CPU of the small store a page may use on the large one.
@@ -21,7 +22,11 @@ pub(crate) struct Measured {
 }
 
 /// Measures every page on both stores.
-pub(crate) fn measure(large: &Stage, small: &Stage, course: Course) -> Result<Measured, Failure> {
+pub(crate) fn measure(
+    large: &Stage,
+    small: &Stage,
+    course: RoundPlan,
+) -> Result<Measured, Failure> {
     let on_large = asks(large);
     let on_small = asks(small);
     let mut runners = Vec::new();
@@ -32,7 +37,7 @@ pub(crate) fn measure(large: &Stage, small: &Stage, course: Course) -> Result<Me
     }
     let mut first = Runner::new(large, std::slice::from_ref(&on_large[0].1), 1)?;
 
-    let Course { n_rounds, n_slices } = course;
+    let RoundPlan { n_rounds, n_slices } = course;
     let mut rounds = vec![(Vec::new(), Vec::new()); runners.len()];
     for round in 0..n_rounds {
         eprintln!("bench: pages of lists, round {} of {n_rounds}", round + 1);

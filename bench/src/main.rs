@@ -31,6 +31,7 @@ mod results;
 mod server;
 mod stage;
 mod start;
+mod store_kind;
 mod storm;
 mod table;
 mod task;
@@ -43,11 +44,12 @@ use batches::Bare;
 use database::Database;
 use failure::Failure;
 use line::Line;
-use options::{Options, SMALL_ROWS, StoreKind};
+use options::{Options, SMALL_ROWS};
 use regression::Comparison;
 use report::Chapter;
 use results::Results;
 use stage::{Stage, Workshop};
+use store_kind::StoreKind;
 use table::with_commas;
 
 /// As the server has it: the store is also driven from here, and secrets are derived.

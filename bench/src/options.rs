@@ -1,11 +1,9 @@
 //! What can be asked of the bench, and how a command line is read into it.
 
-use serde::{Deserialize, Serialize};
-
 use crate::cases::CASES;
 use crate::failure::Failure;
 use crate::fleet::ROWS_STEP;
-use crate::turns::Course;
+use crate::store_kind::StoreKind;
 
 /// Accesses in the small store, which the large one is compared with.
 pub(crate) const SMALL_ROWS: u64 = 10_000;
@@ -24,6 +22,14 @@ const USUAL_ROWS_QUICK: u64 = 200_000;
 /// What is done to a server before it is looked at how much memory it has.
 const BEFORE_MEMORY: [u8; 6] = [1, 2, 3, 9, 10, 12];
 
+/// Number of rounds of a measurement, and of time slices in each round. Slices are even, so that every runner goes first
+/// equally often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoundPlan {
+    pub(crate) n_rounds: usize,
+    pub(crate) n_slices: usize,
+}
+
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
@@ -38,34 +44,6 @@ pub(crate) struct Options {
     only: Vec<u8>,
     /// Where: none means everywhere.
     store: Option<StoreKind>,
-}
-
-/// Where the accesses are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum StoreKind {
-    Sqlite,
-    Postgres,
-}
-
-impl StoreKind {
-    const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
-
-    /// The name in options and file names.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Sqlite => "sqlite",
-            Self::Postgres => "postgres",
-        }
-    }
-
-    /// The name that it goes by.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Sqlite => "SQLite",
-            Self::Postgres => "PostgreSQL",
-        }
-    }
 }
 
 impl Options {
@@ -98,9 +76,9 @@ impl Options {
     }
 
     /// So many rounds of turns, or so few and short ones where it is to be quick.
-    pub(crate) fn course(&self, usual: usize, quick: usize) -> Course {
+    pub(crate) fn course(&self, usual: usize, quick: usize) -> RoundPlan {
         let n_slices = if self.quick { 2 } else { 4 };
-        Course { n_rounds: self.rounds(usual, quick), n_slices }
+        RoundPlan { n_rounds: self.rounds(usual, quick), n_slices }
     }
 
     /// So many, or so few where it is to be quick.

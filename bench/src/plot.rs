@@ -2,8 +2,8 @@
 //! long clients waited.
 
 use crate::line::Line;
-use crate::options::StoreKind;
 use crate::report::Report;
+use crate::store_kind::StoreKind;
 use crate::table::figure;
 
 const WIDTH: f64 = 1120.0;

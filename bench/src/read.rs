@@ -4,8 +4,9 @@ use crate::client::{self, Answer, Client};
 use crate::failure::Failure;
 use crate::fleet::{TENANT, mix_up};
 use crate::line::Line;
+use crate::options::RoundPlan;
 use crate::stage::Stage;
-use crate::turns::{self, Ask, Course, Runner};
+use crate::turns::{self, Ask, Runner};
 
 /// Connections that ask at the same time: many, as on a server that is busy, and one, who waits each time.
 const N_CONNECTIONS: [(usize, &str); 2] = [(16, "16 connections"), (1, "one connection")];
@@ -23,7 +24,7 @@ pub(crate) fn goal(stage: &Stage) -> f64 {
 }
 
 /// Measures reads.
-pub(crate) fn measure(stage: &Stage, course: Course) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure(stage: &Stage, course: RoundPlan) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: reading accesses");
     let asks = reads(stage);
     let yardstick = [constant(stage, typical_bytes(stage, &asks)?)];
@@ -35,7 +36,7 @@ pub(crate) fn compare(
     stage: &Stage,
     asks: &[Ask],
     yardstick: &[Ask],
-    course: Course,
+    course: RoundPlan,
     what: &str,
     goal: f64,
 ) -> Result<Vec<Line>, Failure> {

@@ -54,7 +54,7 @@ fn judge(goal: Option<Goal>, before: f64, now: Option<f64>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::line::Line;
-    use crate::options::StoreKind;
+    use crate::store_kind::StoreKind;
 
     fn report(lines: Vec<Line>) -> Report {
         let chapter = Chapter { case: 1, store: StoreKind::Sqlite, about: String::new(), lines };

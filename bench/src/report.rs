@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::{CASES, Case};
 use crate::line::Line;
-use crate::options::StoreKind;
+use crate::store_kind::StoreKind;
 use crate::table::{figure, layout};
 
 /// All that was measured.

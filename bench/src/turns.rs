@@ -14,13 +14,6 @@ use crate::stage::Stage;
 /// How long a slice takes, where requests are not longer than that.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// How often everyone has a turn, and of how many slices. Those are even, so that nobody goes first more often.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Course {
-    pub(crate) n_rounds: usize,
-    pub(crate) n_slices: usize,
-}
-
 /// Requests in one slice, however short they are.
 const N_REQUESTS_MAX: usize = 2000;
 

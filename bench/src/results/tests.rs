@@ -1,6 +1,7 @@
 use super::*;
 use crate::line::Line;
-use crate::options::{self, StoreKind};
+use crate::options;
+use crate::store_kind::StoreKind;
 
 fn options(line: &str) -> Options {
     options::parse(line.split_whitespace().map(str::to_owned)).unwrap()
