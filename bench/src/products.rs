@@ -81,8 +81,8 @@ pub(crate) fn measure(workshop: &Workshop, n_rounds: usize) -> Result<Vec<Line>,
 pub(crate) fn about() -> String {
     let latency = ROUND_TRIP.as_millis();
     format!(
-        "shared with the platforms and the clients; {N_ACCOUNTS} accounts at as many platforms that take \
-         {latency} ms for every answer, {} connections each.",
+        "shared with the platforms and the clients; {N_ACCOUNTS} accounts, each at its own platform: \
+         {latency} ms per answer, {} connections.",
         with_commas(N_CONNECTIONS.into())
     )
 }
