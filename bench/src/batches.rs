@@ -1,8 +1,8 @@
-//! Case 9, what batches cost: how long they take beside rows that are merely inserted, and what they do to those
-//! who ask for something else meanwhile.
+//! Case 9, the cost of batches: their duration against plain inserts of the same rows, and their effect on other
+//! requests.
 //!
-//! Everything is compared within one run, on equally filled stores: a copy of a filled store serves the
-//! server, another one takes the bare rows.
+//! Everything is compared within one run, on equally filled stores: one copy of a filled store serves the server,
+//! another one takes the bare rows.
 
 mod bare;
 pub(crate) mod batch;
@@ -22,36 +22,36 @@ use crate::stage::Stage;
 
 pub(crate) use self::bare::Bare;
 
-/// Accesses in a batch: as many as the server takes at once.
+/// Accesses in a batch: the most that the server accepts.
 const N_CREATIONS: u32 = 100_000;
 
-/// How many times longer a batch may take than its rows bare.
+/// Longest duration of a batch, as a multiple of inserting its bare rows.
 const GOAL_SQLITE: f64 = 2.0;
 const GOAL_POSTGRES: f64 = 1.5;
 
-/// How many times longer others may wait while a batch is worked off.
+/// Highest latency of other requests during a batch, as a multiple of that without one.
 const GOAL_P99: f64 = 5.0;
 const GOAL_P50: f64 = 2.0;
 
 /// Nine tenths of the machine's full speed.
 const GOAL_HASHES: f64 = 1.11;
 
-/// What deriving and hashing may be of a batch's CPU.
+/// Highest share of deriving and hashing in a batch's CPU.
 const GOAL_SECRETS: f64 = 0.05;
 
-/// How often those are watched who make accesses beside a batch.
+/// Rounds of single creations during a batch.
 const OTHERS_ROUNDS: usize = 3;
 
-/// Clients that make accesses one by one while a batch is worked off.
+/// Clients that create single accesses during a batch.
 const N_CLIENTS: [usize; 2] = [4, 16];
 
-/// How long others are watched while there is no batch.
+/// Duration of the measurement without a batch.
 const CALM: Duration = Duration::from_secs(4);
 
 /// Chosen passwords in a batch: some twenty seconds of hashing on two cores.
 const N_PASSWORDS: u32 = 2000;
 
-/// Measures everything; bare rows go into a store of their own, which is as full as that of the server.
+/// Measures everything; bare rows go into a separate store, which is as full as the server's.
 pub(crate) fn measure(
     stage: &Stage,
     bare: &mut Bare<'_>,
@@ -71,7 +71,7 @@ pub(crate) fn measure(
     Ok(lines)
 }
 
-/// A batch of creations beside the same rows bare, in turns.
+/// A batch of creations against inserts of its bare rows, alternating.
 fn creations(
     stage: &Stage,
     caller: &Caller,
@@ -92,7 +92,7 @@ fn creations(
                 caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS).map(|made| made.took)
             })
         };
-        // Whoever goes first has the disk as others left it.
+        // The order alternates, because the first finds the disk as the others left it.
         let (rows, made) = if round.is_multiple_of(2) {
             let rows = of_rows()?;
             (rows, of_batch()?)
@@ -116,7 +116,7 @@ fn creations(
     ])
 }
 
-/// Single creations while a batch of creations is worked off, beside those when there is none.
+/// Single creations during a batch of creations, against those without one.
 fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Line>, Failure> {
     let (mut p50, mut p99, mut per_second) = (Vec::new(), Vec::new(), Vec::new());
     let requests = vec![caller.create_one(); n_clients];
@@ -177,13 +177,13 @@ fn passwords(caller: &Caller) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// What something took.
+/// Duration and CPU of some work.
 struct Taken {
     seconds: f64,
     cpu_seconds: f64,
 }
 
-/// Looks at the clock, and at what a process and a database have used.
+/// Measures the duration and CPU of some work, for a process and a database.
 fn watch(
     process_id: i32,
     family: Option<i32>,

@@ -1,20 +1,20 @@
-//! What is measured, and what with: one line for each case.
+//! The cases, with their yardsticks: one line each.
 
 use crate::store_kind::StoreKind::{self, Postgres, Sqlite};
 
-/// Something that is measured.
+/// A case.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) number: u8,
     pub(crate) title: &'static str,
-    /// What it is compared with.
+    /// The yardstick of the case.
     pub(crate) yardstick: &'static str,
     pub(crate) stores: &'static [StoreKind],
 }
 
 const BOTH: &[StoreKind] = &[Sqlite, Postgres];
 
-/// All of them, by their numbers. Those of the chapters in `docs/performance.md` are the same.
+/// All cases by number, as in the chapters of `docs/performance.md`.
 #[rustfmt::skip]
 pub(crate) const CASES: &[Case] = &[
     case(1,  "Reading one access",            "an answer of the same size that is there already", BOTH),

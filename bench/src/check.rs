@@ -1,4 +1,4 @@
-//! Cases 2 and 3: checking credentials, beside the same requests without a look-up.
+//! Cases 2 and 3: checking credentials, against the same requests without a look-up.
 
 use serde_json::json;
 
@@ -12,13 +12,13 @@ use crate::read::{self, of_bytes, typical_bytes};
 use crate::stage::Stage;
 use crate::turns::Ask;
 
-/// Chosen passwords that are checked in turn.
+/// Chosen passwords that are checked one after the other.
 const N_CHOSEN: usize = 50;
 
-/// How many times the CPU of the yardstick a chosen password may use that was right before.
+/// Most CPU of a cached check of a chosen password, as a multiple of the yardstick's.
 const GOAL_CHOSEN: f64 = 2.0;
 
-/// Case 2: passwords that were generated, of devices from all over the store.
+/// Case 2: generated passwords, of devices from all over the store.
 pub(crate) fn measure_generated(
     stage: &Stage,
     devices: &[Credentials],
@@ -28,7 +28,7 @@ pub(crate) fn measure_generated(
     measure(stage, devices, course, read::goal(stage))
 }
 
-/// Case 3: passwords that were chosen, and checked before.
+/// Case 3: chosen passwords whose check is cached.
 pub(crate) fn measure_chosen(stage: &Stage, course: RoundPlan) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: checking chosen passwords");
     measure(stage, &chosen(stage, N_CHOSEN)?, course, GOAL_CHOSEN)
@@ -47,7 +47,7 @@ fn measure(
     read::compare(stage, &asks, &yardstick, course, "a check", goal)
 }
 
-/// Makes accesses whose passwords are chosen.
+/// Creates accesses with chosen passwords.
 pub(crate) fn chosen(stage: &Stage, n: usize) -> Result<Vec<Credentials>, Failure> {
     let mut client = Client::connect(stage.server.address())?;
     let make = |nth| {
@@ -61,7 +61,7 @@ pub(crate) fn chosen(stage: &Stage, n: usize) -> Result<Vec<Credentials>, Failur
     (0..n).map(make).collect()
 }
 
-/// A request that lets a device in.
+/// A check that succeeds.
 pub(crate) fn let_in(stage: &Stage, credentials: &Credentials) -> Ask {
     Ask::new(request(stage, "verify", credentials), |answer| match answer.status {
         200 => Ok(()),
@@ -69,7 +69,7 @@ pub(crate) fn let_in(stage: &Stage, credentials: &Credentials) -> Ask {
     })
 }
 
-/// The same request, which is read and answered with so many bytes.
+/// A request with the same body, which the server parses and answers with `n_bytes` bytes.
 fn without_look_up(stage: &Stage, credentials: &Credentials, n_bytes: usize) -> Ask {
     let path = format!("yardstick?bytes={n_bytes}");
     Ask::new(request(stage, &path, credentials), move |answer| of_bytes(answer, n_bytes))

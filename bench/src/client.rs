@@ -1,5 +1,4 @@
-//! A client so light that it stays out of the way: one connection that is kept, one request at a
-//! time, no copies of the body.
+//! A client with little overhead: one persistent connection, one request at a time, no copies of the body.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -9,34 +8,34 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// A request that takes longer than this has hung.
+/// Timeout of a request.
 const ANSWER_LIMIT: Duration = Duration::from_secs(120);
 
-/// A page of a thousand products has a fifth of this.
+/// Most bytes of a response. A page of a thousand products has a fifth of this.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
 
-/// Room for an answer at first; there may be a thousand connections.
+/// Initial buffer for a response; there may be a thousand connections.
 const ANSWER_BYTES: usize = 16 << 10;
 
-/// Room for the pieces of an answer.
+/// Buffer for the chunks of a response.
 const STREAM_BYTES: usize = 256 << 10;
 
 /// A connection to a server.
 pub(crate) struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// When the last request was sent.
+    /// Time of the last request.
     sent_at: Instant,
 }
 
-/// What the server said.
+/// A response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
     /// `X-Total-Count`.
     pub(crate) total: Option<u64>,
     pub(crate) body: &'a [u8],
-    /// From before the first byte of the request to after the last of the answer.
+    /// From before the first byte of the request to after the last of the response.
     pub(crate) latency: Duration,
 }
 
@@ -52,13 +51,13 @@ impl Client {
         Ok(Self { stream, buffer: vec![0; ANSWER_BYTES], sent_at: Instant::now() })
     }
 
-    /// Sends a request, whole, and waits for its answer.
+    /// Sends a request and waits for its response.
     pub(crate) fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>, Failure> {
         self.send(request)?;
         self.receive()
     }
 
-    /// Asks for something that is answered in JSON, with this status.
+    /// Sends a request and parses its JSON response, which must have this status.
     pub(crate) fn ask_for_json(&mut self, request: &[u8], status: u16) -> Result<Value, Failure> {
         let answer = self.ask(request)?;
         let body = || String::from_utf8_lossy(answer.body).into_owned();
@@ -68,7 +67,7 @@ impl Client {
         serde_json::from_slice(answer.body).map_err(|_| Failure::WrongAnswer(body()))
     }
 
-    /// Sends a request, whole.
+    /// Sends a request.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), Failure> {
         self.sent_at = Instant::now();
         self.stream
@@ -76,12 +75,12 @@ impl Client {
             .map_err(|cause| Failure::Trouble(format!("no way to ask: {cause}")))
     }
 
-    /// Waits for the answer to what was sent.
+    /// Waits for the response to the last request.
     pub(crate) fn receive(&mut self) -> Result<Answer<'_>, Failure> {
         self.read_answer().map_err(|cause| Failure::Trouble(format!("no answer: {cause}")))
     }
 
-    /// Waits for an answer that comes in pieces of unknown number; looks around between them.
+    /// Waits for a chunked response; calls `look` between chunks.
     pub(crate) fn receive_streamed(
         &mut self,
         mut look: impl FnMut() -> Result<(), Failure>,
@@ -133,7 +132,7 @@ impl Client {
     }
 }
 
-/// An answer that came in pieces.
+/// A chunked response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Streamed {
     pub(crate) status: u16,
@@ -141,16 +140,16 @@ pub(crate) struct Streamed {
     pub(crate) latency: Duration,
 }
 
-/// The chunks of a body.
+/// Parser of a chunked body.
 #[derive(Debug, Default)]
 struct Chunks {
-    /// What has come so far.
+    /// The body so far.
     body: Vec<u8>,
-    /// Bytes of the chunk at hand that have yet to come.
+    /// Bytes that remain of the present chunk.
     n_left: usize,
-    /// What has come of the line that says how long the next chunk is.
+    /// The present line with a chunk's length, so far.
     line: Vec<u8>,
-    /// Whether the last chunk has come. What may follow it is of no interest.
+    /// Whether the last chunk has arrived. Trailers are ignored.
     is_over: bool,
 }
 
@@ -172,7 +171,7 @@ impl Chunks {
             }
             let line = std::mem::take(&mut self.line);
             let digits = std::str::from_utf8(&line).unwrap_or_default().trim();
-            // What stands behind a chunk is the end of a line.
+            // The empty line after a chunk.
             if digits.is_empty() && !self.body.is_empty() {
                 continue;
             }
@@ -185,23 +184,23 @@ impl Chunks {
     }
 }
 
-/// The same request with one more header.
+/// Adds a header to a request.
 pub(crate) fn with_header(request: &[u8], header: &str) -> Vec<u8> {
     let text = String::from_utf8_lossy(request);
     text.replacen("\r\n\r\n", &format!("\r\n{header}\r\n\r\n"), 1).into()
 }
 
-/// A GET request as it goes over the wire.
+/// A GET request in bytes.
 pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\r\n").into()
 }
 
-/// A POST request as it goes over the wire.
+/// A POST request in bytes.
 pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
     with_body("POST", path, token, body)
 }
 
-/// A PATCH request as it goes over the wire.
+/// A PATCH request in bytes.
 pub(crate) fn patch(path: &str, token: &str, body: &str) -> Vec<u8> {
     with_body("PATCH", path, token, body)
 }
@@ -215,7 +214,7 @@ fn with_body(method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
     .into()
 }
 
-/// Status and length of the head that these bytes begin with, once it is complete.
+/// Status and length of the head at the start of these bytes; `None` while it is incomplete.
 fn read_streamed_head(bytes: &[u8]) -> io::Result<Option<(u16, usize)>> {
     let Some(n_bytes) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);
@@ -228,17 +227,17 @@ fn read_streamed_head(bytes: &[u8]) -> io::Result<Option<(u16, usize)>> {
     }
 }
 
-/// What the head of an answer tells.
+/// The parsed head of a response.
 #[derive(Debug, PartialEq, Eq)]
 struct Head {
     status: u16,
     total: Option<u64>,
     content_length: usize,
-    /// Its own length, with the empty line.
+    /// Length of the head, with the empty line.
     n_bytes: usize,
 }
 
-/// The head that these bytes begin with, once it is complete.
+/// The head at the start of these bytes; `None` while it is incomplete.
 fn read_head(bytes: &[u8]) -> io::Result<Option<Head>> {
     let Some(n_bytes) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else {
         return Ok(None);

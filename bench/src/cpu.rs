@@ -1,34 +1,33 @@
-//! How much of a processor other processes have used.
+//! CPU that other processes have used.
 //!
-//! The kernel's accounts of each thread count in nanoseconds (`schedstat`); those of a whole process
-//! count in ticks of ten milliseconds, which are hundreds of requests. A thread that has ended takes
-//! its account with it: what it used since the first look is lost, and nothing else is. The server's
-//! requests run on threads that stay.
+//! The kernel's statistics of each thread count in nanoseconds (`schedstat`); those of a whole process count in ticks
+//! of ten milliseconds, which are hundreds of requests. A thread that has ended takes its statistics with it: what it
+//! used since the first reading is lost, and nothing else. The server's requests run on threads that don't end.
 
 use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::time::Duration;
 
-/// What every thread had used at one moment, by its id.
+/// CPU of every thread at one moment, by thread ID.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CpuReading(HashMap<i32, u64>);
 
 impl CpuReading {
-    /// All threads of one process.
+    /// The threads of one process.
     pub(crate) fn of_process(process_id: i32) -> io::Result<Self> {
         let mut reading = Self::default();
         reading.add_threads(process_id)?;
         Ok(reading)
     }
 
-    /// All children of one process, and itself: a PostgreSQL cluster.
+    /// The threads of one process and its children: a PostgreSQL cluster.
     pub(crate) fn of_family(parent_id: i32) -> io::Result<Self> {
         let mut reading = Self::of_process(parent_id)?;
         for entry in fs::read_dir("/proc")?.flatten() {
             let process_id = entry.file_name().to_str().and_then(|name| name.parse().ok());
             let Some(process_id) = process_id else { continue };
-            // One that has just ended is not missed.
+            // A process that has just ended is skipped.
             if parent_of(process_id).is_ok_and(|parent| parent == parent_id) {
                 let _ = reading.add_threads(process_id);
             }
@@ -36,7 +35,7 @@ impl CpuReading {
         Ok(reading)
     }
 
-    /// What was used since an earlier reading.
+    /// CPU that was used since an earlier reading.
     pub(crate) fn since(&self, earlier: &Self) -> Duration {
         let used = self.0.iter().map(|(thread, now)| {
             let before = earlier.0.get(thread).copied().unwrap_or_default();
@@ -48,7 +47,7 @@ impl CpuReading {
     fn add_threads(&mut self, process_id: i32) -> io::Result<()> {
         for entry in fs::read_dir(format!("/proc/{process_id}/task"))? {
             let entry = entry?;
-            // A thread may end between the list and the look.
+            // A thread may end after it was listed.
             let Ok(text) = fs::read_to_string(entry.path().join("schedstat")) else { continue };
             let thread = entry.file_name().to_str().and_then(|name| name.parse().ok());
             let used = text.split(' ').next().and_then(|first| first.parse().ok());
@@ -60,10 +59,10 @@ impl CpuReading {
     }
 }
 
-/// The process that has started this one.
+/// The parent of a process.
 pub(crate) fn parent_of(process_id: i32) -> io::Result<i32> {
     let text = fs::read_to_string(format!("/proc/{process_id}/stat"))?;
-    // The name in parentheses may hold anything; behind it come state and parent.
+    // The name in parentheses may contain anything; state and parent follow it.
     let behind_name = text.rsplit_once(") ").map(|(_, rest)| rest);
     behind_name
         .and_then(|rest| rest.split(' ').nth(1))

@@ -1,7 +1,7 @@
-//! Cases 7 and 8: what many clients get that make accesses of one tenant, one by one, durably.
+//! Cases 7 and 8: durable creations of one tenant by many clients, one access per request.
 //!
-//! A commit costs one flush however many rows it carries, so those that wait are made together. `driven.rs` has the
-//! store make them, together or each alone; `slow_flush.rs` has every flush take longer.
+//! A commit costs one flush however many rows it carries, so the server groups waiting creations. `driven.rs` calls the
+//! store, with groups or with a transaction each; `slow_flush.rs` makes every flush take longer.
 
 mod driven;
 mod gathered;
@@ -13,13 +13,13 @@ use std::time::Duration;
 
 use crate::options::Options;
 
-/// Clients that make accesses at the same time.
+/// Clients that create accesses at the same time.
 const N_CLIENTS: usize = 64;
 
-/// How long each way is watched in its turn.
+/// Duration of each mode in a round.
 fn stretch(options: &Options) -> Duration {
     Duration::from_millis(if options.quick { 400 } else { 2000 })
 }
 
-/// How long each goes before the first turn: connections are made, and statements prepared.
+/// Warm-up of each mode: connections are opened, and statements prepared.
 const WARM_UP: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! What the accesses are kept in.
+//! The database under measurement.
 
 use std::env;
 
@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::fill;
 use crate::store_kind::StoreKind;
 
-/// Where `cargo xtask bench` has started PostgreSQL.
+/// Variable with the URL of the PostgreSQL that `cargo xtask bench` has started.
 const POSTGRES_URL: &str = "BENCH_POSTGRES_URL";
 
-/// What the accesses are kept in.
+/// The database under measurement.
 pub(crate) enum Database {
     Sqlite,
     Postgres { url: String, cluster: fill::postgres::Cluster, runtime: tokio::runtime::Runtime },
@@ -40,7 +40,7 @@ impl Database {
         }
     }
 
-    /// A process of the database's own, by which its others can be found.
+    /// A process of the database, by which its others can be found.
     pub(crate) fn process_id(&self) -> Option<i32> {
         match self {
             Self::Sqlite => None,

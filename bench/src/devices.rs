@@ -1,4 +1,4 @@
-//! Devices whose passwords are known: a store is filled with hashes of nothing, and some get real ones.
+//! Devices with known passwords: a filled store has dummy hashes, and some accesses get real ones.
 
 use gatehouse_vault::{MasterKeys, Vault, generate_password};
 
@@ -8,7 +8,7 @@ use crate::fill;
 use crate::filled::FilledStore;
 use crate::fleet::mix_up;
 
-/// How many there are, from all over the store.
+/// Number of devices, from all over the store.
 const N_DEVICES: u64 = 5000;
 
 /// A username and its password.
@@ -18,13 +18,13 @@ pub(crate) struct Credentials {
     pub(crate) password: String,
 }
 
-/// Gives some accesses of a store that no server has open passwords as the product generates them.
+/// Sets generated passwords for some accesses of a store that no server has open.
 pub(crate) fn give_passwords(
     database: &Database,
     store: &FilledStore,
 ) -> Result<Vec<Credentials>, Failure> {
     let vault = Vault::new(&master_keys(store)?);
-    // An odd distance, so that accesses of every kind are among them.
+    // An odd step, so that accesses of every kind are among them.
     let apart = (store.fleet.n_accesses / N_DEVICES).max(1) as usize | 1;
     let (mut hashes, mut devices) = (Vec::new(), Vec::new());
     for access in store.fleet.accesses().step_by(apart) {
@@ -45,7 +45,7 @@ pub(crate) fn give_passwords(
     Ok(devices)
 }
 
-/// The keys that the server of a store hashes with.
+/// The master keys of a store's server.
 fn master_keys(store: &FilledStore) -> Result<MasterKeys, Failure> {
     let unusable = |why: String| Failure::Trouble(format!("no master key: {why}"));
     if store.place.database_url.is_some() {

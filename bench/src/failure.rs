@@ -1,4 +1,4 @@
-//! How a measurement can fail, and the exit code that each failure becomes.
+//! Failures of a measurement, and their exit codes.
 
 use std::fmt;
 use std::path::Path;
@@ -7,37 +7,37 @@ use std::process::ExitCode;
 /// Why there is no result.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The command line asks for something that is not there; says what would be right.
+    /// The command line is wrong; the text says what would be right.
     Usage(String),
-    /// A step could not be taken.
+    /// A step failed.
     Trouble(String),
-    /// The server answered something else than what its store holds. No number is worth anything.
+    /// The server's response contradicts its store. All figures are void.
     WrongAnswer(String),
-    /// With `--strict`: the answers were right, and this many goals were missed.
+    /// With `--strict`: the responses were right, and this many goals were missed.
     MissedGoals(usize),
-    /// With `--check`: what uses more than it did when the results were kept, or is not measured any more.
+    /// With `--check`: figures that are worse than the stored results, or are missing.
     Regressions(Vec<String>),
 }
 
 impl Failure {
-    /// Says what was being done when `cause` came up.
+    /// Adds the failed step to `cause`.
     pub(crate) fn during(
         what: impl fmt::Display,
     ) -> impl FnOnce(Box<dyn std::error::Error>) -> Self {
         move |cause| Self::Trouble(format!("{what}: {}", with_sources(cause.as_ref())))
     }
 
-    /// What the kernel keeps account of can't be read.
+    /// The kernel's statistics can't be read.
     pub(crate) fn without_account(cause: std::io::Error) -> Self {
         Self::Trouble(format!("no account of what was used: {cause}"))
     }
 
-    /// A file or a directory is not as it should be.
+    /// A file or a directory can't be used.
     pub(crate) fn of_path(path: &Path, cause: &std::io::Error) -> Self {
         Self::Trouble(format!("{}: {cause}", path.display()))
     }
 
-    /// Tells the person what happened and gives the exit code for it.
+    /// Prints the failure and returns its exit code.
     pub(crate) fn report(&self) -> ExitCode {
         match self {
             Self::Usage(what) => {
@@ -66,7 +66,7 @@ impl Failure {
     }
 }
 
-/// An error and what it came from: the drivers' own first line is often just `db error`.
+/// An error with its causes: a driver's own first line is often just `db error`.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

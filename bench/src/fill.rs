@@ -1,9 +1,8 @@
-//! Writing a fleet into a store that the server has just made, past the server: ten million creations
-//! through its door would take hours.
+//! Writes a fleet into an empty store directly: ten million creations over HTTP would take hours.
 //!
-//! Each database has its own fastest way to take rows (`sqlite.rs`, `postgres.rs`). Both get the same
-//! rows, in the order of their numbers, without the indexes, which are made again afterwards as the
-//! server had made them. What the tables beside `access` must say is one script for both.
+//! Each database has its own fastest bulk insert (`sqlite.rs`, `postgres.rs`). Both get the same rows, in the order of
+//! their numbers, without the indexes, which are created again afterwards as the server had defined them. One script
+//! fills the other tables of both.
 
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
@@ -14,15 +13,15 @@ use uuid::Uuid;
 
 use crate::fleet::{Access, CONTRACTS, DAY_MS, Fleet, OFFERINGS, TENANT, offering_of};
 
-/// What a driver complains about; `Failure::during` adds what was being done.
+/// An error of a database driver; `Failure::during` adds the failed step.
 pub(crate) type DriverError = Box<dyn std::error::Error>;
 
-/// The columns that differ from access to access.
+/// The columns that differ between accesses.
 const COLUMNS: &str = "number, offering_number, contract_number, job_number, id, contract_id, \
                        offering_id, job, username, password_hash, device_name, start_at, end_at, \
                        created_at";
 
-/// Their values for one access, as both drivers take them.
+/// Values of these columns for one access, for both drivers.
 pub(crate) struct Row {
     number: i64,
     offering_number: i64,
@@ -44,7 +43,7 @@ impl Row {
         Self::made_by(access, access.made_by.map(|made_by| fleet.job_id(made_by.job)))
     }
 
-    /// An access that this job has made.
+    /// The row of an access that this job has created.
     pub(crate) fn made_by(access: &Access, job: Option<Uuid>) -> Self {
         Self {
             number: access.number as i64,
@@ -64,8 +63,8 @@ impl Row {
     }
 }
 
-/// The statements that make counters, tallies, days and what is due say what a fleet is. They hold no text from
-/// outside, so nothing in them needs quoting.
+/// Statements that fill counters, tallies, days and the work queue for a fleet. They contain no text from outside, so
+/// nothing needs quoting.
 fn summary_script(fleet: Fleet) -> String {
     let mut tenant = Counter::default();
     let mut offerings = [Counter::default(); OFFERINGS.len()];
@@ -81,7 +80,7 @@ fn summary_script(fleet: Fleet) -> String {
         }
         *days.entry(access.created_at / DAY_MS).or_default() += 1;
     }
-    // Its jobs were so long ago that their Tasks are forgotten.
+    // The fleet's jobs are so old that their Tasks have been deleted.
     let no_tasks = Counter::default();
     let mut sets = vec![("tenant", String::new(), tenant), ("task", String::new(), no_tasks)];
     sets.extend(OFFERINGS.iter().zip(offerings).map(|(id, it)| ("offering", id.to_string(), it)));
@@ -109,7 +108,7 @@ fn summary_script(fleet: Fleet) -> String {
             "INSERT INTO day (tenant, kind, day, n) VALUES ('{TENANT}', 'created', {day}, {n});\n"
         );
     }
-    // The ends that will come, by contract and minute.
+    // Future expiries, by contract and minute.
     script += &format!(
         "INSERT INTO due (tenant, kind, name, part, due_at, is_leased, epoch) \
          SELECT DISTINCT tenant, 'ends', contract_id, (end_at + 59999) / 60000, \
@@ -119,7 +118,7 @@ fn summary_script(fleet: Fleet) -> String {
     script
 }
 
-/// How many accesses a set has, and when the last came.
+/// Number of accesses in a set, and the time of the last creation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counter {
     total: u64,

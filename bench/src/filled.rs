@@ -1,8 +1,8 @@
-//! Stores that are filled, and found again at the next run.
+//! Filled stores, which later runs reuse.
 //!
-//! A filled embedded store stays in the target directory. A marker, written last, says what it is; one
-//! of another schema, another fleet or too long ago is filled anew. PostgreSQL lives no longer than the
-//! chore that started it, and is filled once in every run. Who changes a store works on a copy of it.
+//! A filled SQLite store stays in the target directory. A marker, written last, describes it; a store with another
+//! schema or another fleet, or an old one, is filled anew. PostgreSQL runs only as long as the chore that started it,
+//! and is filled once per run. A measurement that writes uses a copy.
 
 use std::fs;
 use std::io;
@@ -18,14 +18,14 @@ use crate::fleet::{DAY_MS, FLEET_VERSION, Fleet, NO_END_BEFORE_MS};
 use crate::server::Place;
 use crate::stage::Workshop;
 
-/// A store with its accesses in it.
+/// A store with a fleet's accesses.
 #[derive(Debug)]
 pub(crate) struct FilledStore {
     pub(crate) fleet: Fleet,
     pub(crate) place: Place,
 }
 
-/// What the marker says about a store that is complete.
+/// Marker of a complete store.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Marker {
     schema_version: i64,
@@ -35,7 +35,7 @@ struct Marker {
 
 const MARKER: &str = "complete.json";
 
-/// The embedded store of a fleet of this size below `shelf`: the one that is there, or a new one.
+/// The SQLite store of a fleet of this size: an existing one, or a new one.
 pub(crate) fn sqlite(
     binary: &Path,
     shelf: &Path,
@@ -46,7 +46,7 @@ pub(crate) fn sqlite(
     let new = shelf.join(format!("sqlite-{n_accesses}.new"));
     remove(&new)?;
     let place = Place { binary: binary.to_owned(), directory: new.clone(), database_url: None };
-    // Also when nothing needs filling: only a server knows which schema it makes.
+    // Also when nothing needs filling: only a server knows the schema's version.
     place.found()?;
     let schema_version = fill::sqlite::read_schema_version(&place.database_file())
         .map_err(Failure::during("reading the schema's version"))?;
@@ -70,7 +70,7 @@ pub(crate) fn sqlite(
     Ok(FilledStore { fleet, place: kept_place })
 }
 
-/// A database of its own for a fleet of this size.
+/// The PostgreSQL database of a fleet of this size: an existing one, or a new one.
 pub(crate) fn postgres(
     binary: &Path,
     shelf: &Path,
@@ -105,7 +105,7 @@ pub(crate) fn postgres(
     Ok(FilledStore { fleet, place })
 }
 
-/// A copy of a filled store, which nobody may have open, in place of an older one of this name.
+/// Copies a filled store, which must not be open. Replaces an older copy of this name.
 pub(crate) fn copy(
     workshop: &Workshop,
     database: &Database,
@@ -143,7 +143,7 @@ pub(crate) fn empty(workshop: &Workshop, database: &Database) -> Result<Place, F
     Ok(place)
 }
 
-/// The database that a fleet of this size lies in.
+/// Name of the database for a fleet of this size.
 fn database_name(n_accesses: u64) -> String {
     format!("bench_{n_accesses}")
 }
@@ -170,14 +170,14 @@ fn time_filling(
     Ok(())
 }
 
-/// Whether a store that was filled before is still what a new one would be. A day is left for the run.
+/// Whether an existing store equals a new one. Leaves a day for the run.
 fn is_usable(marker: &Marker, schema_version: i64, now: i64) -> bool {
     marker.schema_version == schema_version
         && marker.fleet_version == FLEET_VERSION
         && (marker.latest_at..marker.latest_at + NO_END_BEFORE_MS - DAY_MS).contains(&now)
 }
 
-/// A marker that can't be read is one that was never written.
+/// The marker of a store; `None` if it is missing or unreadable.
 fn read_marker(directory: &Path) -> Option<Marker> {
     serde_json::from_slice(&fs::read(directory.join(MARKER)).ok()?).ok()
 }

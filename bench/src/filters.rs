@@ -1,4 +1,4 @@
-//! Case 6: reading single accesses while others ask for lists that have to be counted.
+//! Case 6: reads of single accesses while other clients request lists that have to be counted.
 
 use std::time::{Duration, Instant};
 
@@ -13,17 +13,17 @@ use crate::read;
 use crate::stage::Stage;
 use crate::turns::Ask;
 
-/// How long reads are watched at least, in each turn.
+/// Least duration of reads in each round.
 const STRETCH: Duration = Duration::from_secs(3);
 const STRETCH_QUICK: Duration = Duration::from_millis(500);
 
-/// Connections that read, each with a pause behind every answer.
+/// Connections that read, each with a pause after every response.
 const N_READERS: usize = 4;
 
-/// How many times longer one in a hundred may wait.
+/// Highest p99 as a multiple of that without lists.
 const GOAL: f64 = 2.0;
 
-/// Measures reads alone, and beside each of the lists that count.
+/// Measures reads alone, and during each of the lists that count.
 pub(crate) fn measure(stage: &Stage, options: &Options) -> Result<Vec<Line>, Failure> {
     let (n_rounds, stretch) =
         (options.rounds(5, 3), if options.quick { STRETCH_QUICK } else { STRETCH });
@@ -73,7 +73,7 @@ pub(crate) fn measure(stage: &Stage, options: &Options) -> Result<Vec<Line>, Fai
     Ok(lines)
 }
 
-/// Asks for a list again and again; tells how long it took each time, in milliseconds.
+/// Repeats a list request; returns the durations in milliseconds.
 fn list_for(stage: &Stage, list: &Page, stretch: Duration) -> Result<Vec<f64>, Failure> {
     let mut client = Client::connect(stage.server.address())?;
     let expected = list.expected.clone();

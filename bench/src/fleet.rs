@@ -1,25 +1,25 @@
-//! The accesses that a store is filled with, as arithmetic: the same number always gives the same
-//! access, so the bench knows every right answer without asking anyone.
+//! The accesses of a filled store, as arithmetic: a number always gives the same access, so the bench knows every right
+//! response.
 //!
-//! Two kinds of stretches take turns, each of a thousand accesses:
+//! Two kinds of blocks alternate, each of a thousand accesses:
 //!
 //! ```text
-//! number     1 …  1000   made one at a time: every ten go to the ten contracts, in changing order
-//!         1001 …  2000   made by a job: all of one contract
-//!         2001 …  3000   made one at a time
+//! number     1 …  1000   created singly: every ten go to the ten contracts, in changing order
+//!         1001 …  2000   created by a job: all of one contract
+//!         2001 …  3000   created singly
 //!                  …
 //! ```
 //!
-//! So a contract's accesses lie scattered for one half and in lumps for the other, as they do where
-//! people and batches make them. Every set has a multiple of 100 accesses, so its last page is as full
-//! as its first and may be compared with it.
+//! So half of a contract's accesses are scattered and the other half is contiguous, as where people and batches create
+//! them. Every set has a multiple of 100 accesses, so its last page is as full as its first and can be compared with
+//! it.
 
 use uuid::Uuid;
 
 /// The one tenant.
 pub(crate) const TENANT: &str = "bench";
 
-/// Its contracts. The first half is of the first offering.
+/// The tenant's contracts. The first half is of the first offering.
 pub(crate) const CONTRACTS: [&str; 10] =
     ["C-0", "C-1", "C-2", "C-3", "C-4", "C-5", "C-6", "C-7", "C-8", "C-9"];
 
@@ -29,60 +29,58 @@ pub(crate) const OFFERINGS: [&str; 2] = ["PO-A", "PO-B"];
 /// A device name that many accesses share: one of every job.
 pub(crate) const SHARED_DEVICE_NAME: &str = "gateway";
 
-/// Changes whenever something else would come out of the same number of accesses, so that no store that was filled
-/// before is taken for a new one.
+/// Version of this arithmetic. A change of it makes existing stores unusable.
 pub(crate) const FLEET_VERSION: u64 = 3;
 
-/// Accesses in a stretch, so also in a job.
+/// Accesses in a block, and so in a job.
 const STRETCH: u64 = 1000;
 
-/// How many accesses a fleet may have: this many, or a multiple.
+/// The size of a fleet is a multiple of this.
 pub(crate) const ROWS_STEP: u64 = 10_000;
 
-/// Between an access and the next.
+/// Time between two creations.
 const INTERVAL_MS: i64 = 3000;
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// The first end comes this long after the last creation. A store that was filled longer ago than that
-/// has accesses that have ended, and is another store.
+/// Time from the last creation to the first expiry. A store that was filled longer ago has expired accesses and is not
+/// reused.
 pub(crate) const NO_END_BEFORE_MS: i64 = 30 * DAY_MS;
 
-/// Ends lie within two years.
+/// All expiries are within two years.
 const ENDS_SPREAD_MS: u64 = 730 * DAY_MS as u64;
 
 /// All accesses of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fleet {
     pub(crate) n_accesses: u64,
-    /// When the last access was made. Never in the future, or what is made next would be too.
+    /// Time of the last creation. Never in the future, or the next creation would be too.
     pub(crate) latest_at: i64,
 }
 
-/// One access. What is written as text is made when it is asked for.
+/// One access. Texts are computed on demand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) number: u64,
     pub(crate) offering_number: u64,
     pub(crate) contract_number: u64,
     pub(crate) made_by: Option<MadeBy>,
-    /// Which of [`CONTRACTS`].
+    /// Index into [`CONTRACTS`].
     pub(crate) contract: usize,
     pub(crate) created_at: i64,
     pub(crate) end_at: Option<i64>,
 }
 
-/// The job that made an access.
+/// The job that created an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MadeBy {
-    /// Jobs are counted from zero.
+    /// Index of the job, from zero.
     pub(crate) job: u64,
     pub(crate) job_number: u64,
 }
 
 impl Fleet {
-    /// Every access, in the order of the tenant's list. Numbers are given out on the way, as the product
-    /// does it.
+    /// Every access, in the order of the tenant's list, with running numbers as the server assigns them.
     pub(crate) fn accesses(self) -> impl Iterator<Item = Access> {
         let mut contract_numbers = [0; CONTRACTS.len()];
         let mut offering_numbers = [0; OFFERINGS.len()];
@@ -103,24 +101,24 @@ impl Fleet {
         })
     }
 
-    /// When this access was made.
+    /// Creation time of an access.
     pub(crate) fn created_at(self, number: u64) -> i64 {
         self.latest_at - (self.n_accesses - number) as i64 * INTERVAL_MS
     }
 
-    /// How many jobs there were.
+    /// Number of jobs.
     pub(crate) fn n_jobs(self) -> u64 {
         self.n_accesses / (2 * STRETCH)
     }
 
-    /// A job's identifier: made just when its first access was.
+    /// A job's identifier, with the time of its first access.
     pub(crate) fn job_id(self, job: u64) -> Uuid {
         let first = (2 * job + 1) * STRETCH + 1;
         time_ordered(self.created_at(first), scramble(!job))
     }
 
-    /// The accesses of a batch that is made after all others and `n_before` more, as a job of the product's
-    /// makes them: of one contract, and their identifiers rise with their numbers.
+    /// The accesses of a batch that is created after all others and `n_before` more, as a job creates them: of one
+    /// contract, with identifiers that rise with their numbers.
     pub(crate) fn batch(self, n_before: u64, n_accesses: u64) -> (Uuid, Vec<Access>) {
         let (first, at) = (self.n_accesses + n_before + 1, self.latest_at);
         let accesses = (first..first + n_accesses).map(|number| Access {
@@ -153,7 +151,7 @@ impl Access {
         OFFERINGS[offering_of(self.contract)]
     }
 
-    /// As the product draws them: `u-` and 80 bits. The first 64 are different for every number.
+    /// A username like the server's: `u-` and 80 bits. The first 64 are different for every number.
     pub(crate) fn username(&self) -> String {
         let bits = u128::from(scramble(self.number)) << 16 | u128::from(self.number % (1 << 16));
         let letters =
@@ -173,8 +171,7 @@ impl Access {
         text
     }
 
-    /// Every device has a name, so that pages weigh the same; each job calls one of its devices like one
-    /// of every other job.
+    /// Every device has a name, so that pages have equal sizes; each job shares one device name with every other job.
     pub(crate) fn device_name(&self) -> String {
         if self.is_shared_name() {
             SHARED_DEVICE_NAME.to_owned()
@@ -188,12 +185,12 @@ impl Access {
     }
 }
 
-/// The contract of an access, and the job that made it.
+/// The contract of an access, and the job that created it.
 fn place(number: u64) -> (usize, Option<MadeBy>) {
     let n_before = number - 1;
     let stretch = n_before / STRETCH;
     if stretch.is_multiple_of(2) {
-        // Every ten in a row are shared out evenly; where the turn begins changes.
+        // Ten consecutive accesses go to different contracts; the first contract changes.
         return (turn(number + scramble(n_before / 10) % 10), None);
     }
     let job = stretch / 2;
@@ -204,12 +201,12 @@ fn turn(n: u64) -> usize {
     (n * 7919 % CONTRACTS.len() as u64) as usize
 }
 
-/// Which of [`OFFERINGS`] a contract is of.
+/// Index of a contract's offering in [`OFFERINGS`].
 pub(crate) fn offering_of(contract: usize) -> usize {
     contract / (CONTRACTS.len() / OFFERINGS.len())
 }
 
-/// A UUID of version 7 with these bits for chance.
+/// A UUID of version 7 with these bits as its random part.
 fn time_ordered(unix_ms: i64, bits: u64) -> Uuid {
     let mut random = [0; 10];
     random[..8].copy_from_slice(&bits.to_be_bytes());
@@ -217,7 +214,7 @@ fn time_ordered(unix_ms: i64, bits: u64) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(unix_ms.unsigned_abs(), &random).into_uuid()
 }
 
-/// Looks like chance, and is one-to-one: different numbers never give the same (SplitMix64).
+/// A one-to-one pseudo-random function: different numbers give different results (SplitMix64).
 fn scramble(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -225,7 +222,7 @@ fn scramble(number: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// Takes things out of the order in which they lie in a store, the same way each time.
+/// Shuffles elements, the same way each time.
 pub(crate) fn mix_up<T>(things: &mut [T]) {
     let n = things.len();
     for from in 0..n {
@@ -233,7 +230,7 @@ pub(crate) fn mix_up<T>(things: &mut [T]) {
     }
 }
 
-/// The letter that the lowest bits stand for; an alphabet has 32 or 64.
+/// The letter of the lowest bits; an alphabet has 32 or 64.
 fn letter(alphabet: &[u8], bits: u128) -> char {
     char::from(alphabet[bits as usize % alphabet.len()])
 }

@@ -1,35 +1,35 @@
-//! A figure, beside its yardstick and its goal.
+//! A measured figure, with its yardstick and its goal.
 
 use serde::{Deserialize, Serialize};
 
 use crate::quantiles::{Waits, median};
 use crate::turns::Sample;
 
-/// Something that was measured, beside its yardstick where it has one.
+/// A measured figure, with its yardstick if it has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Line {
     pub(crate) what: String,
     pub(crate) unit: String,
-    /// How often it was measured.
+    /// Number of measurements.
     pub(crate) n_rounds: usize,
     pub(crate) measured: f64,
     pub(crate) yardstick: Option<f64>,
-    /// How many times the yardstick it is; there is none where there is no yardstick.
+    /// Figure divided by yardstick; `None` without a yardstick.
     pub(crate) ratio: Option<f64>,
-    /// What the ratio is to be; without a yardstick, the figure itself.
+    /// Goal of the ratio, or of the figure itself if there is no yardstick.
     pub(crate) goal: Option<Goal>,
-    /// Whether CPU is compared with CPU, which hardly depends on what else the machine does.
+    /// Whether figure and yardstick are CPU, which hardly depends on the machine's other work.
     pub(crate) is_cpu: bool,
-    /// What the clients saw.
+    /// The clients' latencies.
     pub(crate) p50_us: Option<f64>,
     pub(crate) p99_us: Option<f64>,
     pub(crate) per_second: Option<f64>,
-    /// What a database of its own used for it, where there is one.
+    /// CPU of a separate database, if there is one.
     pub(crate) database_us: Option<f64>,
 }
 
-/// What a figure is to be.
+/// Goal of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Goal {
@@ -45,7 +45,7 @@ impl Goal {
         }
     }
 
-    /// How much of what is allowed a figure takes: more than one misses the goal.
+    /// Figure as a share of the goal: more than one misses it.
     pub(crate) fn share(self, figure: f64) -> f64 {
         match self {
             Self::AtMost(most) => figure / most,
@@ -53,9 +53,9 @@ impl Goal {
         }
     }
 
-    /// The goal in signs, for a figure that meets it or doesn't.
+    /// The goal as text, for a figure that meets it or doesn't.
     fn shown(self, is_met: bool) -> String {
-        // As it is written in code: 1.5, 2.0, 1.15.
+        // As in code: 1.5, 2.0, 1.15.
         match (self, is_met) {
             (Self::AtMost(most), true) => format!("≤ {most:?}"),
             (Self::AtMost(most), false) => format!("> {most:?}"),
@@ -66,7 +66,7 @@ impl Goal {
 }
 
 impl Line {
-    /// Sums up the rounds, each a figure and its yardstick.
+    /// Medians of rounds, each a figure and its yardstick.
     pub(crate) fn new(what: &str, unit: &str, rounds: Vec<(f64, f64)>) -> Self {
         let of = |figure: fn(&(f64, f64)) -> f64| median(rounds.iter().map(figure).collect());
         Self {
@@ -76,7 +76,7 @@ impl Line {
         }
     }
 
-    /// Sums up rounds of a figure that is good or bad by itself.
+    /// Median of rounds of a figure without a yardstick.
     pub(crate) fn alone(what: &str, unit: &str, rounds: Vec<f64>) -> Self {
         Self {
             what: what.to_owned(),
@@ -94,7 +94,7 @@ impl Line {
         }
     }
 
-    /// Sums up the turns of a request and of its yardstick, taken together: what the server used for one.
+    /// Medians of rounds of a request and its yardstick: CPU of the server per request.
     pub(crate) fn of_cpu(what: &str, turns: &[(Sample, Sample)]) -> Self {
         let rounds = turns.iter().map(|(one, other)| (one.cpu_us, other.cpu_us));
         let database: Vec<f64> = turns.iter().filter_map(|(one, _)| one.database_cpu_us).collect();
@@ -104,22 +104,22 @@ impl Line {
         Self { database_us, ..line }
     }
 
-    /// The same, of CPU.
+    /// Marks the figure as CPU.
     pub(crate) fn cpu(self) -> Self {
         Self { is_cpu: true, ..self }
     }
 
-    /// The same, which is to be at most so much.
+    /// Sets the goal to at most this.
     pub(crate) fn at_most(self, most: f64) -> Self {
         Self { goal: Some(Goal::AtMost(most)), ..self }
     }
 
-    /// The same, which is to be at least so much.
+    /// Sets the goal to at least this.
     pub(crate) fn at_least(self, least: f64) -> Self {
         Self { goal: Some(Goal::AtLeast(least)), ..self }
     }
 
-    /// The same, and what the clients saw.
+    /// Adds the clients' latencies.
     pub(crate) fn with_waits(self, waits: Waits) -> Self {
         Self {
             p50_us: Some(waits.p50_us),
@@ -129,12 +129,12 @@ impl Line {
         }
     }
 
-    /// What the goal is about.
+    /// The value that is compared with the goal.
     pub(crate) fn compared(&self) -> f64 {
         self.ratio.unwrap_or(self.measured)
     }
 
-    /// Whether there is a figure wherever there should be one.
+    /// Whether every figure is a finite number.
     pub(crate) fn is_whole(&self) -> bool {
         let figures = [Some(self.measured), self.yardstick, self.ratio];
         figures.into_iter().flatten().all(f64::is_finite)
@@ -144,7 +144,7 @@ impl Line {
         self.goal.is_some_and(|goal| !goal.is_met(self.compared()))
     }
 
-    /// What the goal is about, beside the goal where there is one.
+    /// The compared value, with the goal if there is one.
     pub(crate) fn shown(&self) -> String {
         let compared = format!("{:.2}", self.compared());
         match self.goal {

@@ -1,4 +1,4 @@
-//! Cases 4 and 5: pages of lists, beside the first page of all accesses, and beside the same page of a small store.
+//! Cases 4 and 5: pages of lists, against the first page of all accesses, and against the same page of a small store.
 
 pub(crate) mod pages;
 
@@ -10,14 +10,14 @@ use crate::stage::Stage;
 use crate::turns::{self, Ask, Runner};
 use pages::Page;
 
-/// How many times the CPU of the small store a page may use on the large one.
+/// Most CPU of a page on the large store, as a multiple of that on the small one.
 const GROWTH_GOAL: f64 = 1.5;
 
-/// What was measured of both.
+/// Results of both cases.
 pub(crate) struct Measured {
-    /// Each page beside the first one of all accesses, on the large store.
+    /// Each page against the first one of all accesses, on the large store.
     pub(crate) beside_first: Vec<Line>,
-    /// Each page on the large store beside the same on the small one.
+    /// Each page on the large store against the same page on the small one.
     pub(crate) beside_small: Vec<Line>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn measure(
     Ok(measured)
 }
 
-/// Every page, with the request for it. The first answer is looked at closely, the others for what is quickly seen.
+/// Every page with its request. The first response is checked completely, the others quickly.
 fn asks(stage: &Stage) -> Vec<(Page, Ask)> {
     let pages = pages::numbered(stage.fleet).into_iter();
     let ask = |page: Page| {

@@ -1,6 +1,6 @@
-//! The bench: what requests cost on a running server, each case beside its yardstick in the same run.
+//! The bench: the cost of requests to a running server, each case against its yardstick in the same run.
 //!
-//! This file is the whole course; `cases.rs` lists what is measured, and `docs/performance.md` says why and how.
+//! This file is the whole run; `cases.rs` lists the cases, and `docs/performance.md` explains why and how.
 //! `cargo xtask bench` builds everything and starts it.
 
 mod batches;
@@ -52,7 +52,7 @@ use stage::{Stage, Workshop};
 use store_kind::StoreKind;
 use table::with_commas;
 
-/// As the server has it: the store is also driven from here, and secrets are derived.
+/// The server's allocator: the bench also calls the store, and derives secrets.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -90,7 +90,7 @@ fn run(options: Options) -> Result<(), Failure> {
     conclude(&results, &options)
 }
 
-/// Everything that is done to one server with the usual number of accesses, and what it has for itself afterwards.
+/// The cases that share one server with the usual number of accesses, and its memory afterwards.
 fn measure_usual(
     workshop: &Workshop,
     database: &Database,
@@ -155,7 +155,7 @@ fn measure_creations(
     results.put(chapter(case, database, about(database, options.usual_rows()), lines?))
 }
 
-/// Everything that is about very many accesses.
+/// The cases with very many accesses.
 fn measure_large(
     workshop: &Workshop,
     database: &Database,
@@ -201,7 +201,7 @@ fn about(database: &Database, n_accesses: u64) -> String {
     format!("shared {beside}; {} accesses.", with_commas(n_accesses))
 }
 
-/// Says whether all is as it is to be.
+/// Compares the results with stored ones and with their goals.
 fn conclude(results: &Results, options: &Options) -> Result<(), Failure> {
     if let Some(kept) = results.kept() {
         let Comparison { n_compared, regressions } = regression::compare(kept, results.measured());

@@ -1,4 +1,4 @@
-//! Case 13, and what others take: memory that a process has for itself.
+//! Case 13, and memory in other cases: the private memory of a process.
 
 use std::time::Duration;
 use std::{fs, io};
@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::server::Server;
 
-/// What a server may have for itself when all has been done to it, in MiB.
+/// Most private memory of a server after all other cases, in MiB.
 const GOAL_MIB: f64 = 100.0;
 
-/// How long a server is left alone before: it lets go of what it needed for much work when there is none.
+/// Idle time before the measurement, in which a server frees memory of earlier work.
 const CALM: Duration = Duration::from_secs(15);
 
-/// What a server has for itself, now that all has been done to it: at once, and, where there is time, later.
+/// A server's private memory after all other cases: at once, and, unless the run is quick, after an idle time.
 pub(crate) fn measure(server: &Server, is_quick: bool) -> Result<Vec<Line>, Failure> {
     let at_once = anonymous_mib(server.process_id())?;
     let mut lines = vec![Line::alone("anonymous memory after the last work", "MiB", vec![at_once])];

@@ -1,4 +1,4 @@
-//! What can be asked of the bench, and how a command line is read into it.
+//! The bench's options, and the parser of its command line.
 
 use crate::cases::CASES;
 use crate::failure::Failure;
@@ -12,14 +12,14 @@ pub(crate) const SMALL_ROWS: u64 = 10_000;
 const LARGE_ROWS: u64 = 10_000_000;
 const LARGE_ROWS_QUICK: u64 = 200_000;
 
-/// More than this would fill most disks: 35 GB.
+/// Most accesses: more than this would fill most disks (35 GB).
 const ROWS_MAX: u64 = 100_000_000;
 
-/// Accesses where everything but lists is measured.
+/// Accesses for everything but lists.
 const USUAL_ROWS: u64 = 1_000_000;
 const USUAL_ROWS_QUICK: u64 = 200_000;
 
-/// What is done to a server before it is looked at how much memory it has.
+/// Cases that run before the memory of a server is measured.
 const BEFORE_MEMORY: [u8; 6] = [1, 2, 3, 9, 10, 12];
 
 /// Number of rounds of a measurement, and of time slices in each round. Slices are even, so that every runner goes first
@@ -33,61 +33,61 @@ pub(crate) struct RoundPlan {
 /// One run, completely described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Less of everything: to see that it works, and roughly how well.
+    /// A short run: shows that everything works, with rough figures.
     pub(crate) quick: bool,
-    /// A missed goal is a failure.
+    /// Whether a missed goal is a failure.
     pub(crate) strict: bool,
-    /// Using more than when the results were kept is a failure.
+    /// Whether more CPU than in the stored results is a failure.
     pub(crate) check: bool,
     pub(crate) large_rows: u64,
-    /// What is measured: none means everything.
+    /// Cases to measure; empty for all.
     only: Vec<u8>,
-    /// Where: none means everywhere.
+    /// Store to measure; `None` for both.
     store: Option<StoreKind>,
 }
 
 impl Options {
-    /// Whether a case is to be measured on this store.
+    /// Whether the run measures a case on this store.
     pub(crate) fn want(&self, case: u8, kind: StoreKind) -> bool {
         (self.only.is_empty() || self.only.contains(&case))
             && self.store.is_none_or(|only| only == kind)
             && CASES.iter().any(|it| it.number == case && it.stores.contains(&kind))
     }
 
-    /// Whether any of these is.
+    /// Whether the run measures any of these cases on this store.
     pub(crate) fn want_any(&self, cases: &[u8], kind: StoreKind) -> bool {
         cases.iter().any(|case| self.want(*case, kind))
     }
 
-    /// The stores that something is to be measured on.
+    /// The stores that the run measures.
     pub(crate) fn stores(&self) -> impl Iterator<Item = StoreKind> {
         let all: Vec<u8> = CASES.iter().map(|it| it.number).collect();
         StoreKind::ALL.into_iter().filter(move |kind| self.want_any(&all, *kind))
     }
 
-    /// Whether the large store has as many accesses as where nothing is said about that.
+    /// Whether the large store has the default size.
     pub(crate) fn has_usual_rows(&self) -> bool {
         self.large_rows == usual_large_rows(self.quick)
     }
 
-    /// Accesses where everything but lists is measured.
+    /// Accesses for everything but lists.
     pub(crate) fn usual_rows(&self) -> u64 {
         if self.quick { USUAL_ROWS_QUICK } else { USUAL_ROWS }
     }
 
-    /// So many rounds of turns, or so few and short ones where it is to be quick.
+    /// Rounds and slices: `usual` rounds, or `quick` shorter ones in a quick run.
     pub(crate) fn course(&self, usual: usize, quick: usize) -> RoundPlan {
         let n_slices = if self.quick { 2 } else { 4 };
         RoundPlan { n_rounds: self.rounds(usual, quick), n_slices }
     }
 
-    /// So many, or so few where it is to be quick.
+    /// The number `usual`, or `quick` in a quick run.
     pub(crate) fn rounds(&self, usual: usize, quick: usize) -> usize {
         if self.quick { quick } else { usual }
     }
 }
 
-/// Reads the words after the program's name.
+/// Parses the command line's arguments.
 pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Options, Failure> {
     let mut words = words;
     let (mut quick, mut strict, mut check) = (false, false, false);
@@ -147,7 +147,7 @@ fn parse_store(text: &str) -> Result<StoreKind, Failure> {
         .ok_or_else(|| Failure::Usage(format!("--store is sqlite or postgres, not `{text}`")))
 }
 
-/// Numbers of cases, with commas between them.
+/// Parses case numbers, separated by commas.
 fn parse_cases(text: &str) -> Result<Vec<u8>, Failure> {
     let known = |word: &str| {
         let number = word.trim().parse().ok();

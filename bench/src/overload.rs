@@ -1,8 +1,8 @@
-//! Case 15: one tenant asks for ten times as much as the server can do, while another asks for little.
+//! Case 15: one tenant sends ten times as many requests as the server can process, while another sends few.
 //!
-//! The server has one core and the clients have another, so that neither takes CPU from the other. First the most that the
-//! server can do is found, with few connections. Then requests of one tenant arrive at ten times that rate, whether
-//! earlier ones have been answered or not.
+//! The server has one core and the clients have another, so that neither takes CPU from the other. First the server's
+//! peak rate is found, with few connections. Then requests of one tenant arrive at ten times that rate, whether earlier
+//! ones have been answered or not.
 
 mod cores;
 mod flood;
@@ -26,36 +26,36 @@ use crate::quantiles::Waits;
 use crate::stage::{Stage, Workshop};
 use flood::Flood;
 
-/// The tenant that asks for little.
+/// The tenant that sends few requests.
 const CALM_TENANT: &str = "calm";
 
-/// Connections of that tenant, each with a pause behind every response.
+/// Connections of that tenant, each with a pause after every response.
 const N_CALM: usize = 4;
 const CALM_PACE: Duration = Duration::from_millis(10);
 
-/// Connections with which the server's most is looked for.
+/// Numbers of connections that are tried to find the peak rate.
 const PEAK_CONNECTIONS: [usize; 3] = [4, 16, 64];
 
-/// Most connections of the tenant that asks for too much.
+/// Most connections of the overloading tenant.
 const FLOOD_CONNECTIONS: usize = 1000;
 
-/// Requests arrive so many times faster than they can be answered.
+/// Arrival rate as a multiple of the peak rate.
 const OVERLOAD: f64 = 10.0;
 
-/// Share of its most that the server still does.
+/// Least share of the peak rate under overload.
 const GOAL_GOODPUT: f64 = 0.8;
 
 /// Growth of the server's memory from the first half of an overload to its end.
 const GOAL_MEMORY: f64 = 1.1;
 
-/// How many times longer one in a hundred requests of the other tenant may wait.
+/// Highest p99 of the other tenant, as a multiple of that without overload.
 const GOAL_CALM: f64 = 4.0;
 
-/// A kind of request that there is too much of.
+/// Kind of request that overloads the server.
 struct Kind {
     name: &'static str,
     requests: Vec<Vec<u8>>,
-    /// Status of a response that counts.
+    /// Status of a successful response.
     status: u16,
 }
 
@@ -106,7 +106,7 @@ fn kinds(stage: &Stage) -> Vec<Kind> {
     ]
 }
 
-/// Requests of the other tenant: checks of a device that it has.
+/// Requests of the other tenant: checks of one of its devices.
 fn calm_requests(stage: &Stage, token: &str) -> Result<Vec<Vec<u8>>, Failure> {
     let mut client = Client::connect(stage.server.address())?;
     let make = |_| {
@@ -157,7 +157,7 @@ fn measure_kind(
             Ok(())
         })?;
         let overload = flood(FLOOD_CONNECTIONS, Some(peak * OVERLOAD));
-        // The first part fills queues and caches; what comes after it must not need more memory.
+        // The first part fills queues and caches; the second must not need more memory.
         let mut memory = (0.0, 0.0);
         let mut flooded = None;
         let beside = thread::scope(|scope| {

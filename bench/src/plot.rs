@@ -1,5 +1,5 @@
-//! The results as pictures, in SVG: how close every goal was, what pages cost among few and among many, and how
-//! long clients waited.
+//! The results as SVG pictures: how close every goal was, the cost of pages in small and large stores, and the clients'
+//! latencies.
 
 use crate::line::Line;
 use crate::report::Report;
@@ -7,9 +7,9 @@ use crate::store_kind::StoreKind;
 use crate::table::figure;
 
 const WIDTH: f64 = 1120.0;
-/// Where bars begin; names stand before them.
+/// Left end of the bars; names are left of it.
 const LEFT: f64 = 590.0;
-/// Where they end at most; figures stand behind them.
+/// Right end of the longest bar; figures are right of it.
 const RIGHT: f64 = 1000.0;
 const TOP: f64 = 64.0;
 const ROW: f64 = 22.0;
@@ -25,9 +25,9 @@ pub(crate) fn all(report: &Report) -> Vec<(&'static str, String)> {
     vec![("goals.svg", goals(report)), ("pages.svg", pages(report)), ("waits.svg", waits(report))]
 }
 
-/// How much of what it may each figure takes.
+/// Each figure as a share of its goal.
 fn goals(report: &Report) -> String {
-    // What takes more than this is cut off, and says so by its figure.
+    // Longer bars are cut off; their figures tell.
     const SHARE_MAX: f64 = 1.5;
     let closest = report.closest();
     let mut canvas = Canvas::new("How much of what its goal allows each case takes", closest.len());
@@ -43,7 +43,7 @@ fn goals(report: &Report) -> String {
     canvas.finish()
 }
 
-/// The CPU of a page among few accesses and among many.
+/// CPU of a page in a small and in a large store.
 fn pages(report: &Report) -> String {
     let lines = lines_of(report, |case, _| case == 5);
     let mut canvas = Canvas::new(
@@ -63,7 +63,7 @@ fn pages(report: &Report) -> String {
     canvas.finish()
 }
 
-/// From the median to what one in a hundred waits for, for all that clients asked for.
+/// Latencies from p50 to p99, of all requests.
 fn waits(report: &Report) -> String {
     let lines = lines_of(report, |case, line| case != 4 && case != 5 && line.p99_us.is_some());
     let mut canvas = Canvas::new(
@@ -75,7 +75,7 @@ fn waits(report: &Report) -> String {
     let least = lines.iter().map(|(_, line)| of(line).0).fold(f64::INFINITY, f64::min);
     let most = lines.iter().map(|(_, line)| of(line).1).fold(1.0, f64::max);
     let least = least.min(most).log10().floor();
-    // There is always a decade between the two ends.
+    // The scale has at least one decade.
     let most = most.log10().ceil().max(least + 1.0);
     let scale = |us: f64| LEFT + (us.log10() - least) / (most - least) * (RIGHT - LEFT);
     for decade in least as i32..=most as i32 {
@@ -93,7 +93,7 @@ fn waits(report: &Report) -> String {
     canvas.finish()
 }
 
-/// Lines, with the names that they have in pictures.
+/// Measurements, with their names in pictures.
 fn lines_of(report: &Report, wanted: impl Fn(u8, &Line) -> bool) -> Vec<(String, &Line)> {
     let mut lines = Vec::new();
     for chapter in &report.chapters {
@@ -122,7 +122,7 @@ impl Canvas {
         canvas
     }
 
-    /// A line from top to bottom, with a name.
+    /// A vertical line with a name.
     fn rule(&mut self, x: f64, name: &str) {
         let bottom = self.height - 12.0;
         self.body += &format!(
@@ -136,7 +136,7 @@ impl Canvas {
         self.text(LEFT - 10.0, self.y + 15.0, "end", 12, name);
     }
 
-    /// A bar between two places, from one part of the row's height to another.
+    /// A bar between two positions, with its top and bottom as parts of the row's height.
     fn bar(&mut self, from: f64, to: f64, colour: &str, top: f64, bottom: f64) {
         let (y, height) = (self.y + 3.0 + top * (ROW - 6.0), (bottom - top) * (ROW - 6.0));
         let width = (to - from).max(1.0);

@@ -1,9 +1,7 @@
-//! Case 11, what products cost: how much is added to the time that the platforms take, and what the server does for
-//! each product.
+//! Case 11, the cost of products: time added to that of the platforms, and CPU of the server per product.
 //!
-//! The platforms are simulated in a process of their own and hold every answer back for the same time. So
-//! times are compared with that time, with a platform that is asked directly, or with one page alone,
-//! always within the same round.
+//! The platforms are simulated in a separate process and delay every response by the same time. So durations are
+//! compared with that time, with a direct call to a platform, or with one page alone, always within the same round.
 
 mod asking;
 mod hanging;
@@ -28,18 +26,18 @@ use crate::server::{Place, Server};
 use crate::stage::Workshop;
 use crate::table::with_commas;
 
-/// Accounts of each tenant, each at a platform of its own.
+/// Accounts of each tenant, each at its own platform.
 const N_ACCOUNTS: usize = 10;
 
-/// A tenant whose platforms page in all three ways, and one whose platforms need no marks.
+/// A tenant whose platforms use all three paging methods, and one whose platforms need no cursors.
 const MIXED: &str = "mixed";
 const NUMBERED: &str = "numbered";
 
-/// Products on a page, where it isn't said, and how many of them each account has.
+/// Products on a page by default, and the share of each account.
 const PAGE_SIZE: usize = 100;
 const SHARE: u32 = (PAGE_SIZE / N_ACCOUNTS) as u32;
 
-/// Pages that are asked for one after the other, for one figure.
+/// Pages per figure, requested one after the other.
 const N_PAGES: u64 = 10;
 
 /// Measures everything.
@@ -77,7 +75,7 @@ pub(crate) fn measure(workshop: &Workshop, n_rounds: usize) -> Result<Vec<Line>,
     Ok(lines)
 }
 
-/// What was measured on, in a sentence.
+/// Describes the measured setup in a sentence.
 pub(crate) fn about() -> String {
     let latency = ROUND_TRIP.as_millis();
     format!(
@@ -95,7 +93,7 @@ fn wanted_platforms() -> Vec<(String, Paging)> {
     mixed.chain(numbered).collect()
 }
 
-/// The tenants with their accounts, and one for each round that has never been asked for.
+/// The setup file: the tenants with their accounts, and one unused tenant per round.
 fn estate(mixed: &[Platform], numbered: &[Platform], n_rounds: usize) -> String {
     let mut text = "tenants:\n".to_owned() + &tenant(MIXED, mixed) + &tenant(NUMBERED, numbered);
     text.extend((0..n_rounds).map(|round| tenant(&fresh(round), mixed)));
@@ -122,7 +120,7 @@ fn tenant(name: &str, platforms: &[Platform]) -> String {
     format!("  - name: {name}\n    accounts:\n{}", accounts.collect::<String>())
 }
 
-/// What the server has used so far.
+/// CPU that the server has used so far.
 fn used_by(server: &Server) -> Result<CpuReading, Failure> {
     CpuReading::of_process(server.process_id()).map_err(Failure::without_account)
 }
@@ -131,7 +129,7 @@ fn page(tenant: &str, number: u64) -> Page<'_> {
     Page { tenant, number, size: PAGE_SIZE, more: "" }
 }
 
-/// Asks for pages one after the other, so that accounts are open and marks are known.
+/// Requests pages one after the other, so that accounts are open and cursors are known.
 fn warm(
     asker: &Asker,
     client: &mut Client,
@@ -141,7 +139,7 @@ fn warm(
     numbers.into_iter().try_for_each(|number| page_time(asker, client, tenant, number).map(drop))
 }
 
-/// How long one page takes: the median of a few that are known.
+/// Duration of one page: the median of a few that are warm.
 fn one_page_time(asker: &Asker, client: &mut Client, tenant: &str) -> Result<f64, Failure> {
     let times = (1..=N_PAGES).map(|number| page_time(asker, client, tenant, number));
     times.collect::<Result<_, _>>().map(median)

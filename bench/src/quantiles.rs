@@ -1,8 +1,8 @@
-//! What many figures come to.
+//! Medians, percentiles and latencies.
 
 use std::time::Duration;
 
-/// The middle one, or the mean of the two in the middle; nothing has no middle.
+/// The median; NaN without values.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
@@ -12,7 +12,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// The value that so many of a hundred are not above. Takes them sorted.
+/// The nearest-rank percentile of sorted values.
 pub(crate) fn percentile(sorted: &[Duration], hundredths: usize) -> Duration {
     let position = (sorted.len() * hundredths).div_ceil(100).saturating_sub(1);
     sorted.get(position).copied().unwrap_or_default()
@@ -22,7 +22,7 @@ pub(crate) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
-/// How long clients waited for their answers, and how many they got.
+/// Latencies of the clients, and their rate of responses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waits {
     pub(crate) p50_us: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Of all clients together, who were watched for so long.
+    /// Latencies of all clients together, over a period.
     pub(crate) fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
         let mut waits: Vec<Duration> = waits.into_iter().flatten().collect();
         waits.sort();
@@ -42,7 +42,7 @@ impl Waits {
         }
     }
 
-    /// The middle of several rounds, figure by figure.
+    /// The median of several rounds, figure by figure.
     pub(crate) fn median(rounds: impl Iterator<Item = Self> + Clone) -> Self {
         let of = |figure: fn(Self) -> f64| median(rounds.clone().map(figure).collect());
         Self {

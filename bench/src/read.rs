@@ -1,4 +1,4 @@
-//! Case 1: reading one access, beside an answer of the same size that is there already.
+//! Case 1: reading one access, against a constant response of the same size.
 
 use crate::client::{self, Answer, Client};
 use crate::failure::Failure;
@@ -8,17 +8,17 @@ use crate::options::RoundPlan;
 use crate::stage::Stage;
 use crate::turns::{self, Ask, Runner};
 
-/// Connections that ask at the same time: many, as on a server that is busy, and one, who waits each time.
+/// Connections: many, as on a busy server, and one.
 const N_CONNECTIONS: [(usize, &str); 2] = [(16, "16 connections"), (1, "one connection")];
 
-/// Different accesses that are read, from all over the store: more than any cache of the server's own holds.
+/// Different accesses that are read, from all over the store: more than the server's cache has.
 const N_ACCESSES: u64 = 20_000;
 
-/// How many times the CPU of the yardstick it may use.
+/// Most CPU as a multiple of the yardstick's.
 pub(crate) const GOAL_SQLITE: f64 = 1.8;
 pub(crate) const GOAL_POSTGRES: f64 = 2.0;
 
-/// The goal of one look-up, where a server is busy.
+/// The goal of one look-up on a busy server.
 pub(crate) fn goal(stage: &Stage) -> f64 {
     if stage.database_process_id.is_some() { GOAL_POSTGRES } else { GOAL_SQLITE }
 }
@@ -31,7 +31,7 @@ pub(crate) fn measure(stage: &Stage, course: RoundPlan) -> Result<Vec<Line>, Fai
     compare(stage, &asks, &yardstick, course, "a read", goal(stage))
 }
 
-/// Measures requests beside a yardstick, over many connections and over one. The goal is about many.
+/// Measures requests against a yardstick, over many connections and over one. The goal is for many.
 pub(crate) fn compare(
     stage: &Stage,
     asks: &[Ask],
@@ -57,7 +57,7 @@ pub(crate) fn compare(
 /// Requests for accesses from all over the store.
 pub(crate) fn reads(stage: &Stage) -> Vec<Ask> {
     let apart = (stage.fleet.n_accesses / N_ACCESSES).max(1) as usize;
-    // An odd distance, so that accesses of every kind are among them.
+    // An odd step, so that accesses of every kind are among them.
     let accesses = stage.fleet.accesses().step_by(apart | 1);
     let ask = accesses.map(|access| {
         let request = client::get(&format!("/{TENANT}/access/{}", access.id()), &stage.token);
@@ -75,13 +75,13 @@ pub(crate) fn reads(stage: &Stage) -> Vec<Ask> {
     asks
 }
 
-/// A request for so many bytes that are there already.
+/// A request for a constant response of `n_bytes` bytes.
 fn constant(stage: &Stage, n_bytes: usize) -> Ask {
     let path = format!("/{TENANT}/yardstick?bytes={n_bytes}");
     Ask::new(client::get(&path, &stage.token), move |answer| of_bytes(answer, n_bytes))
 }
 
-/// Says what is wrong with an answer that is to have so many bytes.
+/// Checks that a response has `n_bytes` bytes.
 pub(crate) fn of_bytes(answer: &Answer<'_>, n_bytes: usize) -> Result<(), String> {
     match (answer.status, answer.body.len()) {
         (200, length) if length == n_bytes => Ok(()),
@@ -89,7 +89,7 @@ pub(crate) fn of_bytes(answer: &Answer<'_>, n_bytes: usize) -> Result<(), String
     }
 }
 
-/// As long as the answers are in the middle.
+/// The median length of the responses.
 pub(crate) fn typical_bytes(stage: &Stage, asks: &[Ask]) -> Result<usize, Failure> {
     let mut client = Client::connect(stage.server.address())?;
     let mut lengths = Vec::new();

@@ -1,22 +1,22 @@
-//! What uses more than it did when the results were kept.
+//! Regressions against the stored results.
 
 use crate::line::Goal;
 use crate::report::{Chapter, Report};
 
-/// How many times the ratio that was kept a ratio may be.
+/// Highest ratio as a multiple of the stored ratio.
 const TOLERANCE: f64 = 1.25;
 
-/// What came of comparing.
+/// Result of a comparison.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
-    /// Lines that are in both reports.
+    /// Measurements that are in both reports.
     pub(crate) n_compared: usize,
-    /// Those that use more than they may, in words.
+    /// Regressions, in words.
     pub(crate) regressions: Vec<String>,
 }
 
-/// Compares ratios of CPU: those hardly depend on the machine, nor on what else it does. What was kept must be there
-/// again, wherever its case was measured.
+/// Compares ratios of CPU, which hardly depend on the machine or its other work. A stored measurement must be there
+/// again if its case was measured.
 pub(crate) fn compare(kept: &Report, now: &Report) -> Comparison {
     let mut comparison = Comparison::default();
     for chapter in &kept.chapters {
@@ -38,14 +38,14 @@ pub(crate) fn compare(kept: &Report, now: &Report) -> Comparison {
     comparison
 }
 
-/// What is worse than before, if anything is.
+/// Describes a regression; `None` if there is none.
 fn judge(goal: Option<Goal>, before: f64, now: Option<f64>) -> Option<String> {
     let Some(now) = now else { return Some("it is not measured any more".to_owned()) };
     let grown = match goal {
         Some(Goal::AtLeast(_)) => before / now,
         _ => now / before,
     };
-    // Written so that what can't be compared is no better either.
+    // Written so that NaN counts as a regression.
     let is_fine = grown <= TOLERANCE;
     (!is_fine).then(|| format!("{now:.2} times the yardstick, and was {before:.2}"))
 }

@@ -1,4 +1,4 @@
-//! The results: chapter by chapter for people, all of them for programs, and their places in the documentation.
+//! The results: chapters for people, JSON for programs, and the tables of the documentation.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,10 +7,10 @@ use crate::line::Line;
 use crate::store_kind::StoreKind;
 use crate::table::{figure, layout};
 
-/// All that was measured.
+/// All measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// By case, and by store.
+    /// Chapters by case, and by store.
     pub(crate) chapters: Vec<Chapter>,
 }
 
@@ -19,24 +19,24 @@ pub(crate) struct Report {
 pub(crate) struct Chapter {
     pub(crate) case: u8,
     pub(crate) store: StoreKind,
-    /// What was measured on.
+    /// Describes the measured setup.
     pub(crate) about: String,
     pub(crate) lines: Vec<Line>,
 }
 
-/// The line that comes closest to a goal, or misses it most, of all that have the same goal in a chapter.
+/// The measurement that is closest to a goal, or misses it most, among those of a chapter with the same goal.
 #[derive(Clone, Debug)]
 pub(crate) struct Closest<'a> {
     pub(crate) case: &'static Case,
     pub(crate) store: StoreKind,
     pub(crate) line: &'a Line,
-    /// How much of what is allowed it takes.
+    /// Figure as a share of the goal.
     pub(crate) share: f64,
     pub(crate) n_lines: usize,
 }
 
 impl Report {
-    /// Takes a chapter in, in place of an older one.
+    /// Adds a chapter, or replaces it.
     pub(crate) fn put(&mut self, chapter: Chapter) {
         let key = |it: &Chapter| (it.case, it.store);
         self.chapters.retain(|it| key(it) != key(&chapter));
@@ -44,13 +44,13 @@ impl Report {
         self.chapters.sort_by_key(key);
     }
 
-    /// How many goals were missed.
+    /// Number of missed goals.
     pub(crate) fn n_missed(&self) -> usize {
         let lines = self.chapters.iter().flat_map(|chapter| &chapter.lines);
         lines.filter(|line| line.is_missed()).count()
     }
 
-    /// Everything, for people.
+    /// The whole report, for people.
     pub(crate) fn markdown(&self) -> String {
         let chapters = CASES.iter().filter_map(|case| {
             let text = self.chapter(case.number)?;
@@ -63,14 +63,14 @@ impl Report {
         format!("{}## All goals\n\n{}", chapters.collect::<String>(), self.summary())
     }
 
-    /// A case on every store that it was measured on.
+    /// A case on every store that was measured.
     pub(crate) fn chapter(&self, case: u8) -> Option<String> {
         let chapters = self.chapters.iter().filter(|it| it.case == case);
         let texts: Vec<String> = chapters.map(Chapter::markdown).collect();
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
-    /// How close every goal was.
+    /// A table of how close every goal was.
     pub(crate) fn summary(&self) -> String {
         let head = ["case", "what", "store", "measured", "taken"].map(str::to_owned).to_vec();
         let rows = self.closest().into_iter().map(|it| {
@@ -94,7 +94,7 @@ impl Report {
         format!("{}\n{end}\n", layout(&rows, 3))
     }
 
-    /// The lines that the summary and the plot show.
+    /// The measurements for the summary and the plot.
     pub(crate) fn closest(&self) -> Vec<Closest<'_>> {
         let mut all: Vec<Closest<'_>> = Vec::new();
         for chapter in &self.chapters {
@@ -126,7 +126,7 @@ impl Report {
 }
 
 impl Chapter {
-    /// What was measured on, and a table with the columns that there are figures for.
+    /// The setup, and a table with the columns that have figures.
     fn markdown(&self) -> String {
         type Column = (&'static str, fn(&Line) -> Option<f64>);
         const MORE: [Column; 4] = [
@@ -153,8 +153,8 @@ impl Chapter {
     }
 }
 
-/// Puts new text between the lines `<!-- bench:NAME -->` and `<!-- /bench -->`; `None` where a page has
-/// no such place.
+/// Replaces the text between the lines `<!-- bench:NAME -->` and `<!-- /bench -->`; `None` if a page has no such
+/// section.
 pub(crate) fn replace_section(page: &str, name: &str, text: &str) -> Option<String> {
     let opening = format!("<!-- bench:{name} -->\n");
     let (before, rest) = page.split_once(&opening)?;

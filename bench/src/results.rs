@@ -1,5 +1,5 @@
-//! Where results are kept: `bench/results`, in the repository, for those of a whole run, and `quick` below it for those
-//! of a quick one. What is only compared, or is about another number of accesses, goes to `latest`, out of the repository.
+//! Files with results: in `bench/results` of the repository for a whole run, and in `quick` below it for a quick one.
+//! Results of a `--check`, or of another number of accesses, go to `latest`, outside the repository.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
@@ -12,22 +12,22 @@ use crate::report::{Chapter, Report, replace_section};
 
 const FILE: &str = "results.json";
 
-/// Results that come in one by one.
+/// Collects results, chapter by chapter.
 pub(crate) struct Results {
     directory: PathBuf,
-    /// The documentation, where it is to have them.
+    /// The documentation page to update, if any.
     page: Option<PathBuf>,
-    /// What is to be compared with.
+    /// The stored results to compare with.
     kept: Option<Report>,
-    /// What this run has measured.
+    /// Measurements of this run.
     measured: Report,
-    /// The same, and what earlier ones did that this one doesn't.
+    /// Measurements of this run, and earlier ones that this run doesn't replace.
     all: Report,
 }
 
 impl Results {
     pub(crate) fn open(options: &Options) -> Result<Self, Failure> {
-        // `cargo run` says where the package is now; what was compiled in serves a direct start.
+        // `cargo run` sets the package's present directory; the compiled one serves a direct start.
         let package = env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         Self::open_in(&package, options)
@@ -41,7 +41,7 @@ impl Results {
             let why = format!("there is nothing to compare with in {}", own.display());
             return Err(Failure::Trouble(why));
         }
-        // Figures of another number of accesses stand for themselves.
+        // Results of another number of accesses are separate.
         let is_passing = options.check || !options.has_usual_rows();
         let page = package.with_file_name("docs").join("performance.md");
         Ok(Self {
@@ -53,17 +53,17 @@ impl Results {
         })
     }
 
-    /// What this run has measured so far.
+    /// Measurements of this run so far.
     pub(crate) fn measured(&self) -> &Report {
         &self.measured
     }
 
-    /// What is to be compared with.
+    /// The stored results to compare with.
     pub(crate) fn kept(&self) -> Option<&Report> {
         self.kept.as_ref()
     }
 
-    /// Takes a chapter in and writes everything down, so that a run that is ended early leaves what it has.
+    /// Adds a chapter and writes all files, so that an interrupted run keeps its results.
     pub(crate) fn put(&mut self, chapter: Chapter) -> Result<(), Failure> {
         if let Some(line) = chapter.lines.iter().find(|line| !line.is_whole()) {
             return Err(Failure::Trouble(format!("there are no figures for `{}`", line.what)));
@@ -83,7 +83,7 @@ impl Results {
         }
     }
 
-    /// Puts every table in its place in the documentation.
+    /// Replaces every table of the documentation.
     fn write_into(&self, page: &Path) -> Result<(), Failure> {
         let mut text = fs::read_to_string(page).map_err(|cause| Failure::of_path(page, &cause))?;
         let chapters = CASES.iter().filter_map(|case| {
@@ -99,7 +99,7 @@ impl Results {
     }
 }
 
-/// What is kept; nothing, where nothing is.
+/// Reads stored results; empty if there are none.
 fn read(directory: &Path) -> Result<Report, Failure> {
     let path = directory.join(FILE);
     match fs::read(&path) {
@@ -110,7 +110,7 @@ fn read(directory: &Path) -> Result<Report, Failure> {
     }
 }
 
-/// Writes a file beside the one that is there, and then puts it in its place: who is interrupted leaves a whole one.
+/// Writes a file atomically, through a temporary file.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let new = path.with_extension("new");
     let written = path.parent().map_or(Ok(()), fs::create_dir_all);

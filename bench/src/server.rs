@@ -1,4 +1,4 @@
-//! Starting the product as people run it, and ending it.
+//! Starts and stops the server program.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -10,14 +10,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, OFFERINGS, TENANT, offering_of};
 
-/// Opens a database that holds nothing but the bench's own accesses.
+/// Master key of a database with the bench's own accesses alone.
 pub(crate) const MASTER_KEY: &str =
     "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/// Where a server keeps its data.
+/// Program, data directory and database of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The program to run.
+    /// The server program.
     pub(crate) binary: PathBuf,
     /// The data directory; on PostgreSQL, for the log alone.
     pub(crate) directory: PathBuf,
@@ -25,17 +25,17 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The embedded store's file.
+    /// The file of the SQLite store.
     pub(crate) fn database_file(&self) -> PathBuf {
         self.directory.join("gatehouse.db")
     }
 
-    /// Lets a server make the schema and the tenant with its contracts.
+    /// Lets a server create the schema and the tenant with its contracts.
     pub(crate) fn found(&self) -> Result<(), Failure> {
         self.found_with(&estate_text())
     }
 
-    /// Lets a server make the schema and what an estate names.
+    /// Lets a server create the schema and the content of a setup file.
     pub(crate) fn found_with(&self, text: &str) -> Result<(), Failure> {
         let estate = self.directory.join("estate.yaml");
         std::fs::create_dir_all(&self.directory)
@@ -44,12 +44,12 @@ impl Place {
         self.start(Some(&estate), None)?.stop()
     }
 
-    /// Starts a server on what is there.
+    /// Starts a server on this data.
     pub(crate) fn serve(&self) -> Result<Server, Failure> {
         self.serve_with(None)
     }
 
-    /// The same, with something more in its environment.
+    /// Starts a server with one more environment variable.
     pub(crate) fn serve_with(&self, more: Option<(&str, &PathBuf)>) -> Result<Server, Failure> {
         self.start(None, more)
     }
@@ -97,7 +97,7 @@ impl Place {
         Ok(server)
     }
 
-    /// A command of the program's, with an environment that holds no settings of somebody else.
+    /// A command of the program, without settings from the environment.
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.binary);
         for (variable, _) in std::env::vars_os() {
@@ -114,8 +114,7 @@ impl Place {
     }
 }
 
-/// A server that runs. Dropping it ends it without a word; a measurement that fails leaves none
-/// behind.
+/// A running server. Dropping it kills it, so that a failed measurement leaves none behind.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -132,7 +131,7 @@ impl Server {
         self.child.id().cast_signed()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Stops the server, and waits for its end.
     pub(crate) fn stop(mut self) -> Result<(), Failure> {
         let asked =
             kill_process(Pid::from_child(&self.child), Signal::TERM).map_err(io::Error::from);
@@ -144,7 +143,7 @@ impl Server {
         }
     }
 
-    /// The first line that a server says is where it listens.
+    /// The server's first line has its address.
     fn read_address(&mut self) -> Option<String> {
         let mut line = String::new();
         BufReader::new(self.child.stdout.take()?).read_line(&mut line).ok()?;
@@ -154,7 +153,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already, which is all that is wanted.
+        // The server may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! A server on a filled store, ready to be asked.
+//! A server on a filled store, ready for requests.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::fleet::Fleet;
 use crate::options::Options;
 use crate::server::Server;
 
-/// What a token for everything that tenants do may do.
+/// Scopes of a token for all operations of tenants.
 const SCOPES: &str = "access:read access:write access:verify";
 
 /// A server on a filled store.
@@ -19,12 +19,12 @@ pub(crate) struct Stage {
     pub(crate) fleet: Fleet,
     pub(crate) server: Server,
     pub(crate) token: String,
-    /// The parent of all processes of the database, where it has its own.
+    /// Parent of the database's processes, if it has its own.
     pub(crate) database_process_id: Option<i32>,
 }
 
 impl Stage {
-    /// Starts a server on what is there.
+    /// Starts a server on this store.
     pub(crate) fn set(database: &Database, store: FilledStore) -> Result<Self, Failure> {
         let FilledStore { fleet, place } = store;
         let server = place.serve()?;
@@ -33,19 +33,19 @@ impl Stage {
         Ok(Self { fleet, server, token, database_process_id })
     }
 
-    /// Ends the server.
+    /// Stops the server.
     pub(crate) fn strike(self) -> Result<(), Failure> {
         self.server.stop()
     }
 }
 
-/// Where everything is that a run needs.
+/// Options, program and directory of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Workshop {
     pub(crate) options: Options,
-    /// The server's program, which cargo puts beside this one.
+    /// The server program, next to this one.
     pub(crate) binary: PathBuf,
-    /// A directory for filled stores.
+    /// Directory for filled stores.
     pub(crate) shelf: PathBuf,
 }
 
@@ -63,7 +63,7 @@ impl Workshop {
         }
     }
 
-    /// Fills a store with so many accesses, or finds a filled one. Who changes it works on a copy.
+    /// Fills a store with so many accesses, or finds a filled one. A measurement that writes must use a copy.
     pub(crate) fn fill(
         &self,
         database: &Database,

@@ -1,4 +1,4 @@
-//! Case 14: from the start of a server to its first answer.
+//! Case 14: from the start of a server to its first response.
 
 use std::time::Instant;
 
@@ -11,10 +11,10 @@ use crate::line::Line;
 use crate::server::Place;
 use crate::stage::Workshop;
 
-/// How many seconds longer a server may need with all accesses than with none.
+/// Most additional seconds with all accesses against none.
 const GOAL_SECONDS: f64 = 0.1;
 
-/// Starts servers on a filled store and on an empty one, in turns.
+/// Starts servers on a filled store and on an empty one, alternating.
 pub(crate) fn measure(
     workshop: &Workshop,
     database: &Database,
@@ -23,7 +23,7 @@ pub(crate) fn measure(
     let full = workshop.fill(database, workshop.options.large_rows)?.place;
     let empty = filled::empty(workshop, database)?;
     let (mut both, mut longer) = (Vec::new(), Vec::new());
-    // The first round pays for what is not in memory yet, and is not counted.
+    // The first round warms the page cache, and is not counted.
     for round in 0..=n_rounds {
         eprintln!("bench: starting servers, round {round} of {n_rounds}");
         let (with, without) = match round % 2 {
@@ -44,7 +44,7 @@ pub(crate) fn measure(
     ])
 }
 
-/// Seconds until a server that is started now has answered.
+/// Seconds until a newly started server has responded.
 fn time(place: &Place) -> Result<f64, Failure> {
     let token = place.issue_token("access:read")?;
     let request = client::get(&format!("/{TENANT}/access?pageSize=1"), &token);

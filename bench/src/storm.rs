@@ -1,7 +1,7 @@
-//! Case 12: all devices come back at once, while much else is to be done.
+//! Case 12: all devices reconnect at once, while the server has other work.
 //!
-//! Some thousands of checks, a fifth of which are wrong, come over many connections, as fast as they are answered: alone,
-//! and while chosen passwords keep the pool of slow hashes full and batches are worked off.
+//! Some thousands of checks, a fifth of which are wrong, arrive over many connections, as fast as they are answered:
+//! alone, and while chosen passwords keep the pool of slow hashes full and batches run.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -21,25 +21,25 @@ use crate::stage::Stage;
 const N_CHECKS: usize = 50_000;
 const N_CHECKS_QUICK: usize = 5_000;
 
-/// Connections that they come over.
+/// Connections of the checks.
 const N_CONNECTIONS: usize = 32;
 
-/// Connections whose checks are all of chosen passwords that are wrong, so that each has to be hashed.
+/// Connections that send wrong chosen passwords, so that each has to be hashed.
 const N_SLOW: usize = 16;
 
-/// Accesses in a batch that is worked off meanwhile.
+/// Accesses in a batch that runs meanwhile.
 const N_BATCH: u32 = 100_000;
 
-/// How many times longer one in a hundred may wait than when nothing else is to be done.
+/// Highest p99 as a multiple of that without other work.
 const GOAL: f64 = 4.0;
 
-/// A check, and what is to come of it.
+/// A check with its expected result.
 struct Check {
     request: Vec<u8>,
     status: u16,
 }
 
-/// Measures storms, in turns with and without all else.
+/// Measures storms, alternating with and without other work.
 pub(crate) fn measure(
     stage: &Stage,
     devices: &[Credentials],
@@ -86,8 +86,8 @@ pub(crate) fn measure(
     ])
 }
 
-/// Four in five are right; the others have the password of another device. Names that nobody has are left out: for half
-/// of them the server does the work of a slow hash, so that nobody learns which names there are.
+/// Four in five are right; the others have another device's password. Unknown usernames are left out: for half of them
+/// the server does a slow hash, so that timing reveals no usernames.
 fn checks(stage: &Stage, devices: &[Credentials]) -> Vec<Check> {
     let check = |(nth, device): (usize, &Credentials)| {
         let other = &devices[(nth + 1) % devices.len()];
@@ -100,7 +100,7 @@ fn checks(stage: &Stage, devices: &[Credentials]) -> Vec<Check> {
     devices.iter().enumerate().map(check).collect()
 }
 
-/// All connections together make so many checks.
+/// Sends checks over all connections together.
 fn storm(address: &str, checks: &[Check], n_checks: usize) -> Result<Waits, Failure> {
     let next = AtomicUsize::new(0);
     let begun = Instant::now();
@@ -142,14 +142,14 @@ fn check_until(
     }
 }
 
-/// What else was done.
+/// Other work that was done.
 #[derive(Debug)]
 struct Done {
     slow_per_second: f64,
     n_batches: u32,
 }
 
-/// Does something while slow hashes fill their pool and one batch after the other is worked off.
+/// Does some work while slow hashes fill their pool and batches run one after the other.
 fn beside_all_else(
     caller: &Caller,
     slow: &[Vec<u8>],
@@ -177,7 +177,7 @@ fn beside_all_else(
     })
 }
 
-/// Tries wrong passwords until it is over; tells how many were hashed. Those that find no room are told so.
+/// Sends wrong passwords until the work has ended; returns how many were hashed. Refusals don't count.
 fn refuse_until(address: &str, request: &[u8], is_over: &AtomicBool) -> Result<u32, Failure> {
     let mut client = Client::connect(address)?;
     let mut n_hashed = 0;

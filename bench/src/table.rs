@@ -1,6 +1,6 @@
-//! Tables in Markdown that can also be read as they are.
+//! Markdown tables that are readable as text.
 
-/// A table whose columns stand under each other: so many of texts, to the left, and figures, to the right.
+/// A table with aligned columns: `n_texts` columns of texts to the left, and figures to the right.
 pub(crate) fn layout(rows: &[Vec<String>], n_texts: usize) -> String {
     let Some((head, body)) = rows.split_first() else { return String::new() };
     let n_chars = |text: &String| text.chars().count();
@@ -28,7 +28,7 @@ pub(crate) fn layout(rows: &[Vec<String>], n_texts: usize) -> String {
     line(head) + &rule + &body.iter().map(line).collect::<String>()
 }
 
-/// As many digits as tell something.
+/// A figure with its significant digits.
 pub(crate) fn figure(value: f64) -> String {
     match value {
         large if large >= 100.0 => with_commas(large.round() as u64),

@@ -1,4 +1,4 @@
-//! Case 10: a Task of 100,000 accesses that is done, asked for whole.
+//! Case 10: a complete response of a finished Task with 100,000 accesses.
 
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ use crate::stage::Stage;
 /// Accesses of the Task.
 const N_ACCESSES: u32 = 100_000;
 
-/// How many times the CPU of sending its bytes it may use, and how much memory meanwhile.
+/// Most CPU as a multiple of sending its bytes, and most memory meanwhile.
 const GOAL_CPU: f64 = 12.0;
 const GOAL_MIB: f64 = 32.0;
 
-/// What an answer took.
+/// Cost of a response.
 struct Taken {
     n_bytes: u64,
     cpu: Duration,
     latency: Duration,
-    /// Memory of the server at its most while it came.
+    /// Peak memory of the server.
     most_mib: f64,
     body: Vec<u8>,
 }
 
-/// Measures polls of a Task that is done.
+/// Measures polls of a finished Task.
 pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: a Task of {N_ACCESSES}");
     let address = stage.server.address().to_owned();
@@ -72,7 +72,7 @@ pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failu
     ])
 }
 
-/// Asks, and looks around while the bytes come.
+/// Sends a request, and reads the server's memory while chunks arrive.
 fn fetch(stage: &Stage, request: &[u8]) -> Result<Taken, Failure> {
     let id = stage.server.process_id();
     let mut client = Client::connect(stage.server.address())?;
@@ -96,7 +96,7 @@ fn fetch(stage: &Stage, request: &[u8]) -> Result<Taken, Failure> {
     })
 }
 
-/// Sees that every access is there, with a password.
+/// Checks that every access is there, with a password.
 fn check(body: &[u8]) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Task<'a> {

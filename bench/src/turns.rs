@@ -1,7 +1,7 @@
-//! Taking turns: requests that are to be compared run in thin slices that alternate.
+//! Runs requests that are compared in short, alternating time slices.
 //!
-//! Whatever else the machine does then falls on all of them alike, and a comparison within a turn is fair even
-//! while the machine is not.
+//! So other work of the machine affects all of them alike, and a comparison within a round is fair even while the
+//! machine is not.
 
 use std::time::{Duration, Instant};
 
@@ -11,21 +11,20 @@ use crate::failure::Failure;
 use crate::quantiles::{Waits, micros};
 use crate::stage::Stage;
 
-/// How long a slice takes, where requests are not longer than that.
+/// Duration of a slice, unless a single request takes longer.
 const SLICE: Duration = Duration::from_millis(40);
 
-/// Requests in one slice, however short they are.
+/// Most requests in one slice.
 const N_REQUESTS_MAX: usize = 2000;
 
-/// Requests before the first turn: caches fill, statements are prepared, and the pace is found. Long
-/// ones are warm enough after a while.
+/// Warm-up requests: they fill caches, prepare statements and show the pace. Slow requests need fewer.
 const N_REQUESTS_WARM: u32 = 20;
 const WARM_LIMIT: Duration = Duration::from_secs(2);
 
-/// Says what is wrong with an answer.
+/// Returns the fault of a response.
 type Judge = dyn Fn(&Answer<'_>) -> Result<(), String>;
 
-/// A request, and how its answer is checked.
+/// A request, with a check of its response.
 pub(crate) struct Ask {
     pub(crate) request: Vec<u8>,
     check: Box<Judge>,
@@ -39,7 +38,7 @@ impl Ask {
         Self { request, check: Box::new(check) }
     }
 
-    /// Says what is wrong with an answer.
+    /// Checks a response.
     pub(crate) fn check(&self, answer: &Answer<'_>) -> Result<(), Failure> {
         (self.check)(answer).map_err(|fault| {
             let head = self.request.split(|byte| *byte == b'\r').next().unwrap_or_default();
@@ -48,28 +47,28 @@ impl Ask {
     }
 }
 
-/// Some requests in one turn.
+/// Result of some requests in one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
-    /// What the server used for one.
+    /// CPU of the server per request.
     pub(crate) cpu_us: f64,
-    /// What the database's own processes used for it.
+    /// CPU of the database's own processes per request.
     pub(crate) database_cpu_us: Option<f64>,
     pub(crate) waits: Waits,
 }
 
-/// Connections over which the same is asked for again and again.
+/// Connections that repeat requests.
 pub(crate) struct Runner<'a> {
     stage: &'a Stage,
     asks: &'a [Ask],
     clients: Vec<Client>,
-    /// How often each client asks in a slice.
+    /// Requests of each client in a slice.
     n_waves: usize,
     next: usize,
     turn: Turn,
 }
 
-/// What a turn has brought so far.
+/// Totals of a round so far.
 #[derive(Default)]
 struct Turn {
     latencies: Vec<Duration>,
@@ -79,7 +78,7 @@ struct Turn {
 }
 
 impl<'a> Runner<'a> {
-    /// One that asks over so many connections at once. Warms up, and finds out how much fits into a slice.
+    /// Connects, warms up, and finds out how many requests fit into a slice.
     pub(crate) fn new(
         stage: &'a Stage,
         asks: &'a [Ask],
@@ -88,7 +87,7 @@ impl<'a> Runner<'a> {
         let clients = (0..n_connections).map(|_| Client::connect(stage.server.address()));
         let clients = clients.collect::<Result<_, _>>()?;
         let mut runner = Self { stage, asks, clients, n_waves: 1, next: 0, turn: Turn::default() };
-        // The first also pays for the connections, and for what is not in memory yet.
+        // The first requests also pay for the connections and cold caches.
         runner.ask_all()?;
         let (begun, mut n_asked) = (Instant::now(), 0);
         while n_asked < N_REQUESTS_WARM && begun.elapsed() < WARM_LIMIT {
@@ -100,7 +99,7 @@ impl<'a> Runner<'a> {
         Ok(runner)
     }
 
-    /// Every client asks for something, and gets its answer.
+    /// Every client sends a request and receives the response.
     fn ask_all(&mut self) -> Result<(), Failure> {
         let (asks, first) = (self.asks, self.next);
         self.next = (first + self.clients.len()) % asks.len();
@@ -141,7 +140,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Everyone's turn once; their samples stand as they do.
+/// Runs one round of all runners; the samples have their order.
 pub(crate) fn take<const N: usize>(
     mut runners: [&mut Runner<'_>; N],
     n_slices: usize,
@@ -150,7 +149,7 @@ pub(crate) fn take<const N: usize>(
         for runner in &mut runners {
             runner.run_slice()?;
         }
-        // Whoever went first goes last.
+        // The runner that went first goes last.
         runners.reverse();
     }
     Ok(runners.map(Runner::take_sample))
@@ -161,7 +160,7 @@ fn waves_in_slice(usual: Duration, n_connections: usize) -> usize {
     usize::try_from(n).unwrap_or(N_REQUESTS_MAX).clamp(1, N_REQUESTS_MAX / n_connections)
 }
 
-/// The accounts of all who work for the answers.
+/// CPU readings of the server and the database.
 struct Readings {
     server: CpuReading,
     database: Option<CpuReading>,

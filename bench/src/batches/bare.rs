@@ -1,5 +1,5 @@
-//! The yardstick of a batch: its rows, inserted into the same table with the same indexes and with
-//! nothing else, as fast as the database takes them.
+//! The yardstick of a batch: its bare rows, inserted into the same table with the same indexes, as fast as the database
+//! accepts them.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::fill::{self, Row};
 use crate::fleet::Access;
 use crate::server::Place;
 
-/// Where bare rows go.
+/// Target of bare rows.
 pub(crate) enum Bare<'a> {
     Sqlite(Connection),
     Postgres { url: String, runtime: &'a tokio::runtime::Runtime },
@@ -39,7 +39,7 @@ impl<'a> Bare<'a> {
         accesses.iter().map(|it| Row::made_by(it, Some(job))).collect()
     }
 
-    /// Inserts rows in one transaction; tells how long that took.
+    /// Inserts rows in one transaction; returns the duration.
     pub(crate) fn insert(&mut self, rows: Vec<Row>) -> Result<Duration, Failure> {
         let inserted = match self {
             Self::Sqlite(connection) => insert(connection, rows),
@@ -49,8 +49,8 @@ impl<'a> Bare<'a> {
     }
 }
 
-/// As the product opens it, with as much room for pages. The product moves its log beside the writer; here it
-/// is moved when nobody looks at the clock.
+/// Opens the store as the server does, with as large a page cache. The server checkpoints concurrently; here
+/// checkpoints run outside the measured time.
 fn open(path: &Path) -> Result<Connection, fill::DriverError> {
     let connection = Connection::open(path)?;
     connection.execute_batch(

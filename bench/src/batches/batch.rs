@@ -1,4 +1,4 @@
-//! Asking a server for batches, and for what clients ask one by one beside them.
+//! Batch requests, and single requests to send at the same time.
 
 use std::time::{Duration, Instant};
 
@@ -9,30 +9,30 @@ use crate::client::{self, Client};
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 
-/// Between two looks at how far a batch has come. Each takes time from the batch.
+/// Time between two polls of a batch's progress. Each poll takes time from the batch.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY_OF_A_LONG_ONE: Duration = Duration::from_millis(100);
 
-/// From when on a batch is a long one.
+/// Age from which a batch is polled less often.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Who asks, and whom.
+/// Address and token of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) address: String,
     pub(crate) token: String,
 }
 
-/// A batch that was worked off.
+/// A finished batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Made {
-    /// Its Task.
+    /// The Task's identifier.
     pub(crate) id: String,
     pub(crate) took: Duration,
 }
 
 impl Caller {
-    /// Has a batch of so many items worked off; tells how long that took, from before it was sent.
+    /// Runs a batch of so many items; returns its duration, from before the request.
     pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<Made, Failure> {
         let mut client = Client::connect(&self.address)?;
         let begun = Instant::now();
@@ -58,7 +58,7 @@ impl Caller {
         client::post(&format!("/{TENANT}/access"), &self.token, &body.to_string())
     }
 
-    /// Requests that check credentials: a generated password, and a chosen one that was right before.
+    /// Requests that check credentials: a generated password, and a chosen one whose check is cached.
     pub(crate) fn checks(&self) -> Result<[Vec<u8>; 2], Failure> {
         let mut client = Client::connect(&self.address)?;
         let chosen = "correct horse battery staple";
@@ -79,12 +79,12 @@ impl Caller {
     }
 }
 
-/// A batch of so many accesses about which nothing else is said.
+/// A batch of `n_items` accesses without further values.
 pub(crate) fn so_many(n_items: u32) -> String {
     json!({"contractId": CONTRACTS[0], "numberOfAccesses": n_items}).to_string()
 }
 
-/// A batch of accesses whose passwords were chosen.
+/// A batch of accesses with chosen passwords.
 pub(crate) fn with_passwords(n_items: u32) -> String {
     let items = (0..n_items).map(|n| json!({"password": format!("chosen by somebody {n}")}));
     json!({"contractId": CONTRACTS[0], "accesses": items.collect::<Vec<_>>()}).to_string()

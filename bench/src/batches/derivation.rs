@@ -1,12 +1,11 @@
-//! What the secrets of a batch cost by themselves.
+//! Cost of a batch's secrets.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use gatehouse_vault::{MasterKey, MasterKeys, TaskKey, Vault};
 
-/// Derives all that a batch of so many accesses needs, and hashes their passwords, as the server does. Tells how
-/// long that took.
+/// Derives all values of a batch and hashes its passwords, as the server does. Returns the duration.
 pub(crate) fn derive(n_accesses: u32) -> Duration {
     let vault = Vault::new(&MasterKeys::from(MasterKey::generate()));
     let key = TaskKey::draw();

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
-/// How long is hashed.
+/// Duration of the measurement.
 pub(crate) const FOR: Duration = Duration::from_secs(3);
 
-/// As the product hashes a chosen password.
+/// Parameters of the server's hashes of chosen passwords.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
 
-/// How many hashes the machine makes in a second, when each core does nothing else for so long.
+/// Hashes per second, with every core hashing for this long.
 pub(crate) fn hashes_per_second(time: Duration) -> f64 {
     let n_cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -24,7 +24,7 @@ pub(crate) fn hashes_per_second(time: Duration) -> f64 {
 fn hash_for(time: Duration) -> f64 {
     const FITTING: &str = "the parameters are within Argon2's bounds";
     let params = Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect(FITTING);
-    // The same memory for every hash: nothing is faster.
+    // Every hash reuses the memory: nothing is faster.
     let mut memory = vec![Block::default(); params.block_count()];
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
     let (begun, mut n_hashes, mut hash) = (Instant::now(), 0_u32, [0; 32]);

@@ -1,4 +1,4 @@
-//! Clients that ask for something again and again, while something else happens.
+//! Clients that repeat requests during some work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,18 +8,18 @@ use super::batch::Caller;
 use crate::client::Client;
 use crate::failure::Failure;
 
-/// Between an answer and the next request of a client that doesn't hurry.
+/// Pause of a client between a response and the next request.
 pub(crate) const PACE: Duration = Duration::from_millis(2);
 
-/// Who asks again and again: where, and for what, in turn.
+/// A client that repeats requests: its server's address, and the requests in turn.
 #[derive(Clone, Debug)]
 pub(crate) struct Asks<'a> {
     pub(crate) address: &'a str,
     pub(crate) requests: Vec<&'a [u8]>,
 }
 
-/// Does some work while clients, one for each request, ask for it again and again. Tells how long that was,
-/// and how long each client waited for each answer.
+/// Does some work while clients, one per request, repeat their requests. Returns the work's duration, and each client's
+/// latencies.
 pub(crate) fn beside<T>(
     caller: &Caller,
     requests: &[Vec<u8>],
@@ -33,7 +33,7 @@ pub(crate) fn beside<T>(
     Ok((took, waits))
 }
 
-/// The same, where each client has an address of its own to ask at; and what came of the work.
+/// Does some work while each client repeats its requests at its own address. Also returns the work's result.
 pub(crate) fn beside_each<T>(
     asks: &[Asks<'_>],
     status: u16,
@@ -82,7 +82,7 @@ fn ask_until(
     Ok(waits)
 }
 
-/// Lets time pass.
+/// Sleeps.
 #[expect(clippy::disallowed_methods, reason = "time is what is measured here")]
 pub(crate) fn pause(time: Duration) -> Result<(), Failure> {
     thread::sleep(time);

@@ -1,4 +1,4 @@
-//! The store without a server: the same creations, gathered as it does, or in a transaction each.
+//! The store without a server: the same creations, grouped or in a transaction each.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use tokio::sync::Semaphore;
 use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 
-/// As long as what the server keeps of a password that it has drawn.
+/// As long as the hash of a generated password.
 const HASH: &str = "h1$0123456789abcdef$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// Transactions at the same time, where each creation has its own.
+/// Concurrent transactions, where each creation has its own.
 const POOL: usize = 16;
 
-/// Stores that such a pool is made of: one alone has fewer connections for writes.
+/// Stores of such a pool: one alone has fewer connections for writes.
 const N_STORES: usize = 2;
 
-/// How accesses are made.
+/// How accesses are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// As the product does it: those that wait are made together.
+    /// Grouped, as the server does: waiting creations share a transaction.
     Gathered,
-    /// Each in a transaction of its own, many at the same time, as far as the database allows that.
+    /// A transaction each, as many at the same time as the database allows.
     Alone,
-    /// Each in a transaction of its own, the next one when the last one is done.
+    /// A transaction each, one after the other.
     InTurn,
 }
 
-/// Makes accesses in a store that is open.
+/// Creates accesses in an open store.
 pub(crate) struct Driver<'a> {
     runtime: &'a Runtime,
     stores: Vec<Store>,
@@ -44,14 +44,14 @@ pub(crate) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    /// Opens the PostgreSQL store at this address.
+    /// Opens the PostgreSQL store at this URL.
     pub(crate) fn open_postgres(runtime: &'a Runtime, url: &str) -> Result<Self, Failure> {
         let url = url.parse().map_err(|why| trouble(format!("{why}")))?;
         let open = || runtime.block_on(Store::open_postgres(&url, Clock::machine()));
         Self::new(runtime, (0..N_STORES).map(|_| open()))
     }
 
-    /// Opens the embedded store in this file.
+    /// Opens the SQLite store in this file.
     pub(crate) fn open_sqlite(runtime: &'a Runtime, path: &Path) -> Result<Self, Failure> {
         let store = runtime.block_on(Store::open_sqlite(path, Clock::machine()));
         Self::new(runtime, [store].into_iter())
@@ -68,15 +68,14 @@ impl<'a> Driver<'a> {
         Ok(Self { runtime, stores, tenant, pool, turn })
     }
 
-    /// Lets go of it.
+    /// Closes the store.
     pub(crate) fn close(self) {
         for store in &self.stores {
             self.runtime.block_on(store.close());
         }
     }
 
-    /// Has so many make accesses one after the other for so long; tells how long that was, and how long each
-    /// of them waited for each.
+    /// Runs clients that create accesses for a period. Returns the duration, and each client's latencies.
     pub(crate) fn make(
         &self,
         n_clients: usize,
@@ -101,14 +100,14 @@ impl<'a> Driver<'a> {
         })
     }
 
-    /// Makes accesses until it is over.
+    /// Creates accesses until the period has ended.
     fn client(
         &self,
         nth: usize,
         way: Way,
         is_over: Arc<AtomicBool>,
     ) -> impl Future<Output = Result<Vec<Duration>, String>> + Send + 'static {
-        // What is gathered is gathered by one store; the others only lend their connections.
+        // One store groups; the others only lend their connections.
         let store = match way {
             Way::Alone => self.stores[nth % self.stores.len()].clone(),
             Way::Gathered | Way::InTurn => self.stores[0].clone(),
@@ -148,7 +147,7 @@ fn trouble(what: String) -> Failure {
     Failure::Trouble(format!("opening the store: {what}"))
 }
 
-/// A new access, as the product draws one.
+/// A new access with drawn values, as the server draws them.
 fn draw() -> Result<NewAccess, String> {
     let now = crate::stage::now().unsigned_abs();
     Ok(NewAccess {

@@ -1,16 +1,16 @@
-//! How many creations a transaction carries, as the servers themselves count.
+//! Creations per transaction, by the servers' own metrics.
 
 use crate::client::{self, Client};
 use crate::failure::Failure;
 use crate::server::Server;
 
-/// Asks servers for their figures.
+/// Reads the servers' metrics.
 pub(crate) struct Gathered {
-    /// Of an operator.
+    /// An operator's token.
     pub(crate) token: String,
 }
 
-/// Creations so far, and the transactions that carried them.
+/// Creations so far, and their transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Carried {
     n_creations: f64,
@@ -18,7 +18,7 @@ pub(crate) struct Carried {
 }
 
 impl Gathered {
-    /// What these servers have done so far, together.
+    /// Sum over these servers.
     pub(crate) fn of(&self, servers: &[Server]) -> Result<Carried, Failure> {
         let mut all = Carried::default();
         for server in servers {
@@ -36,7 +36,7 @@ impl Gathered {
 }
 
 impl Carried {
-    /// Creations in a transaction since then.
+    /// Creations per transaction since an earlier reading.
     pub(crate) fn since(self, earlier: Self) -> f64 {
         (self.n_creations - earlier.n_creations) / (self.n_transactions - earlier.n_transactions)
     }

@@ -1,9 +1,9 @@
-//! Case 8: creations on PostgreSQL, together, each alone, and on several servers.
+//! Case 8: creations on PostgreSQL, grouped, with a transaction each, and on several servers.
 //!
-//! A tenant's creations take turns on its counter, so a server has those wait together that wait anyway, and makes
-//! them in one transaction (`gather.rs` of the store). What that is worth is seen without a server, since only the
-//! store can do without it: the same statements, in a transaction each. What several servers get, which gather
-//! each for itself, is seen over HTTP. All take turns on one database.
+//! A tenant's creations lock its counter one after the other, so a server groups the waiting ones in one transaction
+//! (`gather.rs` of the store). The gain is measured without a server, since only the store can run without groups: the
+//! same statements, in a transaction each. Several servers, each with its own groups, are measured over HTTP. All modes
+//! alternate on one database.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,29 +25,29 @@ use crate::stage::Workshop;
 /// Servers, where there are several.
 const N_SERVERS: usize = 3;
 
-/// Gathering is to bring one and a half times as many, for half of what the database does for each.
+/// Grouping must bring one and a half times as many creations, for half of the database's CPU per creation.
 const GOAL_GATHERED: f64 = 1.5;
 const GOAL_DATABASE: f64 = 0.5;
 
-/// Three servers are to make three quarters of what one does: they wait for each other's transactions.
+/// Three servers must reach three quarters of one server's rate: they wait for each other's transactions.
 const GOAL_SEVERAL: f64 = 0.75;
 
-/// What one of them did in its turn.
+/// Result of one mode in one round.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     waits: Waits,
-    /// What the database's processes used for each creation.
+    /// CPU of the database's processes per creation.
     database_us: f64,
-    /// What the servers used for each.
+    /// CPU of the servers per creation.
     servers_us: f64,
-    /// How many a transaction carried, where servers tell.
+    /// Creations per transaction, by the servers' metrics.
     per_transaction: f64,
 }
 
-/// How accesses are made.
+/// Number of modes.
 const N_WAYS: usize = 5;
 
-/// The turns of all, in one round.
+/// Results of all modes in one round.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     gathered: Turn,
@@ -86,7 +86,7 @@ pub(crate) fn measure(
     let mut rounds = Vec::new();
     for round in 0..n_rounds {
         eprintln!("bench: {N_CLIENTS} clients on PostgreSQL, round {} of {n_rounds}", round + 1);
-        // Whoever goes first has the disk as others left it.
+        // The order changes, because the first finds the disk as the others left it.
         let mut turns = [None; N_WAYS];
         for nth in 0..N_WAYS {
             let who = (nth + round) % N_WAYS;
@@ -136,7 +136,7 @@ fn lines(rounds: &[Round]) -> Vec<Line> {
     lines
 }
 
-/// Starts the servers, each with a log of its own.
+/// Starts the servers, each with its own log.
 fn serve(place: &Place, shelf: &Path) -> Result<Vec<Server>, Failure> {
     let nth = |n: usize| {
         let directory = shelf.join(format!("creations-{n}"));
@@ -147,7 +147,7 @@ fn serve(place: &Place, shelf: &Path) -> Result<Vec<Server>, Failure> {
     (0..N_SERVERS).map(nth).collect()
 }
 
-/// Has clients ask these servers, each of them always the same one.
+/// Runs clients against these servers, each client with one server.
 fn ask(
     servers: &[Server],
     token: &str,
@@ -173,13 +173,13 @@ fn ask(
     Ok(Turn { per_transaction: figures.of(servers)?.since(before), ..turn })
 }
 
-/// Has as many ask the store itself.
+/// Runs clients on the store itself.
 fn drive(driver: &Driver<'_>, way: Way, stretch: Duration, family: i32) -> Result<Turn, Failure> {
     let own = std::process::id().cast_signed();
     watch(family, &[own], || driver.make(N_CLIENTS, stretch, way))
 }
 
-/// Looks at what the database and those processes use meanwhile.
+/// Measures the CPU of the database and of these processes during some work.
 fn watch(
     family: i32,
     processes: &[i32],

@@ -1,14 +1,14 @@
-//! Flushes that take longer: a small library that is loaded before the system's own.
+//! Slow flushes: a small library that is loaded before the system's own.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
 
-/// What makes a program load it.
+/// Variable that makes a program load the library.
 pub(crate) const LOADED_BY: &str = "LD_PRELOAD";
 
-/// A millisecond more for each.
+/// Adds a millisecond to each flush.
 const SOURCE: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -34,7 +34,7 @@ int fdatasync(int file) {
 }
 "#;
 
-/// Builds the library with the compiler that also builds the embedded store.
+/// Builds the library with the compiler that also builds SQLite.
 pub(crate) fn build(directory: &Path) -> Result<PathBuf, Failure> {
     let (source, library) = (directory.join("slow_flush.c"), directory.join("slow_flush.so"));
     std::fs::write(&source, SOURCE).map_err(|cause| Failure::of_path(&source, &cause))?;

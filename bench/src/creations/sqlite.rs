@@ -1,7 +1,7 @@
-//! Case 7: creations on SQLite, gathered, and each in a transaction of its own.
+//! Case 7: creations on SQLite, grouped, and with a transaction each.
 //!
-//! What gathering is worth is seen without a server, since only the store can do without it. That is done in a process
-//! of its own, so that its flushes can be slowed down from outside. What clients see is seen over HTTP.
+//! The gain is measured without a server, since only the store can run without groups. That happens in a separate
+//! process, so that its flushes can be slowed down. The clients' view is measured over HTTP.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,20 +21,20 @@ use crate::quantiles::Waits;
 use crate::server::Place;
 use crate::stage::Workshop;
 
-/// The first word on the command line of the process that drives the store.
+/// First argument of the process that calls the store.
 pub(crate) const DRIVE: &str = "drive-creations";
 
-/// How many times as many gathering is to bring, usually and where every flush takes a millisecond longer.
+/// Least gain of grouping, normally and with a millisecond more per flush.
 const GOAL: f64 = 3.0;
 const GOAL_SLOWED: f64 = 10.0;
 
-/// Transactions in a second, at most, of which each takes a millisecond longer.
+/// Most transactions per second with a millisecond more per flush.
 const SLOWED_MAX: f64 = 1000.0;
 
-/// How many times longer than in the middle one in a hundred may wait.
+/// Highest p99 as a multiple of p50.
 const GOAL_TAIL: f64 = 8.0;
 
-/// Both ways, in one round: creations a second, and how long each waited, in microseconds.
+/// Both modes in one round: creations per second, and their latencies in microseconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Round {
     gathered: [f64; 3],
@@ -94,7 +94,7 @@ fn sum_up(rounds: &[Round], how: &str, goal: f64) -> Vec<Line> {
     ]
 }
 
-/// Has another process drive the store.
+/// Starts another process that calls the store.
 fn drive(
     place: &Place,
     slowed_by: Option<&PathBuf>,
@@ -113,7 +113,7 @@ fn drive(
     rounds.map_err(|_| Failure::Trouble("the store could not be driven".to_owned()))
 }
 
-/// What that process does: both ways, round after round.
+/// Work of that process: both modes, round after round.
 pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), Failure> {
     let usage = || Failure::Usage(format!("`{DRIVE}` needs a file, rounds and milliseconds"));
     let path = words.next().ok_or_else(usage)?;
@@ -147,7 +147,7 @@ pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), 
     Ok(())
 }
 
-/// Has clients ask a server.
+/// Runs clients against a server.
 fn ask(
     place: &Place,
     slowed_by: Option<&PathBuf>,

@@ -1,5 +1,5 @@
-//! Filling PostgreSQL: a binary COPY, and everything counted and analysed afterwards, as it would
-//! have been in the months that ten million creations take.
+//! Fills PostgreSQL with a binary COPY. Then counts and analyses everything, as it would have happened in the months of
+//! ten million creations.
 
 use std::pin::pin;
 
@@ -10,7 +10,7 @@ use tokio_postgres::{Client, NoTls};
 use super::{COLUMNS, DriverError, Row, summary_script};
 use crate::fleet::{Fleet, TENANT};
 
-/// Fills the database at this address.
+/// Fills the database at this URL.
 pub(crate) async fn fill(url: &str, fleet: Fleet) -> Result<(), DriverError> {
     with_client(url, async |client| {
         client
@@ -33,10 +33,10 @@ pub(crate) async fn fill(url: &str, fleet: Fleet) -> Result<(), DriverError> {
     .await
 }
 
-/// Makes an empty database of this name and gives its address.
+/// Creates an empty database of this name; returns its URL.
 pub(crate) async fn make_database(cluster_url: &str, name: &str) -> Result<String, DriverError> {
     with_client(cluster_url, async |client| {
-        // Two statements: neither may stand in a transaction with another.
+        // Two statements: neither may run in a transaction with another.
         client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await?;
         Ok(client.batch_execute(&format!("CREATE DATABASE {name}")).await?)
     })
@@ -45,7 +45,7 @@ pub(crate) async fn make_database(cluster_url: &str, name: &str) -> Result<Strin
     Ok(format!("{server}/{name}"))
 }
 
-/// The address of a database of this name that was filled in this run, and what was said about it then.
+/// The URL of a database that was filled in this run, and its mark.
 pub(crate) async fn find_database(
     cluster_url: &str,
     name: &str,
@@ -60,7 +60,7 @@ pub(crate) async fn find_database(
     Ok(Some((format!("{server}/{name}"), mark)))
 }
 
-/// Says about a database that it is filled: when its last access was made.
+/// Marks a database as filled: with the time of its last creation.
 pub(crate) async fn mark_database(
     cluster_url: &str,
     name: &str,
@@ -70,7 +70,7 @@ pub(crate) async fn mark_database(
     with_client(cluster_url, async |client| Ok(client.batch_execute(&sql).await?)).await
 }
 
-/// Makes a database of this name that holds what another does, which nobody may have open.
+/// Creates a copy of another database, which must not be open.
 pub(crate) async fn copy_database(
     cluster_url: &str,
     from: &str,
@@ -85,18 +85,18 @@ pub(crate) async fn copy_database(
     Ok(format!("{server}/{name}"))
 }
 
-/// What is known about the cluster itself.
+/// Version and process of the cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     pub(crate) version: String,
-    /// A process of the cluster's, by which its others can be found.
+    /// A process of the cluster, by which its others can be found.
     pub(crate) process_id: i32,
 }
 
 pub(crate) async fn examine(cluster_url: &str) -> Result<Cluster, DriverError> {
     with_client(cluster_url, async |client| {
         let row = client.query_one("SHOW server_version", &[]).await?;
-        // Distributions add their own words behind the version.
+        // Distributions append their own text to the version.
         let version: &str = row.get(0);
         let version = version.split(' ').next().unwrap_or(version).to_owned();
         let row = client.query_one("SELECT pg_backend_pid()", &[]).await?;
@@ -107,7 +107,7 @@ pub(crate) async fn examine(cluster_url: &str) -> Result<Cluster, DriverError> {
     .await
 }
 
-/// Connects, and disconnects when the work is done.
+/// Connects, runs the work and disconnects.
 pub(crate) async fn with_client<T>(
     url: &str,
     work: impl AsyncFnOnce(&Client) -> Result<T, DriverError>,
@@ -116,12 +116,12 @@ pub(crate) async fn with_client<T>(
     let connection = tokio::spawn(connection);
     let result = work(&client).await;
     drop(client);
-    // What broke the connection has also broken the work, which says so.
+    // A broken connection also breaks the work, which reports it.
     let _ = connection.await;
     result
 }
 
-/// Copies accesses into their table, whatever else is to be said about them.
+/// Copies accesses into their table.
 pub(crate) async fn copy(
     client: &Client,
     rows: impl Iterator<Item = Row>,
@@ -178,7 +178,7 @@ pub(crate) async fn copy(
     Ok(())
 }
 
-/// Gives accesses, by their numbers, other hashes of their passwords.
+/// Replaces the password hashes of accesses, by their numbers.
 pub(crate) async fn set_hashes(url: &str, hashes: &[(i64, String)]) -> Result<(), DriverError> {
     let (numbers, hashes): (Vec<i64>, Vec<&str>) =
         hashes.iter().map(|(number, hash)| (*number, hash.as_str())).unzip();
@@ -194,8 +194,7 @@ pub(crate) async fn set_hashes(url: &str, hashes: &[(i64, String)]) -> Result<()
     .await
 }
 
-/// Names and definitions of the indexes on `access`, but for the primary key, whose order the rows
-/// come in.
+/// Names and definitions of the indexes on `access`, without the primary key, in whose order the rows arrive.
 async fn read_indexes(client: &Client) -> Result<Vec<(String, String)>, tokio_postgres::Error> {
     let sql = "SELECT indexname::text, indexdef FROM pg_indexes \
                WHERE schemaname = current_schema() AND tablename = 'access' \

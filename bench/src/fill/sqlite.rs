@@ -1,5 +1,5 @@
-//! Filling the embedded store: one prepared statement, ten million times, in one transaction that
-//! could not be rolled back. Whoever is interrupted begins anew.
+//! Fills SQLite: one prepared statement, ten million times, in one transaction without a rollback journal. After an
+//! interruption the run starts again.
 
 use std::path::Path;
 
@@ -8,11 +8,10 @@ use rusqlite::{Connection, params};
 use super::{COLUMNS, DriverError, Row, summary_script};
 use crate::fleet::{Fleet, TENANT};
 
-/// Fills the database in this file, which nobody else may have open.
+/// Fills the database in this file, which must not be open.
 pub(crate) fn fill(path: &Path, fleet: Fleet) -> Result<(), DriverError> {
     let connection = Connection::open(path)?;
-    // No journal, no flushes, and room enough to keep the upper part of every index in memory; sorting
-    // for an index uses both cores.
+    // No journal, no flushes, and a cache for the upper part of every index; sorting for an index uses both cores.
     connection.execute_batch(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
          PRAGMA cache_size = -400000; PRAGMA threads = 2;",
@@ -28,18 +27,18 @@ pub(crate) fn fill(path: &Path, fleet: Fleet) -> Result<(), DriverError> {
     for (_, definition) in &indexes {
         connection.execute_batch(definition)?;
     }
-    // As the server leaves it.
+    // The server's own settings.
     connection.execute_batch("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL;")?;
     connection.close().map_err(|(_, cause)| cause.into())
 }
 
-/// The version of the schema that the server has made.
+/// The version of the server's schema.
 pub(crate) fn read_schema_version(path: &Path) -> Result<i64, DriverError> {
     let connection = Connection::open(path)?;
     Ok(connection.query_row("SELECT MAX(version) FROM schema_version", [], |row| row.get(0))?)
 }
 
-/// Inserts accesses, whatever else is to be said about them.
+/// Inserts accesses into their table.
 pub(crate) fn insert(
     connection: &Connection,
     rows: impl Iterator<Item = Row>,
@@ -71,7 +70,7 @@ pub(crate) fn insert(
     Ok(())
 }
 
-/// Gives accesses, by their numbers, other hashes of their passwords.
+/// Replaces the password hashes of accesses, by their numbers.
 pub(crate) fn set_hashes(path: &Path, hashes: &[(i64, String)]) -> Result<(), DriverError> {
     let mut connection = Connection::open(path)?;
     let transaction = connection.transaction()?;
@@ -83,7 +82,7 @@ pub(crate) fn set_hashes(path: &Path, hashes: &[(i64, String)]) -> Result<(), Dr
     Ok(transaction.commit()?)
 }
 
-/// Names and definitions of the indexes on `access`. The one of a primary key has no definition.
+/// Names and definitions of the indexes on `access`. A primary key's index has no definition.
 fn read_indexes(connection: &Connection) -> Result<Vec<(String, String)>, rusqlite::Error> {
     let sql = "SELECT name, sql FROM sqlite_master \
                WHERE type = 'index' AND tbl_name = 'access' AND sql IS NOT NULL";

@@ -1,5 +1,5 @@
-//! A filled store is one that the product could have made: the product's own audit says so, on both
-//! databases, in the schema that the product makes.
+//! A filled store is one that the server could have made: the server's own audit says so, on both databases and in the
+//! server's schema.
 
 use gatehouse_core::{BillingModel, Contract, Tenant};
 use gatehouse_store::{Clock, Store};
@@ -8,7 +8,7 @@ use super::*;
 
 const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
 
-/// What the server's estate makes before a store is filled.
+/// Creates the tenant and contracts of the server's setup file, before a store is filled.
 async fn set_up(store: &Store) {
     let tenant = Tenant::new(TENANT.parse().unwrap(), "UTC".parse().unwrap());
     store.put_tenant(&tenant).await.unwrap();

@@ -1,6 +1,6 @@
-//! Every list, the page that is asked for, the answer that is right, and the goal.
+//! Every list, with the requested pages, their expected content, and the goal.
 //!
-//! A new list is a line in [`numbered_lists`], or in [`counted_lists`] where the server has to count for it.
+//! A new list is a line in [`numbered_lists`], or in [`counted_lists`] if the server has to count for it.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -11,16 +11,16 @@ use crate::fleet::{Access, DAY_MS, Fleet, SHARED_DEVICE_NAME, TENANT};
 /// A page of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
-    /// What is listed.
+    /// The list's name.
     pub(crate) list: &'static str,
     pub(crate) page: PageKind,
     pub(crate) path: String,
     pub(crate) expected: Expected,
-    /// How many times the CPU of the first page of all accesses it may use, where there is a goal.
+    /// Most CPU as a multiple of the first page's of all accesses, if there is a goal.
     pub(crate) goal: Option<f64>,
 }
 
-/// The answer that is right.
+/// The expected page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) total: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Expected {
     pub(crate) first_username: String,
 }
 
-/// Which page of a list.
+/// Position of a page in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageKind {
     First,
@@ -36,12 +36,12 @@ pub(crate) enum PageKind {
     Last,
 }
 
-/// The server's own default.
+/// The server's default.
 const PAGE_SIZE: u64 = 100;
 
 const EVERY_PAGE: &[PageKind] = &[PageKind::First, PageKind::Middle, PageKind::Last];
 
-/// A list, and which accesses it must hold.
+/// A list, with a predicate for its accesses.
 struct List {
     name: &'static str,
     filter: String,
@@ -63,7 +63,7 @@ fn numbered_lists(fleet: Fleet) -> Vec<List> {
     const TWO: &str = "contractId=C-2;contractId=C-7";
     #[rustfmt::skip]
     let lists = vec![
-        //   what             filter                    what it must hold                 pages       goal
+        //   what             filter                    its accesses                      pages       goal
         list("all",           "",                       |_| true,                         EVERY_PAGE, Some(1.5)),
         list("one contract",  "contractId=C-3",         |a| a.contract == 3,              EVERY_PAGE, Some(2.0)),
         list("two contracts", TWO,                      |a| [2, 7].contains(&a.contract), EVERY_PAGE, Some(1.5)),
@@ -116,7 +116,7 @@ fn of_lists(lists: &[List], fleet: Fleet) -> Vec<Page> {
     let mut pages: Vec<Vec<(u64, Page)>> =
         lists.iter().zip(totals).map(|(list, total)| list.pages(total)).collect();
 
-    // Once more, for what stands at the top of each page.
+    // A second pass finds the first access of each page.
     let mut n_seen = vec![0; lists.len()];
     for access in fleet.accesses() {
         for ((list, pages), n_seen) in lists.iter().zip(&mut pages).zip(&mut n_seen) {
@@ -135,7 +135,7 @@ fn of_lists(lists: &[List], fleet: Fleet) -> Vec<Page> {
 }
 
 impl List {
-    /// The pages of a list with this total, each with the number of accesses before its page.
+    /// The pages of a list with this total, each with the number of accesses before it.
     fn pages(&self, total: u64) -> Vec<(u64, Page)> {
         let one = |page: &PageKind| {
             let number = page.number(total);
@@ -177,7 +177,7 @@ impl PageKind {
 }
 
 impl Expected {
-    /// Says what is wrong with an answer, of which the length of the page is all that is read.
+    /// Checks status, total and length of a page.
     pub(crate) fn check(&self, answer: &Answer<'_>) -> Result<(), String> {
         if answer.status != 200 {
             let body = String::from_utf8_lossy(answer.body);
@@ -195,7 +195,7 @@ impl Expected {
         Ok(())
     }
 
-    /// The same, and that it is the right page.
+    /// Checks a page and its first access.
     pub(crate) fn check_closely(&self, answer: &Answer<'_>) -> Result<(), String> {
         self.check(answer)?;
         let items: Value = serde_json::from_slice(answer.body).unwrap_or_default();
@@ -208,7 +208,7 @@ impl Expected {
     }
 }
 
-/// From when, inclusive, until when, exclusive, the middle half of the fleet was made.
+/// The creation times of the middle half of the fleet: first inclusive, last exclusive.
 fn middle_half(fleet: Fleet) -> (i64, i64) {
     let quarter = fleet.n_accesses / 4;
     (fleet.created_at(quarter + 1), fleet.created_at(3 * quarter + 1))

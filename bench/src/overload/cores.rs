@@ -22,7 +22,7 @@ pub(super) fn two() -> Result<Cores, Failure> {
 }
 
 impl Cores {
-    /// Runs something on the first core; processes that it starts stay there.
+    /// Runs some work on the first core; child processes stay there.
     pub(super) fn on_first<T>(
         &self,
         work: impl FnOnce() -> Result<T, Failure>,
@@ -30,7 +30,7 @@ impl Cores {
         self.on(self.first, work)
     }
 
-    /// Runs something on the second core, with the threads that it starts.
+    /// Runs some work on the second core, with the threads that it starts.
     pub(super) fn on_second<T>(
         &self,
         work: impl FnOnce() -> Result<T, Failure>,

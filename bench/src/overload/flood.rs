@@ -12,21 +12,21 @@ use tokio::task::LocalSet;
 
 use crate::failure::Failure;
 
-/// Room for a response; a longer one is read in parts.
+/// Buffer for a response; a longer one is read in parts.
 const RESPONSE_BYTES: usize = 64 << 10;
 
-/// Between two moments at which requests arrive.
+/// Time between two arrivals of requests.
 const TICK: Duration = Duration::from_millis(1);
 
 /// One tenant's requests.
 pub(super) struct Flood<'a> {
     pub(super) address: &'a str,
     pub(super) requests: &'a [Vec<u8>],
-    /// Status of a response that counts.
+    /// Status of a successful response.
     pub(super) status: u16,
-    /// Requests that may be under way at the same time.
+    /// Most requests in flight.
     pub(super) n_connections: usize,
-    /// Rate of arrivals; `None` for the next request as soon as one was answered.
+    /// Rate of arrivals; `None` sends the next request after each response.
     pub(super) per_second: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ struct Counts {
 }
 
 impl Flood<'_> {
-    /// Sends requests for this long, on a thread of its own.
+    /// Sends requests for this long, on a separate thread.
     pub(super) fn run(&self, stretch: Duration) -> Result<Flooded, Failure> {
         thread::scope(|scope| {
             let sending = scope.spawn(|| self.send(stretch));
@@ -57,7 +57,7 @@ impl Flood<'_> {
     }
 
     fn send(&self, stretch: Duration) -> Result<Flooded, Failure> {
-        // The other tenant's clients, which share the core, go first. This thread alone has the lower priority.
+        // The other tenant's clients share the core and go first: this thread alone has a lower priority.
         let _ = rustix::process::nice(10);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| Failure::Trouble(format!("no runtime: {cause}")))?;
@@ -97,14 +97,14 @@ impl Flood<'_> {
             let Some(per_second) = self.per_second else { continue };
             let n_due = began.elapsed().as_secs_f64() * per_second - n_arrived;
             n_arrived += n_due.floor();
-            // A request for which no connection is free is dropped.
+            // A request without a free connection is dropped.
             let n_taken = arrivals.available_permits() + counts.borrow().n_under_way;
             arrivals.add_permits((n_due as usize).min(self.n_connections.saturating_sub(n_taken)));
         }
     }
 }
 
-/// Sends the same request again and again over one connection.
+/// Repeats a request over one connection.
 async fn send_all(
     address: &str,
     request: &[u8],

@@ -1,4 +1,4 @@
-//! Asking the server for products, and looking closely at what it answers.
+//! Requests for products, with complete checks of the responses.
 
 use std::time::{Duration, Instant};
 
@@ -9,34 +9,34 @@ use serde_json::json;
 use crate::client::{self, Client};
 use crate::failure::Failure;
 
-/// Who asks, and whom.
+/// Address and token of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) address: String,
     pub(crate) token: String,
 }
 
-/// What an answer must hold.
+/// The expected response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected<'a> {
     pub(crate) status: u16,
     pub(crate) n_products: usize,
-    /// The statuses among its errors, each with how often it is there.
+    /// The statuses among its errors, each with its count.
     pub(crate) errors: &'a [(u16, usize)],
 }
 
-/// A page of the list, and which one.
+/// A page of the product list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page<'a> {
     pub(crate) tenant: &'a str,
     pub(crate) number: u64,
     pub(crate) size: usize,
-    /// What stands behind the page's number and size.
+    /// Further parameters of the query.
     pub(crate) more: &'a str,
 }
 
 impl Page<'_> {
-    /// A page that every account has its whole share of.
+    /// A page to which every account contributes its whole share.
     pub(crate) fn full(&self) -> Expected<'static> {
         Expected { status: 206, n_products: self.size, errors: &[] }
     }
@@ -65,14 +65,13 @@ impl Asker {
         client::get(&path, &self.token)
     }
 
-    /// A request that looks for cards.
+    /// A request that finds cards.
     pub(crate) fn find(&self, tenant: &str, iccids: &[&str]) -> Vec<u8> {
         let body = json!({"iccidList": iccids}).to_string();
         client::post(&format!("/{tenant}/product/find"), &self.token, &body)
     }
 
-    /// Asks for pages at once, each over a connection of its own; tells how long it took until all were
-    /// there, and how long it took for each.
+    /// Requests pages at once, each over its own connection; returns the total duration, and that of each page.
     pub(crate) fn pages_at_once(
         &self,
         clients: &mut [Client],
@@ -94,7 +93,7 @@ impl Asker {
     }
 }
 
-/// Asks, checks the answer, and tells how long it took.
+/// Sends a request, checks the response, and returns the duration.
 pub(crate) fn ask(
     client: &mut Client,
     request: &[u8],
@@ -106,7 +105,7 @@ pub(crate) fn ask(
 }
 
 impl Expected<'_> {
-    /// Says what is wrong with an answer.
+    /// Checks a response.
     pub(crate) fn check(&self, status: u16, body: &[u8]) -> Result<(), Failure> {
         let Self { n_products, errors, .. } = self;
         let wrong = |what: String| {

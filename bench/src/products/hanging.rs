@@ -1,4 +1,4 @@
-//! One platform hangs: what a page takes at first, and once the server leaves it alone.
+//! One platform hangs: duration of a page at first, and once the circuit breaker is open.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::quantiles::median;
 
-/// As long as a page waits for platforms, unless the configuration says otherwise.
+/// The server's default deadline for platforms.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// How many times longer than that a page may take.
+/// Longest duration of a page, as a multiple of the deadline.
 const GOAL_DEADLINE: f64 = 1.05;
 
-/// How many times longer than with all platforms up a page may take once one is left alone.
+/// Longest duration of a page with an open circuit breaker, as a multiple of that with all platforms up.
 const GOAL_WITHOUT_ONE: f64 = 1.15;
 
-/// Failed calls after which the server leaves a platform alone.
+/// Failed calls that open the circuit breaker.
 const N_FAILURES: u64 = 5;
 
-/// How far apart pages are for which a platform is called by itself: those next to each other share calls.
+/// Distance between pages that need separate calls to a platform: adjacent pages share calls.
 const PAGES_APART: u64 = 10;
 
-/// Rounds at most: each takes twenty seconds.
+/// Most rounds: each takes twenty seconds.
 const ROUNDS_MAX: usize = 3;
 
-/// Pages while one platform hangs: at first, and once it is left alone.
+/// Pages while one platform hangs: at first, and once the circuit breaker is open.
 pub(super) fn measure(
     asker: &Asker,
     platforms: &[Platform],
@@ -70,8 +70,7 @@ pub(super) fn measure(
     ])
 }
 
-/// Asks until the server has tried the platform again that it left alone. Each page takes its time, so nothing
-/// is asked too often.
+/// Requests pages until the server has tried the platform again. Each page takes a while, which limits the rate.
 fn wait_until_up(asker: &Asker, client: &mut Client) -> Result<(), Failure> {
     const N_TRIES_MAX: u32 = 2000;
     let request = asker.page(&page(MIXED, 1));

@@ -1,4 +1,4 @@
-//! One page over all accounts, beside the slowest of them.
+//! One page of all accounts, against the slowest of them.
 
 use super::asking::Asker;
 use super::simulation::{OWN_TOKEN, Platform};
@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::quantiles::median;
 
-/// How many times longer a page may take than the slowest account alone.
+/// Longest duration of a page, as a multiple of the slowest account's.
 const GOAL: f64 = 1.1;
 
-/// A page of all accounts, in turns with every account alone, asked directly.
+/// A page of all accounts, alternating with direct calls to every account.
 pub(super) fn measure(
     asker: &Asker,
     platforms: &[Platform],
@@ -33,7 +33,7 @@ pub(super) fn measure(
         }
         pages.push(median(of_round));
     }
-    // The account that is slowest over all rounds, not whichever was disturbed most in one.
+    // The account that is slowest over all rounds, not the one with the worst single round.
     let slowest = alone
         .into_iter()
         .max_by(|one, other| f64::total_cmp(&median(one.clone()), &median(other.clone())));

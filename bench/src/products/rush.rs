@@ -1,4 +1,4 @@
-//! Many pages at once: how long it takes until all are there.
+//! Many pages at once: the duration until all have arrived.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use crate::quantiles::median;
 use crate::server::Server;
 use crate::table::with_commas;
 
-/// Pages that are asked for at once, and how many times longer than an account alone they may take together.
+/// Pages that are requested at once, and their longest duration as a multiple of one account's.
 const N_PAGES_MANY: u64 = 100;
 const GOAL: f64 = 1.5;
 
-/// Few enough that the machine doesn't decide.
+/// Few enough that the machine is not the bottleneck.
 const N_PAGES_FEW: u64 = 10;
 
-/// Many different pages at once, beside one account, beside as many in turn, and beside their calls alone.
+/// Many different pages at once, against one account, against sequential pages, and against their bare calls.
 pub(super) fn measure(
     asker: &Asker,
     server: &Server,
@@ -30,7 +30,7 @@ pub(super) fn measure(
 ) -> Result<Vec<Line>, Failure> {
     eprintln!("bench: {N_PAGES_MANY} pages at once, {how}");
     let mut client = asker.connect()?;
-    // In order: marks lead from each page to the next.
+    // In order: cursors lead from each page to the next.
     warm(asker, &mut client, tenant, 1..=N_PAGES_MANY)?;
     let mut crowd = Crowd::gather(asker)?;
     let mut bare = BareCalls::prepare(platforms)?;
@@ -38,7 +38,7 @@ pub(super) fn measure(
     let look = || used_by(server);
     let (mut few, mut many, mut beside_bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut cpu = Vec::new();
-    // The first round is for connections to come about, and is not counted.
+    // The first round opens connections, and is not counted.
     for round in 0..=n_rounds {
         let before = look()?;
         one_page_time(asker, &mut client, tenant)?;
@@ -66,7 +66,7 @@ pub(super) fn measure(
     ])
 }
 
-/// Every account by itself, asked directly for its part of a page.
+/// Every account by itself, called directly for its part of a page.
 struct Alone(Vec<(Client, Vec<u8>)>);
 
 impl Alone {
@@ -77,7 +77,7 @@ impl Alone {
         asked.collect::<Result<_, _>>().map(Self)
     }
 
-    /// How long one of them takes. All are made to take the same time, so the middle tells it best.
+    /// Duration of one call. All accounts are equally fast, so the median is the best estimate.
     fn ask(&mut self) -> Result<f64, Failure> {
         let asked = self.0.iter_mut();
         let times = asked.map(|(client, request)| client.ask(request).map(|it| it.latency));
@@ -85,7 +85,7 @@ impl Alone {
     }
 }
 
-/// As many calls as the pages of a crowd need, made at once without a server between: what the machine allows.
+/// As many calls as the pages need, sent at once without the server: what the machine allows.
 struct BareCalls(Vec<(Client, Vec<u8>)>);
 
 impl BareCalls {
@@ -111,7 +111,7 @@ impl BareCalls {
     }
 }
 
-/// The same where the way to the pages is not known: each round's tenant has seen the first page only.
+/// Many pages at once without known cursors: each round's tenant has seen the first page only.
 pub(super) fn measure_without_marks(asker: &Asker, n_rounds: usize) -> Result<Line, Failure> {
     eprintln!("bench: {N_PAGES_MANY} pages at once, without marks");
     let mut client = asker.connect()?;
@@ -131,7 +131,7 @@ pub(super) fn measure_without_marks(asker: &Asker, n_rounds: usize) -> Result<Li
     Ok(Line::new(&what, "ms", rounds))
 }
 
-/// Clients that ask at once.
+/// Clients that send requests at once.
 struct Crowd(Vec<Client>);
 
 impl Crowd {
@@ -139,7 +139,7 @@ impl Crowd {
         (0..N_PAGES_MANY).map(|_| asker.connect()).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Asks for so many different pages, and tells how long it took until all were there.
+    /// Requests so many different pages, and returns the duration until all have arrived.
     fn ask(&mut self, asker: &Asker, tenant: &str, n_pages: u64) -> Result<f64, Failure> {
         let pages = (1..=n_pages).map(|number| page(tenant, number));
         let requests: Vec<_> = pages.map(|page| asker.page(&page)).collect();

@@ -1,4 +1,4 @@
-//! Looking for many cards over all accounts, in round trips.
+//! Finding many cards over all accounts, in round trips.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::table::with_commas;
 
-/// Cards that are looked for at once. Every second one is there.
+/// Cards in one request. Every second one exists.
 const N_WANTED: usize = 1000;
 
-/// How many round trips that may take.
+/// Most round trips.
 const GOAL: f64 = 2.0;
 
-/// Looks for many cards over all accounts: those that were never seen, and the same again.
+/// Finds many cards over all accounts: unknown ones, and the same ones again.
 pub(super) fn measure(
     asker: &Asker,
     simulation: &Simulation,
@@ -29,7 +29,7 @@ pub(super) fn measure(
         let of_each = platforms.iter().map(|it| it.first_iccids(n_rounds * n_there, token));
         of_each.collect::<Result<Vec<_>, Failure>>()
     };
-    // The others are cards of the same platforms that another customer has.
+    // The others are another customer's cards at the same platforms.
     let (own, others) = (iccids(OWN_TOKEN)?, iccids(OTHER_TOKEN)?);
     simulation.set_latency(ROUND_TRIP)?;
 

@@ -1,5 +1,4 @@
-//! Simulated platforms in a process of their own, so that what they cost is not the server's; and asking
-//! them directly, as the server does.
+//! Simulated platforms in a separate process, so that their cost is not the server's, and direct calls to them.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,24 +10,24 @@ use serde_json::Value;
 use crate::client::{self, Client};
 use crate::failure::Failure;
 
-/// How long every answer of a platform is held back.
+/// Delay of every platform response.
 pub(crate) const ROUND_TRIP: Duration = Duration::from_millis(50);
 
 /// Connections of each account.
 pub(crate) const N_CONNECTIONS: u32 = 100_000;
 
-/// Most connections on a page of a platform, and most identifiers in a question.
+/// Most connections on a page of a platform, and most identifiers in a look-up.
 pub(crate) const PAGE_SIZE_MAX: u32 = 100;
 const LOOK_UP_MAX: u32 = 100;
 
-/// The last line that the program says once all platforms listen.
+/// The program's last line, once all platforms listen.
 const LAST_LINE: &str = "Ctrl-C ends them all.";
 
-/// A token for the accounts that tenants have, and one for connections that none of them has.
+/// A token for the tenants' accounts, and one for connections that none of them has.
 pub(crate) const OWN_TOKEN: &str = "bench-token";
 pub(crate) const OTHER_TOKEN: &str = "somebody-else";
 
-/// How the lists of a platform are paged through.
+/// Paging method of a platform's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paging {
     Page,
@@ -47,7 +46,7 @@ impl Paging {
     }
 }
 
-/// A simulated platform that listens.
+/// A listening platform.
 #[derive(Clone, Debug)]
 pub(crate) struct Platform {
     pub(crate) name: String,
@@ -56,7 +55,7 @@ pub(crate) struct Platform {
     pub(crate) address: String,
 }
 
-/// Platforms that run. Dropping them ends them.
+/// Running platforms. Dropping them stops them.
 #[derive(Debug)]
 pub(crate) struct Simulation {
     child: Child,
@@ -64,7 +63,7 @@ pub(crate) struct Simulation {
 }
 
 impl Simulation {
-    /// Starts platforms with these names and ways to page.
+    /// Starts platforms with these names and paging methods.
     pub(crate) fn start(binary: &Path, wanted: &[(String, Paging)]) -> Result<Self, Failure> {
         let mut command = Command::new(binary);
         command.args(["simulate", "--listen", "127.0.0.1:0"]);
@@ -86,16 +85,16 @@ impl Simulation {
         Ok(simulation)
     }
 
-    /// Has every platform hold its answers back for so long.
+    /// Sets the delay of every platform's responses.
     pub(crate) fn set_latency(&self, latency: Duration) -> Result<(), Failure> {
         let change = format!(r#"{{"latencyMs": {}}}"#, latency.as_millis());
         self.platforms.iter().try_for_each(|platform| platform.behave(&change))
     }
 
-    /// The first lines tell each platform's name and address.
+    /// The first lines have each platform's name and address.
     fn read_platforms(&mut self, wanted: &[(String, Paging)]) -> Option<Vec<Platform>> {
         let said = BufReader::new(self.child.stdout.take()?).lines();
-        // All of it is read: who is not listened to fails.
+        // Reads all lines: a program whose output is not read fails.
         let said: Vec<String> =
             said.map_while(Result::ok).take_while(|line| line != LAST_LINE).collect();
         let platform = |(line, (name, paging)): (&String, &(String, Paging))| {
@@ -111,20 +110,20 @@ impl Simulation {
 
 impl Drop for Simulation {
     fn drop(&mut self) {
-        // It may have ended already, which is all that is wanted.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Platform {
-    /// Makes it behave otherwise, as a profile in JSON says.
+    /// Changes the platform's behaviour, by a profile in JSON.
     pub(crate) fn behave(&self, change: &str) -> Result<(), Failure> {
         let request = client::patch("/-/profile", OWN_TOKEN, change);
         self.ask(&mut Client::connect(&self.address)?, &request).map(drop)
     }
 
-    /// A request for the first so many connections of an account.
+    /// A request for the first connections of an account.
     pub(crate) fn first_page(&self, n_connections: u32, token: &str) -> Vec<u8> {
         let query = match self.paging {
             Paging::Page => format!("page=1&size={n_connections}"),
@@ -134,7 +133,7 @@ impl Platform {
         client::get(&format!("/v1/connections?{query}"), token)
     }
 
-    /// The ICCIDs of the first so many connections of an account, page after page.
+    /// The ICCIDs of the first connections of an account, page after page.
     pub(crate) fn first_iccids(&self, n: usize, token: &str) -> Result<Vec<String>, Failure> {
         let mut client = Client::connect(&self.address)?;
         let mut iccids = Vec::new();

@@ -1,4 +1,4 @@
-//! What the server uses for each product.
+//! CPU of the server per product.
 
 use super::asking::{Asker, Page, ask};
 use super::{MIXED, PAGE_SIZE, used_by};
@@ -6,14 +6,14 @@ use crate::failure::Failure;
 use crate::line::Line;
 use crate::server::Server;
 
-/// CPU that a product may cost, in microseconds.
+/// Most CPU of a product, in microseconds.
 const GOAL_US: f64 = 20.0;
 
 /// Products on a large page, and pages in a round.
 const PAGE_SIZE_LARGE: usize = 1000;
 const N_PAGES: u64 = 10;
 
-/// What the server uses for a product on large pages; the platforms answer at once.
+/// CPU of the server per product on large pages, with platforms that respond at once.
 pub(super) fn measure(
     asker: &Asker,
     server: &Server,
@@ -27,7 +27,7 @@ pub(super) fn measure(
     ];
     let mut client = asker.connect()?;
     let mut figures = vec![Vec::new(); kinds.len()];
-    // The first round finds the marks, and is not counted.
+    // The first round finds the cursors, and is not counted.
     for round in 0..=n_rounds {
         for ((_, more, size), figures) in kinds.iter().zip(&mut figures) {
             let before = used_by(server)?;

@@ -12,7 +12,7 @@ fn chapter(case: u8, ratio: f64) -> Chapter {
     Chapter { case, store: StoreKind::Sqlite, about: "On SQLite.".to_owned(), lines }
 }
 
-/// A package with a page that has a place for every case.
+/// A package with a page that has a section for every case.
 fn package() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("docs");

@@ -57,7 +57,7 @@ fn every_way_to_be_wrong_is_told() {
     let right = br#"[{"username":"u-a"}]"#.as_slice();
     #[rustfmt::skip]
     let cases = [
-        // status  total      body                           what is said
+        // status  total      body                           fault
         (200,      Some(12),  right,                         ""),
         (404,      Some(12),  right,                         "status 404"),
         (200,      Some(13),  right,                         "13 instead of 12"),
