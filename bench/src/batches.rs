@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use self::batch::Caller;
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
-use crate::line::Line;
+use crate::fixture::Fixture;
 use crate::options::Options;
-use crate::quantiles::Waits;
-use crate::stage::Stage;
+use crate::quantiles::Latencies;
+use crate::result_line::ResultLine;
 
 pub(crate) use self::bare::Bare;
 
@@ -53,13 +53,13 @@ const N_PASSWORDS: u32 = 2000;
 
 /// Measures everything; bare rows go into a separate store, which is as full as the server's.
 pub(crate) fn measure(
-    stage: &Stage,
+    fixture: &Fixture,
     bare: &mut Bare<'_>,
     options: &Options,
-) -> Result<Vec<Line>, Failure> {
-    let address = stage.server.address().to_owned();
-    let caller = Caller { address, token: stage.token.clone() };
-    let mut lines = creations(stage, &caller, bare, options.rounds(5, 3))?;
+) -> Result<Vec<ResultLine>, Failure> {
+    let address = fixture.server.address().to_owned();
+    let caller = Caller { address, token: fixture.token.clone() };
+    let mut lines = creations(fixture, &caller, bare, options.rounds(5, 3))?;
     if options.quick {
         eprintln!("bench: what batches do to others is left out when it is to be quick");
     } else {
@@ -73,23 +73,23 @@ pub(crate) fn measure(
 
 /// A batch of creations against inserts of its bare rows, alternating.
 fn creations(
-    stage: &Stage,
+    fixture: &Fixture,
     caller: &Caller,
     bare: &mut Bare<'_>,
     n_rounds: usize,
-) -> Result<Vec<Line>, Failure> {
-    let family = stage.database_process_id;
+) -> Result<Vec<ResultLine>, Failure> {
+    let family = fixture.database_process_id;
     let (mut seconds, mut cpu_seconds, mut derived) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..n_rounds {
         eprintln!("bench: {N_CREATIONS} creations, round {} of {n_rounds}", round + 1);
         let n_before = round as u64 * u64::from(N_CREATIONS);
-        let (job, accesses) = stage.fleet.batch(n_before, N_CREATIONS.into());
+        let (job, accesses) = fixture.fleet.batch(n_before, N_CREATIONS.into());
         let own = std::process::id().cast_signed();
         let rows = Bare::rows(job, &accesses);
-        let of_rows = || watch(own, family, || bare.insert(rows));
+        let of_rows = || measure_usage(own, family, || bare.insert(rows));
         let of_batch = || {
-            watch(stage.server.process_id(), family, || {
-                caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS).map(|made| made.took)
+            measure_usage(fixture.server.process_id(), family, || {
+                caller.make(&batch::by_number(N_CREATIONS), N_CREATIONS).map(|made| made.took)
             })
         };
         // The order alternates, because the first finds the disk as the others left it.
@@ -100,7 +100,7 @@ fn creations(
             let made = of_batch()?;
             (of_rows()?, made)
         };
-        let secrets = watch(own, None, || Ok(derivation::derive(N_CREATIONS)))?;
+        let secrets = measure_usage(own, None, || Ok(derivation::derive(N_CREATIONS)))?;
         seconds.push((made.seconds, rows.seconds));
         cpu_seconds.push((made.cpu_seconds, rows.cpu_seconds));
         derived.push((secrets.cpu_seconds, made.cpu_seconds));
@@ -108,39 +108,39 @@ fn creations(
     let goal = if family.is_some() { GOAL_POSTGRES } else { GOAL_SQLITE };
     let cpu = "the same, CPU of all who work for them";
     Ok(vec![
-        Line::new("100,000 creations, beside the bare rows", "s", seconds).at_most(goal),
-        Line::new(cpu, "s", cpu_seconds).cpu(),
-        Line::new("deriving and hashing, as a part of that CPU", "s", derived)
+        ResultLine::new("100,000 creations, beside the bare rows", "s", seconds).at_most(goal),
+        ResultLine::new(cpu, "s", cpu_seconds).cpu(),
+        ResultLine::new("deriving and hashing, as a part of that CPU", "s", derived)
             .cpu()
             .at_most(GOAL_SECRETS),
     ])
 }
 
 /// Single creations during a batch of creations, against those without one.
-fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<ResultLine>, Failure> {
     let (mut p50, mut p99, mut per_second) = (Vec::new(), Vec::new(), Vec::new());
     let requests = vec![caller.create_one(); n_clients];
     for round in 0..n_rounds {
         eprintln!("bench: {n_clients} clients beside a batch, round {} of {n_rounds}", round + 1);
-        let (seen, calm) = load::beside(caller, &requests, 201, None, || load::pause(CALM))?;
-        let alone = Waits::of(calm, seen);
-        let batch = || caller.make(&batch::so_many(N_CREATIONS), N_CREATIONS);
-        let (seen, busy) = load::beside(caller, &requests, 201, None, batch)?;
-        let beside = Waits::of(busy, seen);
+        let (seen, calm) = load::during_load(caller, &requests, 201, None, || load::pause(CALM))?;
+        let alone = Latencies::of(calm, seen);
+        let batch = || caller.make(&batch::by_number(N_CREATIONS), N_CREATIONS);
+        let (seen, busy) = load::during_load(caller, &requests, 201, None, batch)?;
+        let beside = Latencies::of(busy, seen);
         p50.push((beside.p50_us, alone.p50_us));
         p99.push((beside.p99_us, alone.p99_us));
         per_second.push((f64::from(N_CREATIONS) / seen.as_secs_f64(), beside.per_second));
     }
     let what = |what| format!("{n_clients} clients make accesses: {what}");
     Ok(vec![
-        Line::new(&what("p50 during a batch"), "µs", p50),
-        Line::new(&what("p99 during a batch"), "µs", p99).at_most(GOAL_P99),
-        Line::new(&what("the batch's, beside theirs"), "1/s", per_second),
+        ResultLine::new(&what("p50 during a batch"), "µs", p50),
+        ResultLine::new(&what("p99 during a batch"), "µs", p99).at_most(GOAL_P99),
+        ResultLine::new(&what("the batch's, beside theirs"), "1/s", per_second),
     ])
 }
 
 /// Chosen passwords at the machine's full speed, and checks of credentials meanwhile.
-fn passwords(caller: &Caller) -> Result<Vec<Line>, Failure> {
+fn passwords(caller: &Caller) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: {N_PASSWORDS} chosen passwords");
     let full_speed = |n| hashing::hashes_per_second(n);
     let before = full_speed(hashing::FOR);
@@ -151,15 +151,18 @@ fn passwords(caller: &Caller) -> Result<Vec<Line>, Failure> {
     let speed = f64::from(N_PASSWORDS) / took.as_secs_f64();
 
     let checks = caller.checks()?;
-    let (seen, calm) = load::beside(caller, &checks, 200, Some(load::PACE), || load::pause(CALM))?;
-    let alone = calm.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
+    let (seen, calm) =
+        load::during_load(caller, &checks, 200, Some(load::PACE), || load::pause(CALM))?;
+    let alone =
+        calm.into_iter().map(|latencies| Latencies::of(vec![latencies], seen)).collect::<Vec<_>>();
     let batch = || caller.make(&batch::with_passwords(N_PASSWORDS), N_PASSWORDS);
-    let (seen, busy) = load::beside(caller, &checks, 200, Some(load::PACE), batch)?;
-    let beside = busy.into_iter().map(|waits| Waits::of(vec![waits], seen)).collect::<Vec<_>>();
+    let (seen, busy) = load::during_load(caller, &checks, 200, Some(load::PACE), batch)?;
+    let beside =
+        busy.into_iter().map(|latencies| Latencies::of(vec![latencies], seen)).collect::<Vec<_>>();
 
     let seconds = 1.0 / speed;
     let mut lines = vec![
-        Line::new(
+        ResultLine::new(
             "a chosen password, beside the machine's full speed",
             "ms",
             vec![(seconds * 1e3, 1e3 / full_speed)],
@@ -170,32 +173,32 @@ fn passwords(caller: &Caller) -> Result<Vec<Line>, Failure> {
     {
         let what = |which| format!("checks of {kind} passwords: {which} during that");
         let p50 = vec![(beside.p50_us, alone.p50_us)];
-        lines.push(Line::new(&what("p50"), "µs", p50).at_most(GOAL_P50));
+        lines.push(ResultLine::new(&what("p50"), "µs", p50).at_most(GOAL_P50));
         let p99 = vec![(beside.p99_us, alone.p99_us)];
-        lines.push(Line::new(&what("p99"), "µs", p99).at_most(GOAL_P99));
+        lines.push(ResultLine::new(&what("p99"), "µs", p99).at_most(GOAL_P99));
     }
     Ok(lines)
 }
 
 /// Duration and CPU of some work.
-struct Taken {
+struct Cost {
     seconds: f64,
     cpu_seconds: f64,
 }
 
 /// Measures the duration and CPU of some work, for a process and a database.
-fn watch(
+fn measure_usage(
     process_id: i32,
     family: Option<i32>,
     work: impl FnOnce() -> Result<Duration, Failure>,
-) -> Result<Taken, Failure> {
+) -> Result<Cost, Failure> {
     let look = || {
         let database = family.map(CpuReading::of_family).transpose()?;
         Ok((CpuReading::of_process(process_id)?, database.unwrap_or_default()))
     };
-    let before = look().map_err(Failure::without_account)?;
+    let before = look().map_err(Failure::unreadable_usage)?;
     let took = work()?;
-    let after = look().map_err(Failure::without_account)?;
+    let after = look().map_err(Failure::unreadable_usage)?;
     let used = after.0.since(&before.0) + after.1.since(&before.1);
-    Ok(Taken { seconds: took.as_secs_f64(), cpu_seconds: used.as_secs_f64() })
+    Ok(Cost { seconds: took.as_secs_f64(), cpu_seconds: used.as_secs_f64() })
 }

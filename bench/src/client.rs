@@ -47,19 +47,19 @@ impl Client {
                 stream.set_read_timeout(Some(ANSWER_LIMIT))?;
                 Ok(stream)
             })
-            .map_err(|cause| Failure::Trouble(format!("no connection to the server: {cause}")))?;
+            .map_err(|cause| Failure::Step(format!("no connection to the server: {cause}")))?;
         Ok(Self { stream, buffer: vec![0; ANSWER_BYTES], sent_at: Instant::now() })
     }
 
     /// Sends a request and waits for its response.
-    pub(crate) fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>, Failure> {
+    pub(crate) fn call(&mut self, request: &[u8]) -> Result<Answer<'_>, Failure> {
         self.send(request)?;
         self.receive()
     }
 
     /// Sends a request and parses its JSON response, which must have this status.
-    pub(crate) fn ask_for_json(&mut self, request: &[u8], status: u16) -> Result<Value, Failure> {
-        let answer = self.ask(request)?;
+    pub(crate) fn call_for_json(&mut self, request: &[u8], status: u16) -> Result<Value, Failure> {
+        let answer = self.call(request)?;
         let body = || String::from_utf8_lossy(answer.body).into_owned();
         if answer.status != status {
             return Err(Failure::WrongAnswer(format!("{} {}", answer.status, body())));
@@ -72,12 +72,12 @@ impl Client {
         self.sent_at = Instant::now();
         self.stream
             .write_all(request)
-            .map_err(|cause| Failure::Trouble(format!("no way to ask: {cause}")))
+            .map_err(|cause| Failure::Step(format!("no way to ask: {cause}")))
     }
 
     /// Waits for the response to the last request.
     pub(crate) fn receive(&mut self) -> Result<Answer<'_>, Failure> {
-        self.read_answer().map_err(|cause| Failure::Trouble(format!("no answer: {cause}")))
+        self.read_answer().map_err(|cause| Failure::Step(format!("no answer: {cause}")))
     }
 
     /// Waits for a chunked response; calls `look` between chunks.
@@ -85,7 +85,7 @@ impl Client {
         &mut self,
         mut look: impl FnMut() -> Result<(), Failure>,
     ) -> Result<Streamed, Failure> {
-        let failed = |cause| Failure::Trouble(format!("no answer: {cause}"));
+        let failed = |cause| Failure::Step(format!("no answer: {cause}"));
         self.buffer.resize(STREAM_BYTES, 0);
         let mut n_read = 0;
         let (status, n_head) = loop {

@@ -75,14 +75,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_that_come_and_go_never_make_it_negative() {
+    fn ending_threads_never_make_a_reading_negative() {
         let earlier = CpuReading(HashMap::from([(1, 1000), (2, 500)]));
         let later = CpuReading(HashMap::from([(1, 1600), (3, 70)]));
         assert_eq!(later.since(&earlier), Duration::from_nanos(670));
     }
 
     #[test]
-    fn a_process_can_be_read_and_has_a_parent() {
+    fn a_process_has_a_reading_and_a_parent() {
         let own = std::process::id() as i32;
         assert!(!CpuReading::of_process(own).unwrap().0.is_empty());
         assert_eq!(parent_of(own).unwrap() as u32, std::os::unix::process::parent_id());

@@ -4,7 +4,7 @@
 //! store, with groups or with a transaction each; `slow_flush.rs` makes every flush take longer.
 
 mod driven;
-mod gathered;
+mod gather_metrics;
 pub(crate) mod postgres;
 mod slow_flush;
 pub(crate) mod sqlite;
@@ -17,7 +17,7 @@ use crate::options::Options;
 const N_CLIENTS: usize = 64;
 
 /// Duration of each mode in a round.
-fn stretch(options: &Options) -> Duration {
+fn period(options: &Options) -> Duration {
     Duration::from_millis(if options.quick { 400 } else { 2000 })
 }
 

@@ -26,7 +26,7 @@ impl Database {
             ))
         })?;
         let runtime = tokio::runtime::Runtime::new()
-            .map_err(|cause| Failure::Trouble(format!("no threads to run on: {cause}")))?;
+            .map_err(|cause| Failure::Step(format!("no threads to run on: {cause}")))?;
         let cluster = runtime
             .block_on(fill::postgres::examine(&url))
             .map_err(Failure::during("looking at PostgreSQL"))?;

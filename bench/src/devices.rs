@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::failure::Failure;
 use crate::fill;
 use crate::filled::FilledStore;
-use crate::fleet::mix_up;
+use crate::fleet::shuffle;
 
 /// Number of devices, from all over the store.
 const N_DEVICES: u64 = 5000;
@@ -34,25 +34,25 @@ pub(crate) fn give_passwords(
         devices.push(Credentials { username: access.username(), password });
     }
     let given = match database {
-        Database::Sqlite => fill::sqlite::set_hashes(&store.place.database_file(), &hashes),
+        Database::Sqlite => fill::sqlite::set_hashes(&store.instance.database_file(), &hashes),
         Database::Postgres { runtime, .. } => {
-            let url = store.place.database_url.as_deref().unwrap_or_default();
+            let url = store.instance.database_url.as_deref().unwrap_or_default();
             runtime.block_on(fill::postgres::set_hashes(url, &hashes))
         }
     };
     given.map_err(Failure::during("giving devices passwords"))?;
-    mix_up(&mut devices);
+    shuffle(&mut devices);
     Ok(devices)
 }
 
 /// The master keys of a store's server.
 fn master_keys(store: &FilledStore) -> Result<MasterKeys, Failure> {
-    let unusable = |why: String| Failure::Trouble(format!("no master key: {why}"));
-    if store.place.database_url.is_some() {
+    let unusable = |why: String| Failure::Step(format!("no master key: {why}"));
+    if store.instance.database_url.is_some() {
         return MasterKeys::parse(crate::server::MASTER_KEY)
             .map_err(|bad| unusable(bad.to_string()));
     }
-    let keys = MasterKeys::load(&store.place.directory.join("master.key"));
+    let keys = MasterKeys::load(&store.instance.directory.join("master.key"));
     let keys = keys.map_err(|bad| unusable(bad.to_string()))?;
     keys.ok_or_else(|| unusable("the server has made none".to_owned()))
 }

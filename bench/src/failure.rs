@@ -10,7 +10,7 @@ pub(crate) enum Failure {
     /// The command line is wrong; the text says what would be right.
     Usage(String),
     /// A step failed.
-    Trouble(String),
+    Step(String),
     /// The server's response contradicts its store. All figures are void.
     WrongAnswer(String),
     /// With `--strict`: the responses were right, and this many goals were missed.
@@ -24,17 +24,17 @@ impl Failure {
     pub(crate) fn during(
         what: impl fmt::Display,
     ) -> impl FnOnce(Box<dyn std::error::Error>) -> Self {
-        move |cause| Self::Trouble(format!("{what}: {}", with_sources(cause.as_ref())))
+        move |cause| Self::Step(format!("{what}: {}", with_sources(cause.as_ref())))
     }
 
     /// The kernel's statistics can't be read.
-    pub(crate) fn without_account(cause: std::io::Error) -> Self {
-        Self::Trouble(format!("no account of what was used: {cause}"))
+    pub(crate) fn unreadable_usage(cause: std::io::Error) -> Self {
+        Self::Step(format!("no account of what was used: {cause}"))
     }
 
     /// A file or a directory can't be used.
     pub(crate) fn of_path(path: &Path, cause: &std::io::Error) -> Self {
-        Self::Trouble(format!("{}: {cause}", path.display()))
+        Self::Step(format!("{}: {cause}", path.display()))
     }
 
     /// Prints the failure and returns its exit code.
@@ -44,7 +44,7 @@ impl Failure {
                 eprintln!("bench: {what}");
                 ExitCode::from(2)
             }
-            Self::Trouble(what) => {
+            Self::Step(what) => {
                 eprintln!("bench: {what}");
                 ExitCode::FAILURE
             }

@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::fill;
+use crate::fixture::Setup;
 use crate::fleet::{DAY_MS, FLEET_VERSION, Fleet, NO_END_BEFORE_MS};
-use crate::server::Place;
-use crate::stage::Workshop;
+use crate::server::Instance;
 
 /// A store with a fleet's accesses.
 #[derive(Debug)]
 pub(crate) struct FilledStore {
     pub(crate) fleet: Fleet,
-    pub(crate) place: Place,
+    pub(crate) instance: Instance,
 }
 
 /// Marker of a complete store.
@@ -38,61 +38,67 @@ const MARKER: &str = "complete.json";
 /// The SQLite store of a fleet of this size: an existing one, or a new one.
 pub(crate) fn sqlite(
     binary: &Path,
-    shelf: &Path,
+    store_directory: &Path,
     n_accesses: u64,
     now: i64,
 ) -> Result<FilledStore, Failure> {
-    let kept = shelf.join(format!("sqlite-{n_accesses}"));
-    let new = shelf.join(format!("sqlite-{n_accesses}.new"));
+    let complete = store_directory.join(format!("sqlite-{n_accesses}"));
+    let new = store_directory.join(format!("sqlite-{n_accesses}.new"));
     remove(&new)?;
-    let place = Place { binary: binary.to_owned(), directory: new.clone(), database_url: None };
+    let instance =
+        Instance { binary: binary.to_owned(), directory: new.clone(), database_url: None };
     // Also when nothing needs filling: only a server knows the schema's version.
-    place.found()?;
-    let schema_version = fill::sqlite::read_schema_version(&place.database_file())
+    instance.initialize()?;
+    let schema_version = fill::sqlite::read_schema_version(&instance.database_file())
         .map_err(Failure::during("reading the schema's version"))?;
-    let kept_place = Place { directory: kept.clone(), ..place.clone() };
+    let complete_instance = Instance { directory: complete.clone(), ..instance.clone() };
 
-    let marker = read_marker(&kept).filter(|marker| is_usable(marker, schema_version, now));
+    let marker = read_marker(&complete).filter(|marker| is_usable(marker, schema_version, now));
     if let Some(Marker { latest_at, .. }) = marker {
         remove(&new)?;
         eprintln!("bench: {n_accesses} accesses are there from an earlier run");
-        return Ok(FilledStore { fleet: Fleet { n_accesses, latest_at }, place: kept_place });
+        return Ok(FilledStore {
+            fleet: Fleet { n_accesses, latest_at },
+            instance: complete_instance,
+        });
     }
 
     let fleet = Fleet { n_accesses, latest_at: now };
     time_filling(n_accesses, || {
-        fill::sqlite::fill(&place.database_file(), fleet).map_err(Failure::during("filling SQLite"))
+        fill::sqlite::fill(&instance.database_file(), fleet)
+            .map_err(Failure::during("filling SQLite"))
     })?;
     let marker = Marker { schema_version, fleet_version: FLEET_VERSION, latest_at: now };
     write_marker(&new, &marker)?;
-    remove(&kept)?;
-    fs::rename(&new, &kept).map_err(|cause| Failure::of_path(&kept, &cause))?;
-    Ok(FilledStore { fleet, place: kept_place })
+    remove(&complete)?;
+    fs::rename(&new, &complete).map_err(|cause| Failure::of_path(&complete, &cause))?;
+    Ok(FilledStore { fleet, instance: complete_instance })
 }
 
 /// The PostgreSQL database of a fleet of this size: an existing one, or a new one.
 pub(crate) fn postgres(
     binary: &Path,
-    shelf: &Path,
+    store_directory: &Path,
     cluster_url: &str,
     n_accesses: u64,
     now: i64,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<FilledStore, Failure> {
     let name = database_name(n_accesses);
-    let directory = shelf.join(format!("postgres-{n_accesses}"));
+    let directory = store_directory.join(format!("postgres-{n_accesses}"));
     let found = runtime
         .block_on(fill::postgres::find_database(cluster_url, &name))
         .map_err(Failure::during("looking for a database"))?;
     if let Some((url, latest_at)) = found {
-        let place = Place { binary: binary.to_owned(), directory, database_url: Some(url) };
-        return Ok(FilledStore { fleet: Fleet { n_accesses, latest_at }, place });
+        let instance = Instance { binary: binary.to_owned(), directory, database_url: Some(url) };
+        return Ok(FilledStore { fleet: Fleet { n_accesses, latest_at }, instance });
     }
     let url = runtime
         .block_on(fill::postgres::make_database(cluster_url, &name))
         .map_err(Failure::during("making a database"))?;
-    let place = Place { binary: binary.to_owned(), directory, database_url: Some(url.clone()) };
-    place.found()?;
+    let instance =
+        Instance { binary: binary.to_owned(), directory, database_url: Some(url.clone()) };
+    instance.initialize()?;
     let fleet = Fleet { n_accesses, latest_at: now };
     time_filling(n_accesses, || {
         runtime
@@ -102,19 +108,19 @@ pub(crate) fn postgres(
     runtime
         .block_on(fill::postgres::mark_database(cluster_url, &name, now))
         .map_err(Failure::during("marking a database"))?;
-    Ok(FilledStore { fleet, place })
+    Ok(FilledStore { fleet, instance })
 }
 
 /// Copies a filled store, which must not be open. Replaces an older copy of this name.
 pub(crate) fn copy(
-    workshop: &Workshop,
+    setup: &Setup,
     database: &Database,
     store: &FilledStore,
     name: &str,
 ) -> Result<FilledStore, Failure> {
-    let directory = workshop.shelf.join(format!("{}-{name}", database.kind().as_str()));
+    let directory = setup.store_directory.join(format!("{}-{name}", database.kind().as_str()));
     remove(&directory)?;
-    copy_files(&store.place.directory, &directory)?;
+    copy_files(&store.instance.directory, &directory)?;
     let database_url = match database {
         Database::Sqlite => None,
         Database::Postgres { url, runtime, .. } => {
@@ -123,13 +129,13 @@ pub(crate) fn copy(
             Some(copied.map_err(Failure::during("copying a database"))?)
         }
     };
-    let place = Place { directory, database_url, ..store.place.clone() };
-    Ok(FilledStore { fleet: store.fleet, place })
+    let instance = Instance { directory, database_url, ..store.instance.clone() };
+    Ok(FilledStore { fleet: store.fleet, instance })
 }
 
 /// A store with the tenant and its contracts, and without accesses.
-pub(crate) fn empty(workshop: &Workshop, database: &Database) -> Result<Place, Failure> {
-    let directory = workshop.shelf.join(format!("{}-empty", database.kind().as_str()));
+pub(crate) fn empty(setup: &Setup, database: &Database) -> Result<Instance, Failure> {
+    let directory = setup.store_directory.join(format!("{}-empty", database.kind().as_str()));
     remove(&directory)?;
     let database_url = match database {
         Database::Sqlite => None,
@@ -138,9 +144,9 @@ pub(crate) fn empty(workshop: &Workshop, database: &Database) -> Result<Place, F
             Some(made.map_err(Failure::during("making a database"))?)
         }
     };
-    let place = Place { binary: workshop.binary.clone(), directory, database_url };
-    place.found()?;
-    Ok(place)
+    let instance = Instance { binary: setup.binary.clone(), directory, database_url };
+    instance.initialize()?;
+    Ok(instance)
 }
 
 /// Name of the database for a fleet of this size.
@@ -202,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_store_is_used_again_while_a_new_one_would_be_the_same() {
+    fn a_store_is_reused_while_a_new_one_would_be_equal() {
         let marker = Marker { schema_version: 2, fleet_version: FLEET_VERSION, latest_at: 0 };
         let older_fleet = Marker { fleet_version: FLEET_VERSION - 1, ..marker };
         #[rustfmt::skip]

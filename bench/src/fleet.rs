@@ -64,7 +64,7 @@ pub(crate) struct Access {
     pub(crate) number: u64,
     pub(crate) offering_number: u64,
     pub(crate) contract_number: u64,
-    pub(crate) made_by: Option<MadeBy>,
+    pub(crate) made_by: Option<JobPosition>,
     /// Index into [`CONTRACTS`].
     pub(crate) contract: usize,
     pub(crate) created_at: i64,
@@ -73,7 +73,7 @@ pub(crate) struct Access {
 
 /// The job that created an access.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MadeBy {
+pub(crate) struct JobPosition {
     /// Index of the job, from zero.
     pub(crate) job: u64,
     pub(crate) job_number: u64,
@@ -85,7 +85,7 @@ impl Fleet {
         let mut contract_numbers = [0; CONTRACTS.len()];
         let mut offering_numbers = [0; OFFERINGS.len()];
         (1..=self.n_accesses).map(move |number| {
-            let (contract, made_by) = place(number);
+            let (contract, made_by) = assignment(number);
             let offering = offering_of(contract);
             contract_numbers[contract] += 1;
             offering_numbers[offering] += 1;
@@ -125,7 +125,7 @@ impl Fleet {
             number,
             offering_number: number,
             contract_number: number,
-            made_by: Some(MadeBy { job: first, job_number: number - first + 1 }),
+            made_by: Some(JobPosition { job: first, job_number: number - first + 1 }),
             contract: 0,
             created_at: at + (number - self.n_accesses) as i64,
             end_at: None,
@@ -186,7 +186,7 @@ impl Access {
 }
 
 /// The contract of an access, and the job that created it.
-fn place(number: u64) -> (usize, Option<MadeBy>) {
+fn assignment(number: u64) -> (usize, Option<JobPosition>) {
     let n_before = number - 1;
     let stretch = n_before / STRETCH;
     if stretch.is_multiple_of(2) {
@@ -194,7 +194,7 @@ fn place(number: u64) -> (usize, Option<MadeBy>) {
         return (turn(number + scramble(n_before / 10) % 10), None);
     }
     let job = stretch / 2;
-    (turn(job), Some(MadeBy { job, job_number: n_before % STRETCH + 1 }))
+    (turn(job), Some(JobPosition { job, job_number: n_before % STRETCH + 1 }))
 }
 
 fn turn(n: u64) -> usize {
@@ -223,7 +223,7 @@ fn scramble(number: u64) -> u64 {
 }
 
 /// Shuffles elements, the same way each time.
-pub(crate) fn mix_up<T>(things: &mut [T]) {
+pub(crate) fn shuffle<T>(things: &mut [T]) {
     let n = things.len();
     for from in 0..n {
         things.swap(from, (scramble(from as u64) % n as u64) as usize);

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use crate::batches::load;
 use crate::failure::Failure;
-use crate::line::Line;
+use crate::result_line::ResultLine;
 use crate::server::Server;
 
 /// Most private memory of a server after all other cases, in MiB.
@@ -15,15 +15,16 @@ const GOAL_MIB: f64 = 100.0;
 const CALM: Duration = Duration::from_secs(15);
 
 /// A server's private memory after all other cases: at once, and, unless the run is quick, after an idle time.
-pub(crate) fn measure(server: &Server, is_quick: bool) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure(server: &Server, is_quick: bool) -> Result<Vec<ResultLine>, Failure> {
     let at_once = anonymous_mib(server.process_id())?;
-    let mut lines = vec![Line::alone("anonymous memory after the last work", "MiB", vec![at_once])];
+    let mut lines =
+        vec![ResultLine::alone("anonymous memory after the last work", "MiB", vec![at_once])];
     if is_quick {
         eprintln!("bench: what the server lets go of later is left out when it is to be quick");
     } else {
         load::pause(CALM)?;
         let calm = anonymous_mib(server.process_id())?;
-        let line = Line::alone("the same after fifteen quiet seconds", "MiB", vec![calm]);
+        let line = ResultLine::alone("the same after fifteen quiet seconds", "MiB", vec![calm]);
         lines.push(line.at_most(GOAL_MIB));
     }
     Ok(lines)
@@ -36,7 +37,7 @@ pub(crate) fn anonymous_mib(process_id: i32) -> Result<f64, Failure> {
         let figure = read(&text, "RssAnon:");
         figure.ok_or_else(|| io::Error::other("the kernel doesn't tell the anonymous memory"))
     });
-    Ok(kib.map_err(Failure::without_account)? / 1024.0)
+    Ok(kib.map_err(Failure::unreadable_usage)? / 1024.0)
 }
 
 fn read(text: &str, name: &str) -> Option<f64> {
@@ -49,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figure_is_found_among_others() {
+    fn the_field_is_found_among_others() {
         assert_eq!(read("VmRSS:\t  900 kB\nRssAnon:\t  512 kB\n", "RssAnon:"), Some(512.0));
         assert_eq!(read("VmRSS:\t  900 kB\n", "RssAnon:"), None);
         assert!(anonymous_mib(std::process::id().cast_signed()).unwrap() > 0.0);

@@ -76,7 +76,7 @@ impl Options {
     }
 
     /// Rounds and slices: `usual` rounds, or `quick` shorter ones in a quick run.
-    pub(crate) fn course(&self, usual: usize, quick: usize) -> RoundPlan {
+    pub(crate) fn round_plan(&self, usual: usize, quick: usize) -> RoundPlan {
         let n_slices = if self.quick { 2 } else { 4 };
         RoundPlan { n_rounds: self.rounds(usual, quick), n_slices }
     }

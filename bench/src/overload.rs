@@ -12,18 +12,18 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::batches::load::{self, Asks};
+use crate::batches::load::{self, RepeatingClient};
 use crate::client::{self, Client};
 use crate::database::Database;
 use crate::devices::Credentials;
 use crate::failure::Failure;
 use crate::filled;
+use crate::fixture::{Fixture, Setup};
 use crate::fleet::{CONTRACTS, TENANT};
-use crate::line::Line;
 use crate::memory;
 use crate::options::Options;
-use crate::quantiles::Waits;
-use crate::stage::{Stage, Workshop};
+use crate::quantiles::Latencies;
+use crate::result_line::ResultLine;
 use flood::Flood;
 
 /// The tenant that sends few requests.
@@ -60,37 +60,37 @@ struct Kind {
 }
 
 /// Measures each kind of overload.
-pub(crate) fn measure(workshop: &Workshop, database: &Database) -> Result<Vec<Line>, Failure> {
-    let options = &workshop.options;
-    let filled = workshop.fill(database, options.usual_rows())?;
-    let own = filled::copy(workshop, database, &filled, "overload")?;
-    own.place.found_with(&format!(
+pub(crate) fn measure(setup: &Setup, database: &Database) -> Result<Vec<ResultLine>, Failure> {
+    let options = &setup.options;
+    let filled = setup.fill(database, options.usual_rows())?;
+    let own = filled::copy(setup, database, &filled, "overload")?;
+    own.instance.initialize_with(&format!(
         "tenants:\n  - name: {CALM_TENANT}\n    contracts:\n      - {{ id: C, productOfferingId: PO, billingModel: PAY_PER_USE }}\n"
     ))?;
-    let calm_token = own.place.issue_token_for(CALM_TENANT, "access:write access:verify")?;
+    let calm_token = own.instance.issue_token_for(CALM_TENANT, "access:write access:verify")?;
     let cores = cores::two()?;
-    let stage = cores.on_first(|| Stage::set(database, own))?;
+    let fixture = cores.on_first(|| Fixture::start(database, own))?;
     let lines = cores.on_second(|| {
-        let calm = calm_requests(&stage, &calm_token)?;
+        let calm = calm_requests(&fixture, &calm_token)?;
         let mut lines = Vec::new();
-        for kind in kinds(&stage) {
-            lines.extend(measure_kind(&stage, &kind, &calm, options)?);
+        for kind in kinds(&fixture) {
+            lines.extend(measure_kind(&fixture, &kind, &calm, options)?);
         }
         Ok(lines)
     });
-    stage.strike()?;
+    fixture.stop()?;
     lines
 }
 
-fn kinds(stage: &Stage) -> Vec<Kind> {
+fn kinds(fixture: &Fixture) -> Vec<Kind> {
     let post = |body: serde_json::Value| {
-        client::post(&format!("/{TENANT}/access"), &stage.token, &body.to_string())
+        client::post(&format!("/{TENANT}/access"), &fixture.token, &body.to_string())
     };
     let contract = CONTRACTS[0];
     vec![
         Kind {
             name: "pages of 100 accesses",
-            requests: vec![client::get(&format!("/{TENANT}/access?pageSize=100"), &stage.token)],
+            requests: vec![client::get(&format!("/{TENANT}/access?pageSize=100"), &fixture.token)],
             status: 200,
         },
         Kind {
@@ -107,12 +107,12 @@ fn kinds(stage: &Stage) -> Vec<Kind> {
 }
 
 /// Requests of the other tenant: checks of one of its devices.
-fn calm_requests(stage: &Stage, token: &str) -> Result<Vec<Vec<u8>>, Failure> {
-    let mut client = Client::connect(stage.server.address())?;
+fn calm_requests(fixture: &Fixture, token: &str) -> Result<Vec<Vec<u8>>, Failure> {
+    let mut client = Client::connect(fixture.server.address())?;
     let make = |_| {
         let body = json!({"contractId": "C"}).to_string();
         let request = client::post(&format!("/{CALM_TENANT}/access"), token, &body);
-        let made = client.ask_for_json(&request, 201)?;
+        let made = client.call_for_json(&request, 201)?;
         let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
         let device = Credentials { username: text("username"), password: text("password") };
         let body = json!({"username": device.username, "password": device.password}).to_string();
@@ -122,18 +122,19 @@ fn calm_requests(stage: &Stage, token: &str) -> Result<Vec<Vec<u8>>, Failure> {
 }
 
 fn measure_kind(
-    stage: &Stage,
+    fixture: &Fixture,
     kind: &Kind,
     calm: &[Vec<u8>],
     options: &Options,
-) -> Result<Vec<Line>, Failure> {
-    let stretch = Duration::from_secs(if options.quick { 2 } else { 8 });
-    let address = stage.server.address();
-    let asks: Vec<Asks<'_>> =
-        calm.iter().map(|it| Asks { address, requests: vec![it.as_slice()] }).collect();
-    let beside_calm = |work: &mut dyn FnMut() -> Result<(), Failure>| {
-        let (seen, waits, ()) = load::beside_each(&asks, 200, Some(CALM_PACE), work)?;
-        Ok::<_, Failure>(Waits::of(waits, seen))
+) -> Result<Vec<ResultLine>, Failure> {
+    let period = Duration::from_secs(if options.quick { 2 } else { 8 });
+    let address = fixture.server.address();
+    let clients: Vec<RepeatingClient<'_>> =
+        calm.iter().map(|it| RepeatingClient { address, requests: vec![it.as_slice()] }).collect();
+    let with_calm_load = |work: &mut dyn FnMut() -> Result<(), Failure>| {
+        let (seen, latencies, ()) =
+            load::during_load_of_each(&clients, 200, Some(CALM_PACE), work)?;
+        Ok::<_, Failure>(Latencies::of(latencies, seen))
     };
     let flood = |n_connections, per_second| Flood {
         address,
@@ -147,12 +148,12 @@ fn measure_kind(
     let n_rounds = options.rounds(3, 2);
     for round in 0..n_rounds {
         eprintln!("bench: too many {}, round {} of {n_rounds}", kind.name, round + 1);
-        let alone = beside_calm(&mut || load::pause(stretch))?;
+        let alone = with_calm_load(&mut || load::pause(period))?;
         let mut peak = 0.0_f64;
         // The other tenant's checks take a part of the server's core, at the peak as well.
-        beside_calm(&mut || {
+        with_calm_load(&mut || {
             for n_connections in PEAK_CONNECTIONS {
-                peak = peak.max(flood(n_connections, None).run(stretch / 2)?.good_per_second);
+                peak = peak.max(flood(n_connections, None).run(period / 2)?.good_per_second);
             }
             Ok(())
         })?;
@@ -161,16 +162,16 @@ fn measure_kind(
         let mut memory = (0.0, 0.0);
         let mut flooded = None;
         let beside = thread::scope(|scope| {
-            let flooding = scope.spawn(|| overload.run(stretch * 2));
-            let beside = beside_calm(&mut || {
-                load::pause(stretch)?;
-                memory.0 = memory::anonymous_mib(stage.server.process_id())?;
-                load::pause(stretch)?;
-                memory.1 = memory::anonymous_mib(stage.server.process_id())?;
+            let flooding = scope.spawn(|| overload.run(period * 2));
+            let beside = with_calm_load(&mut || {
+                load::pause(period)?;
+                memory.0 = memory::anonymous_mib(fixture.server.process_id())?;
+                load::pause(period)?;
+                memory.1 = memory::anonymous_mib(fixture.server.process_id())?;
                 Ok(())
             });
             let ended = flooding.join();
-            flooded = Some(ended.map_err(|_| Failure::Trouble("a flood panicked".to_owned())));
+            flooded = Some(ended.map_err(|_| Failure::Step("a flood panicked".to_owned())));
             beside
         })?;
         let Some(flooded) = flooded.transpose()?.transpose()? else { continue };
@@ -182,14 +183,15 @@ fn measure_kind(
         during.push(beside);
     }
     let of = |what: &str| format!("{}: {what}", kind.name);
-    let waits = Waits::median(during.into_iter());
+    let latencies = Latencies::median(during.into_iter());
     Ok(vec![
-        Line::new(&of("goodput, beside its peak"), "1/s", goodput).at_least(GOAL_GOODPUT),
-        Line::new(&of("p99 of another tenant, beside a calm server"), "µs", p99)
+        ResultLine::new(&of("goodput, beside its peak"), "1/s", goodput).at_least(GOAL_GOODPUT),
+        ResultLine::new(&of("p99 of another tenant, beside a calm server"), "µs", p99)
             .at_most(GOAL_CALM)
-            .with_waits(waits),
-        Line::new(&of("memory at the end, beside the middle"), "MiB", grown).at_most(GOAL_MEMORY),
-        Line::alone(&of("requests that the server took, beside its peak"), "", arrived),
-        Line::alone(&of("refused"), "1/s", refused),
+            .with_latencies(latencies),
+        ResultLine::new(&of("memory at the end, beside the middle"), "MiB", grown)
+            .at_most(GOAL_MEMORY),
+        ResultLine::alone(&of("requests that the server took, beside its peak"), "", arrived),
+        ResultLine::alone(&of("refused"), "1/s", refused),
     ])
 }

@@ -1,8 +1,8 @@
 //! The results as SVG pictures: how close every goal was, the cost of pages in small and large stores, and the clients'
 //! latencies.
 
-use crate::line::Line;
 use crate::report::Report;
+use crate::result_line::ResultLine;
 use crate::store_kind::StoreKind;
 use crate::table::figure;
 
@@ -22,7 +22,11 @@ const FAINT: &str = "#d5dedb";
 
 /// The pictures, by the names of their files.
 pub(crate) fn all(report: &Report) -> Vec<(&'static str, String)> {
-    vec![("goals.svg", goals(report)), ("pages.svg", pages(report)), ("waits.svg", waits(report))]
+    vec![
+        ("goals.svg", goals(report)),
+        ("pages.svg", pages(report)),
+        ("waits.svg", latencies(report)),
+    ]
 }
 
 /// Each figure as a share of its goal.
@@ -50,7 +54,7 @@ fn pages(report: &Report) -> String {
         "CPU of the server for a page of 100: pale among 10,000 accesses, dark among many",
         lines.len(),
     );
-    let both = |line: &Line| line.measured.max(line.yardstick.unwrap_or_default());
+    let both = |line: &ResultLine| line.measured.max(line.yardstick.unwrap_or_default());
     let most = lines.iter().map(|(_, line)| both(line)).fold(1.0, f64::max);
     let scale = |cpu_us: f64| LEFT + cpu_us / most * (RIGHT - LEFT);
     for (name, line) in lines {
@@ -64,14 +68,15 @@ fn pages(report: &Report) -> String {
 }
 
 /// Latencies from p50 to p99, of all requests.
-fn waits(report: &Report) -> String {
+fn latencies(report: &Report) -> String {
     let lines = lines_of(report, |case, line| case != 4 && case != 5 && line.p99_us.is_some());
     let mut canvas = Canvas::new(
         "How long clients wait: from half of them to 99 of 100, log scale",
         lines.len(),
     );
-    let of =
-        |line: &Line| (line.p50_us.unwrap_or(1.0).max(1.0), line.p99_us.unwrap_or(1.0).max(1.0));
+    let of = |line: &ResultLine| {
+        (line.p50_us.unwrap_or(1.0).max(1.0), line.p99_us.unwrap_or(1.0).max(1.0))
+    };
     let least = lines.iter().map(|(_, line)| of(line).0).fold(f64::INFINITY, f64::min);
     let most = lines.iter().map(|(_, line)| of(line).1).fold(1.0, f64::max);
     let least = least.min(most).log10().floor();
@@ -94,7 +99,10 @@ fn waits(report: &Report) -> String {
 }
 
 /// Measurements, with their names in pictures.
-fn lines_of(report: &Report, wanted: impl Fn(u8, &Line) -> bool) -> Vec<(String, &Line)> {
+fn lines_of(
+    report: &Report,
+    wanted: impl Fn(u8, &ResultLine) -> bool,
+) -> Vec<(String, &ResultLine)> {
     let mut lines = Vec::new();
     for chapter in &report.chapters {
         let wanted = chapter.lines.iter().filter(|line| wanted(chapter.case, line));
@@ -103,7 +111,7 @@ fn lines_of(report: &Report, wanted: impl Fn(u8, &Line) -> bool) -> Vec<(String,
     lines
 }
 
-fn name(case: u8, line: &Line, store: StoreKind) -> String {
+fn name(case: u8, line: &ResultLine, store: StoreKind) -> String {
     format!("{case}. {} · {}", line.what, store.name())
 }
 
@@ -176,8 +184,8 @@ mod tests {
     use crate::report::Chapter;
 
     #[test]
-    fn a_missed_goal_is_seen_and_names_are_escaped() {
-        let line = |ratio| Line::new("a < b", "µs", vec![(ratio, 1.0)]).at_most(1.5);
+    fn a_missed_goal_is_red_and_names_are_escaped() {
+        let line = |ratio| ResultLine::new("a < b", "µs", vec![(ratio, 1.0)]).at_most(1.5);
         let chapter = |case, ratio| Chapter {
             case,
             store: StoreKind::Sqlite,

@@ -3,27 +3,27 @@
 //! The platforms are simulated in a separate process and delay every response by the same time. So durations are
 //! compared with that time, with a direct call to a platform, or with one page alone, always within the same round.
 
-mod asking;
-mod hanging;
+mod concurrent_pages;
+mod hanging_platform;
 mod one_page;
-mod rush;
+mod requester;
 mod search;
 mod simulation;
 mod usage;
 
 use std::time::Duration;
 
-use self::asking::{Asker, Page, ask};
+use self::requester::{Page, Requester, call};
 use self::simulation::Simulation;
 use self::simulation::{N_CONNECTIONS, OWN_TOKEN, PAGE_SIZE_MAX, Paging, Platform, ROUND_TRIP};
 use crate::client::Client;
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
 use crate::filled;
-use crate::line::Line;
+use crate::fixture::Setup;
 use crate::quantiles::median;
-use crate::server::{Place, Server};
-use crate::stage::Workshop;
+use crate::result_line::ResultLine;
+use crate::server::{Instance, Server};
 use crate::table::with_commas;
 
 /// Accounts of each tenant, each at its own platform.
@@ -41,36 +41,38 @@ const SHARE: u32 = (PAGE_SIZE / N_ACCOUNTS) as u32;
 const N_PAGES: u64 = 10;
 
 /// Measures everything.
-pub(crate) fn measure(workshop: &Workshop, n_rounds: usize) -> Result<Vec<Line>, Failure> {
-    let Workshop { options, binary, shelf } = workshop;
+pub(crate) fn measure(setup: &Setup, n_rounds: usize) -> Result<Vec<ResultLine>, Failure> {
+    let Setup { options, binary, store_directory } = setup;
     let binary = binary.clone();
     let simulation = Simulation::start(&binary, &wanted_platforms())?;
     let (mixed, numbered) = simulation.platforms.split_at(N_ACCOUNTS);
 
-    let place = Place { binary, directory: shelf.join("products"), database_url: None };
-    filled::remove(&place.directory)?;
-    place.found_with(&estate(mixed, numbered, n_rounds))?;
-    let server = place.serve()?;
-    let token = place.issue_token_for("*", "product:read")?;
-    let asker = Asker { address: server.address().to_owned(), token };
+    let instance =
+        Instance { binary, directory: store_directory.join("products"), database_url: None };
+    filled::remove(&instance.directory)?;
+    instance.initialize_with(&estate(mixed, numbered, n_rounds))?;
+    let server = instance.serve()?;
+    let token = instance.issue_token_for("*", "product:read")?;
+    let requester = Requester { address: server.address().to_owned(), token };
 
-    let mut lines = vec![one_page::measure(&asker, mixed, n_rounds)?];
-    let rush =
-        |tenant, platforms, how| rush::measure(&asker, &server, tenant, platforms, how, n_rounds);
-    lines.extend(rush(MIXED, mixed, "three with known marks")?);
-    lines.extend(search::measure(&asker, &simulation, mixed, n_rounds)?);
+    let mut lines = vec![one_page::measure(&requester, mixed, n_rounds)?];
+    let concurrent_pages = |tenant, platforms, how| {
+        concurrent_pages::measure(&requester, &server, tenant, platforms, how, n_rounds)
+    };
+    lines.extend(concurrent_pages(MIXED, mixed, "three with known marks")?);
+    lines.extend(search::measure(&requester, &simulation, mixed, n_rounds)?);
     if options.quick {
         // A platform that hangs takes twenty seconds in each round, and the others some.
         eprintln!(
             "bench: other pages and a platform that hangs are left out when it is to be quick"
         );
     } else {
-        lines.extend(rush(NUMBERED, numbered, "page numbers")?);
-        lines.push(rush::measure_without_marks(&asker, n_rounds)?);
-        lines.extend(hanging::measure(&asker, mixed, n_rounds)?);
+        lines.extend(concurrent_pages(NUMBERED, numbered, "page numbers")?);
+        lines.push(concurrent_pages::measure_without_marks(&requester, n_rounds)?);
+        lines.extend(hanging_platform::measure(&requester, mixed, n_rounds)?);
     }
     simulation.set_latency(Duration::ZERO)?;
-    lines.extend(usage::measure(&asker, &server, n_rounds)?);
+    lines.extend(usage::measure(&requester, &server, n_rounds)?);
     server.stop()?;
     Ok(lines)
 }
@@ -122,7 +124,7 @@ fn tenant(name: &str, platforms: &[Platform]) -> String {
 
 /// CPU that the server has used so far.
 fn used_by(server: &Server) -> Result<CpuReading, Failure> {
-    CpuReading::of_process(server.process_id()).map_err(Failure::without_account)
+    CpuReading::of_process(server.process_id()).map_err(Failure::unreadable_usage)
 }
 
 fn page(tenant: &str, number: u64) -> Page<'_> {
@@ -131,28 +133,30 @@ fn page(tenant: &str, number: u64) -> Page<'_> {
 
 /// Requests pages one after the other, so that accounts are open and cursors are known.
 fn warm(
-    asker: &Asker,
+    requester: &Requester,
     client: &mut Client,
     tenant: &str,
     numbers: std::ops::RangeInclusive<u64>,
 ) -> Result<(), Failure> {
-    numbers.into_iter().try_for_each(|number| page_time(asker, client, tenant, number).map(drop))
+    numbers
+        .into_iter()
+        .try_for_each(|number| page_time(requester, client, tenant, number).map(drop))
 }
 
 /// Duration of one page: the median of a few that are warm.
-fn one_page_time(asker: &Asker, client: &mut Client, tenant: &str) -> Result<f64, Failure> {
-    let times = (1..=N_PAGES).map(|number| page_time(asker, client, tenant, number));
+fn one_page_time(requester: &Requester, client: &mut Client, tenant: &str) -> Result<f64, Failure> {
+    let times = (1..=N_PAGES).map(|number| page_time(requester, client, tenant, number));
     times.collect::<Result<_, _>>().map(median)
 }
 
 fn page_time(
-    asker: &Asker,
+    requester: &Requester,
     client: &mut Client,
     tenant: &str,
     number: u64,
 ) -> Result<f64, Failure> {
     let page = page(tenant, number);
-    ask(client, &asker.page(&page), &page.full()).map(milliseconds)
+    call(client, &requester.page(&page), &page.full()).map(milliseconds)
 }
 
 fn milliseconds(duration: Duration) -> f64 {

@@ -24,21 +24,21 @@ pub(crate) fn micros(duration: Duration) -> f64 {
 
 /// Latencies of the clients, and their rate of responses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct Latencies {
     pub(crate) p50_us: f64,
     pub(crate) p99_us: f64,
     pub(crate) per_second: f64,
 }
 
-impl Waits {
+impl Latencies {
     /// Latencies of all clients together, over a period.
-    pub(crate) fn of(waits: Vec<Vec<Duration>>, seen: Duration) -> Self {
-        let mut waits: Vec<Duration> = waits.into_iter().flatten().collect();
-        waits.sort();
+    pub(crate) fn of(latencies: Vec<Vec<Duration>>, seen: Duration) -> Self {
+        let mut latencies: Vec<Duration> = latencies.into_iter().flatten().collect();
+        latencies.sort();
         Self {
-            p50_us: micros(percentile(&waits, 50)),
-            p99_us: micros(percentile(&waits, 99)),
-            per_second: waits.len() as f64 / seen.as_secs_f64(),
+            p50_us: micros(percentile(&latencies, 50)),
+            p99_us: micros(percentile(&latencies, 99)),
+            per_second: latencies.len() as f64 / seen.as_secs_f64(),
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cases::{CASES, Case};
-use crate::line::Line;
+use crate::result_line::ResultLine;
 use crate::store_kind::StoreKind;
 use crate::table::{figure, layout};
 
@@ -21,7 +21,7 @@ pub(crate) struct Chapter {
     pub(crate) store: StoreKind,
     /// Describes the measured setup.
     pub(crate) about: String,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ResultLine>,
 }
 
 /// The measurement that is closest to a goal, or misses it most, among those of a chapter with the same goal.
@@ -29,7 +29,7 @@ pub(crate) struct Chapter {
 pub(crate) struct Closest<'a> {
     pub(crate) case: &'static Case,
     pub(crate) store: StoreKind,
-    pub(crate) line: &'a Line,
+    pub(crate) line: &'a ResultLine,
     /// Figure as a share of the goal.
     pub(crate) share: f64,
     pub(crate) n_lines: usize,
@@ -128,7 +128,7 @@ impl Report {
 impl Chapter {
     /// The setup, and a table with the columns that have figures.
     fn markdown(&self) -> String {
-        type Column = (&'static str, fn(&Line) -> Option<f64>);
+        type Column = (&'static str, fn(&ResultLine) -> Option<f64>);
         const MORE: [Column; 4] = [
             ("p50 µs", |line| line.p50_us),
             ("p99 µs", |line| line.p99_us),

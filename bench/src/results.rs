@@ -18,7 +18,7 @@ pub(crate) struct Results {
     /// The documentation page to update, if any.
     page: Option<PathBuf>,
     /// The stored results to compare with.
-    kept: Option<Report>,
+    baseline: Option<Report>,
     /// Measurements of this run.
     measured: Report,
     /// Measurements of this run, and earlier ones that this run doesn't replace.
@@ -36,20 +36,20 @@ impl Results {
     fn open_in(package: &Path, options: &Options) -> Result<Self, Failure> {
         let all = package.join("results");
         let own = if options.quick { all.join("quick") } else { all.clone() };
-        let kept = read(&own)?;
-        if options.check && kept.chapters.is_empty() {
+        let baseline = read(&own)?;
+        if options.check && baseline.chapters.is_empty() {
             let why = format!("there is nothing to compare with in {}", own.display());
-            return Err(Failure::Trouble(why));
+            return Err(Failure::Step(why));
         }
         // Results of another number of accesses are separate.
-        let is_passing = options.check || !options.has_usual_rows();
+        let is_temporary = options.check || !options.has_usual_rows();
         let page = package.with_file_name("docs").join("performance.md");
         Ok(Self {
-            page: (!is_passing && !options.quick).then_some(page),
+            page: (!is_temporary && !options.quick).then_some(page),
             measured: Report::default(),
-            all: if is_passing { Report::default() } else { kept.clone() },
-            kept: options.check.then_some(kept),
-            directory: if is_passing { all.join("latest") } else { own },
+            all: if is_temporary { Report::default() } else { baseline.clone() },
+            baseline: options.check.then_some(baseline),
+            directory: if is_temporary { all.join("latest") } else { own },
         })
     }
 
@@ -59,19 +59,19 @@ impl Results {
     }
 
     /// The stored results to compare with.
-    pub(crate) fn kept(&self) -> Option<&Report> {
-        self.kept.as_ref()
+    pub(crate) fn baseline(&self) -> Option<&Report> {
+        self.baseline.as_ref()
     }
 
     /// Adds a chapter and writes all files, so that an interrupted run keeps its results.
     pub(crate) fn put(&mut self, chapter: Chapter) -> Result<(), Failure> {
-        if let Some(line) = chapter.lines.iter().find(|line| !line.is_whole()) {
-            return Err(Failure::Trouble(format!("there are no figures for `{}`", line.what)));
+        if let Some(line) = chapter.lines.iter().find(|line| !line.is_complete()) {
+            return Err(Failure::Step(format!("there are no figures for `{}`", line.what)));
         }
         self.measured.put(chapter.clone());
         self.all.put(chapter);
         let json = serde_json::to_string_pretty(&self.all);
-        let json = json.map_err(|cause| Failure::Trouble(cause.to_string()))?;
+        let json = json.map_err(|cause| Failure::Step(cause.to_string()))?;
         write(&self.directory.join(FILE), &format!("{json}\n"))?;
         write(&self.directory.join("results.md"), &self.all.markdown())?;
         for (name, picture) in plot::all(&self.all) {
@@ -92,7 +92,7 @@ impl Results {
         });
         for (name, table) in chapters.chain([("summary".to_owned(), self.all.summary())]) {
             text = replace_section(&text, &name, &table).ok_or_else(|| {
-                Failure::Trouble(format!("{} has no place for {name}", page.display()))
+                Failure::Step(format!("{} has no place for {name}", page.display()))
             })?;
         }
         write(page, &text)

@@ -16,7 +16,7 @@ pub(crate) const MASTER_KEY: &str =
 
 /// Program, data directory and database of a server.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Instance {
     /// The server program.
     pub(crate) binary: PathBuf,
     /// The data directory; on PostgreSQL, for the log alone.
@@ -24,23 +24,23 @@ pub(crate) struct Place {
     pub(crate) database_url: Option<String>,
 }
 
-impl Place {
+impl Instance {
     /// The file of the SQLite store.
     pub(crate) fn database_file(&self) -> PathBuf {
         self.directory.join("gatehouse.db")
     }
 
     /// Lets a server create the schema and the tenant with its contracts.
-    pub(crate) fn found(&self) -> Result<(), Failure> {
-        self.found_with(&estate_text())
+    pub(crate) fn initialize(&self) -> Result<(), Failure> {
+        self.initialize_with(&estate_text())
     }
 
     /// Lets a server create the schema and the content of a setup file.
-    pub(crate) fn found_with(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn initialize_with(&self, text: &str) -> Result<(), Failure> {
         let estate = self.directory.join("estate.yaml");
         std::fs::create_dir_all(&self.directory)
             .and_then(|()| std::fs::write(&estate, text))
-            .map_err(|cause| Failure::Trouble(format!("{}: {cause}", self.directory.display())))?;
+            .map_err(|cause| Failure::Step(format!("{}: {cause}", self.directory.display())))?;
         self.start(Some(&estate), None)?.stop()
     }
 
@@ -64,11 +64,11 @@ impl Place {
         let mut command = self.command("token");
         command.args(["--tenant", tenant, "--scope", scopes, "--ttl", "12h"]);
         let output = command.stderr(Stdio::inherit()).output().map_err(|cause| {
-            Failure::Trouble(format!("cannot run {}: {cause}", self.binary.display()))
+            Failure::Step(format!("cannot run {}: {cause}", self.binary.display()))
         })?;
         match String::from_utf8(output.stdout) {
             Ok(token) if output.status.success() => Ok(token.trim().to_owned()),
-            _ => Err(Failure::Trouble("`gatehouse token` made no token".to_owned())),
+            _ => Err(Failure::Step("`gatehouse token` made no token".to_owned())),
         }
     }
 
@@ -79,7 +79,7 @@ impl Place {
     ) -> Result<Server, Failure> {
         let log = self.directory.join("log");
         let file = File::create(&log)
-            .map_err(|cause| Failure::Trouble(format!("{}: {cause}", log.display())))?;
+            .map_err(|cause| Failure::Step(format!("{}: {cause}", log.display())))?;
         let mut command = self.command("serve");
         command.envs(more);
         command.args(["--listen", "127.0.0.1:0", "--yardsticks"]);
@@ -88,11 +88,11 @@ impl Place {
         }
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
         let child = child.map_err(|cause| {
-            Failure::Trouble(format!("cannot run {}: {cause}", self.binary.display()))
+            Failure::Step(format!("cannot run {}: {cause}", self.binary.display()))
         })?;
         let mut server = Server { child, address: String::new() };
         server.address = server.read_address().ok_or_else(|| {
-            Failure::Trouble(format!("the server did not start; {} says why", log.display()))
+            Failure::Step(format!("the server did not start; {} says why", log.display()))
         })?;
         Ok(server)
     }
@@ -138,8 +138,8 @@ impl Server {
         let ended = asked.and_then(|_| self.child.wait());
         match ended {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(Failure::Trouble(format!("the server ended badly: {status}"))),
-            Err(cause) => Err(Failure::Trouble(format!("the server can't be stopped: {cause}"))),
+            Ok(status) => Err(Failure::Step(format!("the server ended badly: {status}"))),
+            Err(cause) => Err(Failure::Step(format!("the server can't be stopped: {cause}"))),
         }
     }
 

@@ -6,22 +6,22 @@ use crate::client::{self, Client};
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::filled;
+use crate::fixture::Setup;
 use crate::fleet::TENANT;
-use crate::line::Line;
-use crate::server::Place;
-use crate::stage::Workshop;
+use crate::result_line::ResultLine;
+use crate::server::Instance;
 
 /// Most additional seconds with all accesses against none.
 const GOAL_SECONDS: f64 = 0.1;
 
 /// Starts servers on a filled store and on an empty one, alternating.
 pub(crate) fn measure(
-    workshop: &Workshop,
+    setup: &Setup,
     database: &Database,
     n_rounds: usize,
-) -> Result<Vec<Line>, Failure> {
-    let full = workshop.fill(database, workshop.options.large_rows)?.place;
-    let empty = filled::empty(workshop, database)?;
+) -> Result<Vec<ResultLine>, Failure> {
+    let full = setup.fill(database, setup.options.large_rows)?.instance;
+    let empty = filled::empty(setup, database)?;
     let (mut both, mut longer) = (Vec::new(), Vec::new());
     // The first round warms the page cache, and is not counted.
     for round in 0..=n_rounds {
@@ -39,18 +39,18 @@ pub(crate) fn measure(
         }
     }
     Ok(vec![
-        Line::alone("longer than on an empty store", "s", longer).at_most(GOAL_SECONDS),
-        Line::new("from the start to the first answer", "ms", both),
+        ResultLine::alone("longer than on an empty store", "s", longer).at_most(GOAL_SECONDS),
+        ResultLine::new("from the start to the first answer", "ms", both),
     ])
 }
 
 /// Seconds until a newly started server has responded.
-fn time(place: &Place) -> Result<f64, Failure> {
-    let token = place.issue_token("access:read")?;
+fn time(instance: &Instance) -> Result<f64, Failure> {
+    let token = instance.issue_token("access:read")?;
     let request = client::get(&format!("/{TENANT}/access?pageSize=1"), &token);
     let begun = Instant::now();
-    let server = place.serve()?;
-    let answer = Client::connect(server.address())?.ask(&request)?.status;
+    let server = instance.serve()?;
+    let answer = Client::connect(server.address())?.call(&request)?.status;
     let took = begun.elapsed();
     server.stop()?;
     match answer {

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_stand_to_the_left_and_figures_to_the_right() {
+    fn texts_are_left_aligned_and_figures_right_aligned() {
         let rows = [["what", "unit", "figure"], ["reading ≤", "µs", "1"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
         let expected = "\

@@ -8,10 +8,10 @@ use crate::batches::batch::{self, Caller};
 use crate::client::{self, Client};
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
+use crate::fixture::Fixture;
 use crate::fleet::TENANT;
-use crate::line::Line;
 use crate::memory::anonymous_mib;
-use crate::stage::Stage;
+use crate::result_line::ResultLine;
 
 /// Accesses of the Task.
 const N_ACCESSES: u32 = 100_000;
@@ -21,7 +21,7 @@ const GOAL_CPU: f64 = 12.0;
 const GOAL_MIB: f64 = 32.0;
 
 /// Cost of a response.
-struct Taken {
+struct Cost {
     n_bytes: u64,
     cpu: Duration,
     latency: Duration,
@@ -31,26 +31,26 @@ struct Taken {
 }
 
 /// Measures polls of a finished Task.
-pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failure> {
+pub(crate) fn measure(fixture: &Fixture, n_rounds: usize) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: a Task of {N_ACCESSES}");
-    let address = stage.server.address().to_owned();
-    let caller = Caller { address, token: stage.token.clone() };
-    let task = caller.make(&batch::so_many(N_ACCESSES), N_ACCESSES)?.id;
-    let whole = client::get(&format!("/{TENANT}/access/batch/{task}"), &stage.token);
+    let address = fixture.server.address().to_owned();
+    let caller = Caller { address, token: fixture.token.clone() };
+    let task = caller.make(&batch::by_number(N_ACCESSES), N_ACCESSES)?.id;
+    let whole = client::get(&format!("/{TENANT}/access/batch/{task}"), &fixture.token);
     let compressed = client::with_header(&whole, "Accept-Encoding: gzip");
-    let before = anonymous_mib(stage.server.process_id())?;
-    let first = fetch(stage, &whole)?;
+    let before = anonymous_mib(fixture.server.process_id())?;
+    let first = fetch(fixture, &whole)?;
     check(&first.body)?;
     let n_bytes = first.n_bytes;
-    let constant = client::get(&format!("/{TENANT}/yardstick?bytes={n_bytes}"), &stage.token);
-    fetch(stage, &constant)?;
+    let constant = client::get(&format!("/{TENANT}/yardstick?bytes={n_bytes}"), &fixture.token);
+    fetch(fixture, &constant)?;
 
     let (mut cpu, mut times, mut small) = (Vec::new(), Vec::new(), Vec::new());
     let mut most_mib = first.most_mib;
     for _ in 0..n_rounds {
-        let task = fetch(stage, &whole)?;
-        let bytes = fetch(stage, &constant)?;
-        let packed = fetch(stage, &compressed)?;
+        let task = fetch(fixture, &whole)?;
+        let bytes = fetch(fixture, &constant)?;
+        let packed = fetch(fixture, &compressed)?;
         for taken in [&task, &bytes] {
             if taken.n_bytes != n_bytes {
                 let why = format!("{} bytes of a Task instead of {n_bytes}", taken.n_bytes);
@@ -64,30 +64,34 @@ pub(crate) fn measure(stage: &Stage, n_rounds: usize) -> Result<Vec<Line>, Failu
         small.push((millis(packed.cpu), millis(task.cpu)));
     }
     Ok(vec![
-        Line::new("CPU of the server for all of it", "ms", cpu).cpu().at_most(GOAL_CPU),
-        Line::new("until all of it is there", "ms", times),
-        Line::alone("more anonymous memory than before the first", "MiB", vec![most_mib - before])
-            .at_most(GOAL_MIB),
-        Line::new("CPU of the server compressed, beside plain", "ms", small).cpu(),
+        ResultLine::new("CPU of the server for all of it", "ms", cpu).cpu().at_most(GOAL_CPU),
+        ResultLine::new("until all of it is there", "ms", times),
+        ResultLine::alone(
+            "more anonymous memory than before the first",
+            "MiB",
+            vec![most_mib - before],
+        )
+        .at_most(GOAL_MIB),
+        ResultLine::new("CPU of the server compressed, beside plain", "ms", small).cpu(),
     ])
 }
 
 /// Sends a request, and reads the server's memory while chunks arrive.
-fn fetch(stage: &Stage, request: &[u8]) -> Result<Taken, Failure> {
-    let id = stage.server.process_id();
-    let mut client = Client::connect(stage.server.address())?;
-    let reading = CpuReading::of_process(id).map_err(Failure::without_account)?;
+fn fetch(fixture: &Fixture, request: &[u8]) -> Result<Cost, Failure> {
+    let id = fixture.server.process_id();
+    let mut client = Client::connect(fixture.server.address())?;
+    let reading = CpuReading::of_process(id).map_err(Failure::unreadable_usage)?;
     client.send(request)?;
     let mut most_mib = anonymous_mib(id)?;
     let streamed = client.receive_streamed(|| {
         most_mib = anonymous_mib(id)?.max(most_mib);
         Ok(())
     })?;
-    let after = CpuReading::of_process(id).map_err(Failure::without_account)?;
+    let after = CpuReading::of_process(id).map_err(Failure::unreadable_usage)?;
     if streamed.status != 200 {
         return Err(Failure::WrongAnswer(format!("a Task gave {}", streamed.status)));
     }
-    Ok(Taken {
+    Ok(Cost {
         n_bytes: streamed.body.len() as u64,
         cpu: after.since(&reading),
         latency: streamed.latency,

@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::failure::Failure;
 use crate::fill::{self, Row};
 use crate::fleet::Access;
-use crate::server::Place;
+use crate::server::Instance;
 
 /// Target of bare rows.
 pub(crate) enum Bare<'a> {
@@ -21,14 +21,14 @@ pub(crate) enum Bare<'a> {
 
 impl<'a> Bare<'a> {
     /// Opens a store that no server has open.
-    pub(crate) fn open(database: &'a Database, place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn open(database: &'a Database, instance: &Instance) -> Result<Self, Failure> {
         match database {
             Database::Sqlite => {
-                let connection = open(&place.database_file());
+                let connection = open(&instance.database_file());
                 Ok(Self::Sqlite(connection.map_err(Failure::during("opening SQLite"))?))
             }
             Database::Postgres { runtime, .. } => {
-                let url = place.database_url.clone().unwrap_or_default();
+                let url = instance.database_url.clone().unwrap_or_default();
                 Ok(Self::Postgres { url, runtime })
             }
         }

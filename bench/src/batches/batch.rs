@@ -10,8 +10,8 @@ use crate::failure::Failure;
 use crate::fleet::{CONTRACTS, TENANT};
 
 /// Time between two polls of a batch's progress. Each poll takes time from the batch.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
-const LOOK_EVERY_OF_A_LONG_ONE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+const LONG_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Age from which a batch is polled less often.
 const LONG: Duration = Duration::from_secs(10);
@@ -25,7 +25,7 @@ pub(crate) struct Caller {
 
 /// A finished batch.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
+pub(crate) struct FinishedBatch {
     /// The Task's identifier.
     pub(crate) id: String,
     pub(crate) took: Duration,
@@ -33,22 +33,22 @@ pub(crate) struct Made {
 
 impl Caller {
     /// Runs a batch of so many items; returns its duration, from before the request.
-    pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<Made, Failure> {
+    pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<FinishedBatch, Failure> {
         let mut client = Client::connect(&self.address)?;
         let begun = Instant::now();
         let request = client::post(&format!("/{TENANT}/access/batch"), &self.token, body);
-        let id = text_in(&client.ask_for_json(&request, 202)?, "id")?;
+        let id = text_in(&client.call_for_json(&request, 202)?, "id")?;
         let look = client::get(&format!("/{TENANT}/access/batch/{id}/progress"), &self.token);
         loop {
-            let progress = client.ask_for_json(&look, 200)?;
+            let progress = client.call_for_json(&look, 200)?;
             if progress["failed"] != 0 {
                 return Err(Failure::WrongAnswer(format!("items of a batch failed: {progress}")));
             }
             if progress["succeeded"] == n_items {
-                return Ok(Made { id, took: begun.elapsed() });
+                return Ok(FinishedBatch { id, took: begun.elapsed() });
             }
             let is_long = begun.elapsed() > LONG;
-            load::pause(if is_long { LOOK_EVERY_OF_A_LONG_ONE } else { LOOK_EVERY })?;
+            load::pause(if is_long { LONG_POLL_INTERVAL } else { POLL_INTERVAL })?;
         }
     }
 
@@ -65,12 +65,12 @@ impl Caller {
         let mut check = |body: Value| {
             let path = format!("/{TENANT}/access");
             let request = client::post(&path, &self.token, &body.to_string());
-            let made = client.ask_for_json(&request, 201)?;
+            let made = client.call_for_json(&request, 201)?;
             let password = made["password"].as_str().unwrap_or(chosen);
             let body = json!({"username": text_in(&made, "username")?, "password": password});
             let request =
                 client::post(&format!("/{TENANT}/verify"), &self.token, &body.to_string());
-            client.ask_for_json(&request, 200)?;
+            client.call_for_json(&request, 200)?;
             Ok::<_, Failure>(request)
         };
         let contract_id = CONTRACTS[1];
@@ -80,7 +80,7 @@ impl Caller {
 }
 
 /// A batch of `n_items` accesses without further values.
-pub(crate) fn so_many(n_items: u32) -> String {
+pub(crate) fn by_number(n_items: u32) -> String {
     json!({"contractId": CONTRACTS[0], "numberOfAccesses": n_items}).to_string()
 }
 

@@ -5,7 +5,7 @@ use super::*;
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nX-Total-Count: 12\r\ncontent-length: 4\r\n\r\n[{}]";
 
 #[test]
-fn a_head_is_read_once_it_is_complete() {
+fn a_head_is_parsed_once_it_is_complete() {
     let head = Head { status: 200, total: Some(12), content_length: 4, n_bytes: 57 };
     assert_eq!(read_head(ANSWER).unwrap(), Some(head));
     assert_eq!(read_head(&ANSWER[..56]).unwrap(), None);
@@ -13,7 +13,7 @@ fn a_head_is_read_once_it_is_complete() {
 }
 
 #[test]
-fn an_answer_may_be_longer_than_the_room_for_it_at_first() {
+fn a_response_may_be_longer_than_the_initial_buffer() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let body = vec![b'x'; 5 * ANSWER_BYTES];
@@ -30,7 +30,7 @@ fn an_answer_may_be_longer_than_the_room_for_it_at_first() {
 }
 
 #[test]
-fn two_requests_share_a_connection_however_the_answer_arrives() {
+fn two_requests_share_a_connection_with_any_packets() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let request = get("/bench/access", "secret");
@@ -46,14 +46,14 @@ fn two_requests_share_a_connection_however_the_answer_arrives() {
     });
     let mut client = Client::connect(&address).unwrap();
     for _ in 0..2 {
-        let answer = client.ask(&request).unwrap();
+        let answer = client.call(&request).unwrap();
         assert_eq!((answer.status, answer.total, answer.body), (200, Some(12), &b"[{}]"[..]));
     }
     server.join().unwrap();
 }
 
 #[test]
-fn chunks_are_put_together_however_they_arrive() {
+fn chunks_are_joined_with_any_packets() {
     let body = b"5\r\nhello\r\n1a\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\n\r\n";
     for n in [1, 2, 3, 7, body.len()] {
         let mut chunks = Chunks::default();
@@ -67,7 +67,7 @@ fn chunks_are_put_together_however_they_arrive() {
 }
 
 #[test]
-fn a_header_is_added_behind_the_others() {
+fn a_header_is_added_after_the_others() {
     let request = with_header(&get("/bench/access", "secret"), "Accept-Encoding: gzip");
     let expected = "GET /bench/access HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer secret\r\n\
                     Accept-Encoding: gzip\r\n\r\n";

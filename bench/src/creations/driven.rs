@@ -25,13 +25,13 @@ const N_STORES: usize = 2;
 
 /// How accesses are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum TransactionMode {
     /// Grouped, as the server does: waiting creations share a transaction.
     Gathered,
     /// A transaction each, as many at the same time as the database allows.
-    Alone,
+    Concurrent,
     /// A transaction each, one after the other.
-    InTurn,
+    Sequential,
 }
 
 /// Creates accesses in an open store.
@@ -40,13 +40,13 @@ pub(crate) struct Driver<'a> {
     stores: Vec<Store>,
     tenant: TenantName,
     pool: Arc<Semaphore>,
-    turn: Arc<Semaphore>,
+    sequence: Arc<Semaphore>,
 }
 
 impl<'a> Driver<'a> {
     /// Opens the PostgreSQL store at this URL.
     pub(crate) fn open_postgres(runtime: &'a Runtime, url: &str) -> Result<Self, Failure> {
-        let url = url.parse().map_err(|why| trouble(format!("{why}")))?;
+        let url = url.parse().map_err(|why| open_failed(format!("{why}")))?;
         let open = || runtime.block_on(Store::open_postgres(&url, Clock::machine()));
         Self::new(runtime, (0..N_STORES).map(|_| open()))
     }
@@ -62,10 +62,10 @@ impl<'a> Driver<'a> {
         stores: impl Iterator<Item = Result<Store, StoreError>>,
     ) -> Result<Self, Failure> {
         let stores = stores.collect::<Result<Vec<_>, _>>();
-        let stores = stores.map_err(|why| trouble(why.explained()))?;
-        let tenant = TENANT.parse().map_err(|_| trouble(format!("no tenant `{TENANT}`")))?;
-        let [pool, turn] = [POOL, 1].map(|n| Arc::new(Semaphore::new(n)));
-        Ok(Self { runtime, stores, tenant, pool, turn })
+        let stores = stores.map_err(|why| open_failed(why.explained()))?;
+        let tenant = TENANT.parse().map_err(|_| open_failed(format!("no tenant `{TENANT}`")))?;
+        let [pool, sequence] = [POOL, 1].map(|n| Arc::new(Semaphore::new(n)));
+        Ok(Self { runtime, stores, tenant, pool, sequence })
     }
 
     /// Closes the store.
@@ -79,24 +79,24 @@ impl<'a> Driver<'a> {
     pub(crate) fn make(
         &self,
         n_clients: usize,
-        stretch: Duration,
-        way: Way,
+        period: Duration,
+        mode: TransactionMode,
     ) -> Result<(Duration, Vec<Vec<Duration>>), Failure> {
         self.runtime.block_on(async {
             let is_over = Arc::new(AtomicBool::new(false));
             let begun = Instant::now();
             let clients: Vec<_> = (0..n_clients)
-                .map(|nth| tokio::spawn(self.client(nth, way, Arc::clone(&is_over))))
+                .map(|nth| tokio::spawn(self.client(nth, mode, Arc::clone(&is_over))))
                 .collect();
-            tokio::time::sleep(stretch).await;
+            tokio::time::sleep(period).await;
             let seen = begun.elapsed();
             is_over.store(true, Ordering::Relaxed);
-            let mut waits = Vec::new();
+            let mut latencies = Vec::new();
             for client in clients {
                 let made = client.await.map_err(|_| "a client panicked".to_owned());
-                waits.push(made.flatten().map_err(Failure::Trouble)?);
+                latencies.push(made.flatten().map_err(Failure::Step)?);
             }
-            Ok((seen, waits))
+            Ok((seen, latencies))
         })
     }
 
@@ -104,52 +104,54 @@ impl<'a> Driver<'a> {
     fn client(
         &self,
         nth: usize,
-        way: Way,
+        mode: TransactionMode,
         is_over: Arc<AtomicBool>,
     ) -> impl Future<Output = Result<Vec<Duration>, String>> + Send + 'static {
         // One store groups; the others only lend their connections.
-        let store = match way {
-            Way::Alone => self.stores[nth % self.stores.len()].clone(),
-            Way::Gathered | Way::InTurn => self.stores[0].clone(),
+        let store = match mode {
+            TransactionMode::Concurrent => self.stores[nth % self.stores.len()].clone(),
+            TransactionMode::Gathered | TransactionMode::Sequential => self.stores[0].clone(),
         };
         let tenant = self.tenant.clone();
-        let room = match way {
-            Way::Gathered => None,
-            Way::Alone => Some(Arc::clone(&self.pool)),
-            Way::InTurn => Some(Arc::clone(&self.turn)),
+        let permits = match mode {
+            TransactionMode::Gathered => None,
+            TransactionMode::Concurrent => Some(Arc::clone(&self.pool)),
+            TransactionMode::Sequential => Some(Arc::clone(&self.sequence)),
         };
         async move {
-            let mut waits = Vec::new();
+            let mut latencies = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
                 let new = draw()?;
                 let begun = Instant::now();
-                let _room = match &room {
-                    Some(room) => Some(room.acquire().await.map_err(|closed| closed.to_string())?),
+                let _permit = match &permits {
+                    Some(permits) => {
+                        Some(permits.acquire().await.map_err(|closed| closed.to_string())?)
+                    }
                     None => None,
                 };
-                let made = match way {
-                    Way::Gathered => store.create_access(&tenant, new).await,
-                    Way::Alone | Way::InTurn => {
+                let made = match mode {
+                    TransactionMode::Gathered => store.create_access(&tenant, new).await,
+                    TransactionMode::Concurrent | TransactionMode::Sequential => {
                         let made = store.create_accesses(&tenant, vec![new]).await;
                         made.map(|mut made| made.remove(0))
                     }
                 };
                 let made = made.map_err(|why| why.explained())?;
                 made.map_err(|why| format!("an access was not made: {why:?}"))?;
-                waits.push(begun.elapsed());
+                latencies.push(begun.elapsed());
             }
-            Ok(waits)
+            Ok(latencies)
         }
     }
 }
 
-fn trouble(what: String) -> Failure {
-    Failure::Trouble(format!("opening the store: {what}"))
+fn open_failed(what: String) -> Failure {
+    Failure::Step(format!("opening the store: {what}"))
 }
 
 /// A new access with drawn values, as the server draws them.
 fn draw() -> Result<NewAccess, String> {
-    let now = crate::stage::now().unsigned_abs();
+    let now = crate::fixture::now().unsigned_abs();
     Ok(NewAccess {
         id: AccessId::new(now, &gatehouse_vault::random::bytes()),
         contract_id: CONTRACTS[1].parse().map_err(|_| "no such contract".to_owned())?,

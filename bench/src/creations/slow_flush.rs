@@ -42,9 +42,7 @@ pub(crate) fn build(directory: &Path) -> Result<PathBuf, Failure> {
     compiler.args(["-shared", "-fPIC", "-O2", "-o"]).arg(&library).arg(&source).arg("-ldl");
     match compiler.status() {
         Ok(status) if status.success() => Ok(library),
-        Ok(status) => {
-            Err(Failure::Trouble(format!("cc can't build {}: {status}", source.display())))
-        }
-        Err(cause) => Err(Failure::Trouble(format!("cc can't be run: {cause}"))),
+        Ok(status) => Err(Failure::Step(format!("cc can't build {}: {status}", source.display()))),
+        Err(cause) => Err(Failure::Step(format!("cc can't be run: {cause}"))),
     }
 }

@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::driven::{Driver, Way};
-use super::{N_CLIENTS, WARM_UP, slow_flush, stretch};
+use super::driven::{Driver, TransactionMode};
+use super::{N_CLIENTS, WARM_UP, period, slow_flush};
 use crate::batches::batch::Caller;
 use crate::batches::load;
 use crate::database::Database;
 use crate::failure::Failure;
 use crate::filled;
-use crate::line::Line;
-use crate::quantiles::Waits;
-use crate::server::Place;
-use crate::stage::Workshop;
+use crate::fixture::Setup;
+use crate::quantiles::Latencies;
+use crate::result_line::ResultLine;
+use crate::server::Instance;
 
 /// First argument of the process that calls the store.
 pub(crate) const DRIVE: &str = "drive-creations";
@@ -43,49 +43,50 @@ struct Round {
 
 /// Measures everything.
 pub(crate) fn measure(
-    workshop: &Workshop,
+    setup: &Setup,
     database: &Database,
     n_rounds: usize,
-) -> Result<Vec<Line>, Failure> {
-    let filled = workshop.fill(database, workshop.options.usual_rows())?;
-    let place = filled::copy(workshop, database, &filled, "creations")?.place;
-    let slow_flush = slow_flush::build(&workshop.shelf)?;
-    let stretch = stretch(&workshop.options);
+) -> Result<Vec<ResultLine>, Failure> {
+    let filled = setup.fill(database, setup.options.usual_rows())?;
+    let instance = filled::copy(setup, database, &filled, "creations")?.instance;
+    let slow_flush = slow_flush::build(&setup.store_directory)?;
+    let period = period(&setup.options);
     let mut lines = Vec::new();
     for (slowed_by, how, goal) in
         [(None, "", GOAL), (Some(&slow_flush), ", flushes slowed by 1 ms", GOAL_SLOWED)]
     {
         eprintln!("bench: {N_CLIENTS} clients on SQLite{how}");
-        let rounds = drive(&place, slowed_by, n_rounds, stretch)?;
+        let rounds = drive(&instance, slowed_by, n_rounds, period)?;
         if slowed_by.is_some() && rounds.iter().any(|it| it.alone[0] > SLOWED_MAX) {
             let why = "flushes are not slowed down: the library was not loaded";
-            return Err(Failure::Trouble(why.to_owned()));
+            return Err(Failure::Step(why.to_owned()));
         }
         lines.extend(sum_up(&rounds, how, goal));
-        let waits = ask(&place, slowed_by, n_rounds, stretch)?;
-        let tail = waits.iter().map(|it| (it.p99_us, it.p50_us)).collect();
+        let latencies = run_clients(&instance, slowed_by, n_rounds, period)?;
+        let tail = latencies.iter().map(|it| (it.p99_us, it.p50_us)).collect();
         lines.push(
-            Line::new(&format!("HTTP: p99, beside p50{how}"), "µs", tail)
+            ResultLine::new(&format!("HTTP: p99, beside p50{how}"), "µs", tail)
                 .at_most(GOAL_TAIL)
-                .with_waits(Waits::median(waits.into_iter())),
+                .with_latencies(Latencies::median(latencies.into_iter())),
         );
     }
     Ok(lines)
 }
 
-fn sum_up(rounds: &[Round], how: &str, goal: f64) -> Vec<Line> {
+fn sum_up(rounds: &[Round], how: &str, goal: f64) -> Vec<ResultLine> {
     let of = |figures: fn(&Round) -> (f64, f64)| rounds.iter().map(figures).collect();
-    let waits = |[per_second, p50_us, p99_us]: [f64; 3]| Waits { p50_us, p99_us, per_second };
-    let gathered = Waits::median(rounds.iter().map(|it| waits(it.gathered)));
+    let latencies =
+        |[per_second, p50_us, p99_us]: [f64; 3]| Latencies { p50_us, p99_us, per_second };
+    let gathered = Latencies::median(rounds.iter().map(|it| latencies(it.gathered)));
     vec![
-        Line::new(
+        ResultLine::new(
             &format!("store: gathered, beside a transaction each{how}"),
             "1/s",
             of(|it| (it.gathered[0], it.alone[0])),
         )
         .at_least(goal)
-        .with_waits(gathered),
-        Line::new(
+        .with_latencies(gathered),
+        ResultLine::new(
             &format!("store: p99, beside p50{how}"),
             "µs",
             of(|it| (it.gathered[2], it.gathered[1])),
@@ -96,21 +97,21 @@ fn sum_up(rounds: &[Round], how: &str, goal: f64) -> Vec<Line> {
 
 /// Starts another process that calls the store.
 fn drive(
-    place: &Place,
+    instance: &Instance,
     slowed_by: Option<&PathBuf>,
     n_rounds: usize,
-    stretch: Duration,
+    period: Duration,
 ) -> Result<Vec<Round>, Failure> {
     let own = std::env::current_exe()
-        .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
+        .map_err(|cause| Failure::Step(format!("this program can't be found: {cause}")))?;
     let mut command = Command::new(own);
-    command.arg(DRIVE).arg(place.database_file()).arg(n_rounds.to_string());
-    command.arg(stretch.as_millis().to_string());
+    command.arg(DRIVE).arg(instance.database_file()).arg(n_rounds.to_string());
+    command.arg(period.as_millis().to_string());
     command.envs(slowed_by.map(|library| (slow_flush::LOADED_BY, library)));
     let output = command.stderr(Stdio::inherit()).output();
-    let output = output.map_err(|cause| Failure::Trouble(format!("no second process: {cause}")))?;
+    let output = output.map_err(|cause| Failure::Step(format!("no second process: {cause}")))?;
     let rounds = serde_json::from_slice(&output.stdout);
-    rounds.map_err(|_| Failure::Trouble("the store could not be driven".to_owned()))
+    rounds.map_err(|_| Failure::Step("the store could not be driven".to_owned()))
 }
 
 /// Work of that process: both modes, round after round.
@@ -118,49 +119,50 @@ pub(crate) fn drive_here(mut words: impl Iterator<Item = String>) -> Result<(), 
     let usage = || Failure::Usage(format!("`{DRIVE}` needs a file, rounds and milliseconds"));
     let path = words.next().ok_or_else(usage)?;
     let n_rounds: usize = words.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?;
-    let stretch = words.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?;
-    let stretch = Duration::from_millis(stretch);
+    let period = words.next().and_then(|n| n.parse().ok()).ok_or_else(usage)?;
+    let period = Duration::from_millis(period);
     let runtime = tokio::runtime::Runtime::new()
-        .map_err(|cause| Failure::Trouble(format!("no threads to run on: {cause}")))?;
+        .map_err(|cause| Failure::Step(format!("no threads to run on: {cause}")))?;
     let driver = Driver::open_sqlite(&runtime, Path::new(&path))?;
-    let turn = |way, stretch: Duration| {
-        let (seen, waits) = driver.make(N_CLIENTS, stretch, way)?;
-        let Waits { p50_us, p99_us, per_second } = Waits::of(waits, seen);
+    let run = |mode, period: Duration| {
+        let (seen, latencies) = driver.make(N_CLIENTS, period, mode)?;
+        let Latencies { p50_us, p99_us, per_second } = Latencies::of(latencies, seen);
         Ok::<_, Failure>([per_second, p50_us, p99_us])
     };
-    for way in [Way::Gathered, Way::Alone] {
-        turn(way, WARM_UP)?;
+    for mode in [TransactionMode::Gathered, TransactionMode::Concurrent] {
+        run(mode, WARM_UP)?;
     }
     let mut rounds = Vec::new();
     for round in 0..n_rounds {
         let (gathered, alone) = if round.is_multiple_of(2) {
-            (turn(Way::Gathered, stretch)?, turn(Way::Alone, stretch)?)
+            (run(TransactionMode::Gathered, period)?, run(TransactionMode::Concurrent, period)?)
         } else {
-            let alone = turn(Way::Alone, stretch)?;
-            (turn(Way::Gathered, stretch)?, alone)
+            let alone = run(TransactionMode::Concurrent, period)?;
+            (run(TransactionMode::Gathered, period)?, alone)
         };
         rounds.push(Round { gathered, alone });
     }
     driver.close();
-    let told = serde_json::to_string(&rounds);
-    println!("{}", told.map_err(|cause| Failure::Trouble(cause.to_string()))?);
+    let json = serde_json::to_string(&rounds);
+    println!("{}", json.map_err(|cause| Failure::Step(cause.to_string()))?);
     Ok(())
 }
 
 /// Runs clients against a server.
-fn ask(
-    place: &Place,
+fn run_clients(
+    instance: &Instance,
     slowed_by: Option<&PathBuf>,
     n_rounds: usize,
-    stretch: Duration,
-) -> Result<Vec<Waits>, Failure> {
-    let token = place.issue_token("access:write")?;
-    let server = place.serve_with(slowed_by.map(|library| (slow_flush::LOADED_BY, library)))?;
+    period: Duration,
+) -> Result<Vec<Latencies>, Failure> {
+    let token = instance.issue_token("access:write")?;
+    let server = instance.serve_with(slowed_by.map(|library| (slow_flush::LOADED_BY, library)))?;
     let caller = Caller { address: server.address().to_owned(), token };
     let requests = vec![caller.create_one(); N_CLIENTS];
-    let turn = |stretch| load::beside(&caller, &requests, 201, None, || load::pause(stretch));
-    turn(WARM_UP)?;
-    let rounds = (0..n_rounds).map(|_| turn(stretch).map(|(seen, waits)| Waits::of(waits, seen)));
+    let run = |period| load::during_load(&caller, &requests, 201, None, || load::pause(period));
+    run(WARM_UP)?;
+    let rounds =
+        (0..n_rounds).map(|_| run(period).map(|(seen, latencies)| Latencies::of(latencies, seen)));
     let rounds = rounds.collect::<Result<Vec<_>, _>>()?;
     server.stop()?;
     Ok(rounds)

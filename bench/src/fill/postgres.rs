@@ -51,11 +51,11 @@ pub(crate) async fn find_database(
     name: &str,
 ) -> Result<Option<(String, i64)>, DriverError> {
     let sql = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = $1";
-    let said = with_client(cluster_url, async |client| {
+    let text = with_client(cluster_url, async |client| {
         let rows = client.query(sql, &[&name]).await?;
         Ok(rows.first().and_then(|row| row.get::<_, Option<String>>(0)))
     });
-    let Some(mark) = said.await?.and_then(|said| said.parse().ok()) else { return Ok(None) };
+    let Some(mark) = text.await?.and_then(|text| text.parse().ok()) else { return Ok(None) };
     let (server, _) = cluster_url.rsplit_once('/').ok_or("the address names no database")?;
     Ok(Some((format!("{server}/{name}"), mark)))
 }

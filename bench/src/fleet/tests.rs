@@ -40,7 +40,7 @@ fn a_job_has_a_thousand_accesses_of_one_contract() {
 }
 
 #[test]
-fn single_accesses_of_a_contract_lie_apart() {
+fn single_accesses_of_a_contract_are_scattered() {
     let singles = FLEET.accesses().filter(|access| access.made_by.is_none());
     let numbers: Vec<u64> =
         singles.filter(|access| access.contract == 3).map(|access| access.number).collect();
@@ -50,7 +50,7 @@ fn single_accesses_of_a_contract_lie_apart() {
 }
 
 #[test]
-fn nothing_lies_in_the_future_but_the_ends() {
+fn only_ends_are_in_the_future() {
     let mut before = 0;
     for access in FLEET.accesses() {
         assert!(access.created_at > before && access.created_at <= FLEET.latest_at);
@@ -62,7 +62,7 @@ fn nothing_lies_in_the_future_but_the_ends() {
 }
 
 #[test]
-fn names_look_like_those_of_the_product_and_are_unique() {
+fn names_have_the_servers_form_and_are_unique() {
     let mut seen = HashSet::new();
     for access in FLEET.accesses() {
         let username = access.username();

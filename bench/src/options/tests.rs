@@ -39,7 +39,7 @@ fn cases_and_stores_can_be_chosen() {
 }
 
 #[test]
-fn wrong_use_says_what_would_be_right() {
+fn a_usage_error_says_what_would_be_right() {
     for (line, advice) in [
         ("--fast", "use --quick"),
         ("--rows", "needs a value"),

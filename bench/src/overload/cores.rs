@@ -49,5 +49,5 @@ impl Cores {
 }
 
 fn failed(cause: rustix::io::Errno) -> Failure {
-    Failure::Trouble(format!("a thread can't be kept on one core: {cause}"))
+    Failure::Step(format!("a thread can't be kept on one core: {cause}"))
 }

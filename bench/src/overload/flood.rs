@@ -48,22 +48,22 @@ struct Counts {
 
 impl Flood<'_> {
     /// Sends requests for this long, on a separate thread.
-    pub(super) fn run(&self, stretch: Duration) -> Result<Flooded, Failure> {
+    pub(super) fn run(&self, period: Duration) -> Result<Flooded, Failure> {
         thread::scope(|scope| {
-            let sending = scope.spawn(|| self.send(stretch));
+            let sending = scope.spawn(|| self.send(period));
             let sent = sending.join();
-            sent.map_err(|_| Failure::Trouble("a flood panicked".to_owned())).flatten()
+            sent.map_err(|_| Failure::Step("a flood panicked".to_owned())).flatten()
         })
     }
 
-    fn send(&self, stretch: Duration) -> Result<Flooded, Failure> {
+    fn send(&self, period: Duration) -> Result<Flooded, Failure> {
         // The other tenant's clients share the core and go first: this thread alone has a lower priority.
         let _ = rustix::process::nice(10);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| Failure::Trouble(format!("no runtime: {cause}")))?;
+        let runtime = runtime.map_err(|cause| Failure::Step(format!("no runtime: {cause}")))?;
         let counts = Rc::new(RefCell::new(Counts::default()));
         let began = Instant::now();
-        LocalSet::new().block_on(&runtime, self.send_for(stretch, &counts));
+        LocalSet::new().block_on(&runtime, self.send_for(period, &counts));
         let seconds = began.elapsed().as_secs_f64();
         let counts = counts.borrow();
         match &counts.fault {
@@ -76,7 +76,7 @@ impl Flood<'_> {
         }
     }
 
-    async fn send_for(&self, stretch: Duration, counts: &Rc<RefCell<Counts>>) {
+    async fn send_for(&self, period: Duration, counts: &Rc<RefCell<Counts>>) {
         let arrivals = Rc::new(Semaphore::new(0));
         for nth in 0..self.n_connections {
             let arrivals = self.per_second.map(|_| Rc::clone(&arrivals));
@@ -92,7 +92,7 @@ impl Flood<'_> {
         }
         let began = Instant::now();
         let mut n_arrived = 0.0;
-        while began.elapsed() < stretch && counts.borrow().fault.is_none() {
+        while began.elapsed() < period && counts.borrow().fault.is_none() {
             tokio::time::sleep(TICK).await;
             let Some(per_second) = self.per_second else { continue };
             let n_due = began.elapsed().as_secs_f64() * per_second - n_arrived;

@@ -76,11 +76,11 @@ impl Simulation {
         }
         let child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|cause| {
-                Failure::Trouble(format!("cannot run {}: {cause}", binary.display()))
+                Failure::Step(format!("cannot run {}: {cause}", binary.display()))
             })?;
         let mut simulation = Self { child, platforms: Vec::new() };
         simulation.platforms = simulation.read_platforms(wanted).ok_or_else(|| {
-            Failure::Trouble("the simulated platforms did not say where they listen".to_owned())
+            Failure::Step("the simulated platforms did not say where they listen".to_owned())
         })?;
         Ok(simulation)
     }
@@ -93,17 +93,17 @@ impl Simulation {
 
     /// The first lines have each platform's name and address.
     fn read_platforms(&mut self, wanted: &[(String, Paging)]) -> Option<Vec<Platform>> {
-        let said = BufReader::new(self.child.stdout.take()?).lines();
+        let text = BufReader::new(self.child.stdout.take()?).lines();
         // Reads all lines: a program whose output is not read fails.
-        let said: Vec<String> =
-            said.map_while(Result::ok).take_while(|line| line != LAST_LINE).collect();
+        let text: Vec<String> =
+            text.map_while(Result::ok).take_while(|line| line != LAST_LINE).collect();
         let platform = |(line, (name, paging)): (&String, &(String, Paging))| {
             let mut words = line.split_whitespace();
             let name = words.next().filter(|word| word == name)?.to_owned();
             let address = words.next()?.strip_prefix("http://")?.to_owned();
             Some(Platform { name, paging: *paging, address })
         };
-        let platforms: Vec<Platform> = said.iter().zip(wanted).map_while(platform).collect();
+        let platforms: Vec<Platform> = text.iter().zip(wanted).map_while(platform).collect();
         (platforms.len() == wanted.len()).then_some(platforms)
     }
 }
@@ -120,7 +120,7 @@ impl Platform {
     /// Changes the platform's behaviour, by a profile in JSON.
     pub(crate) fn behave(&self, change: &str) -> Result<(), Failure> {
         let request = client::patch("/-/profile", OWN_TOKEN, change);
-        self.ask(&mut Client::connect(&self.address)?, &request).map(drop)
+        self.call(&mut Client::connect(&self.address)?, &request).map(drop)
     }
 
     /// A request for the first connections of an account.
@@ -139,7 +139,7 @@ impl Platform {
         let mut iccids = Vec::new();
         let mut request = self.first_page(PAGE_SIZE_MAX, token);
         while iccids.len() < n {
-            let page = self.ask(&mut client, &request)?;
+            let page = self.call(&mut client, &request)?;
             let connections = page["connections"].as_array().map(Vec::as_slice).unwrap_or_default();
             let found = connections.iter().filter_map(|it| it["iccid"].as_str());
             let n_before = iccids.len();
@@ -166,12 +166,12 @@ impl Platform {
         Ok(iccids)
     }
 
-    fn ask(&self, client: &mut Client, request: &[u8]) -> Result<Value, Failure> {
-        let answer = client.ask(request)?;
+    fn call(&self, client: &mut Client, request: &[u8]) -> Result<Value, Failure> {
+        let answer = client.call(request)?;
         let body = || String::from_utf8_lossy(answer.body).into_owned();
         if answer.status != 200 {
-            let said = format!("{} answered {} {}", self.name, answer.status, body());
-            return Err(Failure::WrongAnswer(said));
+            let text = format!("{} answered {} {}", self.name, answer.status, body());
+            return Err(Failure::WrongAnswer(text));
         }
         serde_json::from_slice(answer.body).map_err(|_| Failure::WrongAnswer(body()))
     }

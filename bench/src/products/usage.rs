@@ -1,9 +1,9 @@
 //! CPU of the server per product.
 
-use super::asking::{Asker, Page, ask};
+use super::requester::{Page, Requester, call};
 use super::{MIXED, PAGE_SIZE, used_by};
 use crate::failure::Failure;
-use crate::line::Line;
+use crate::result_line::ResultLine;
 use crate::server::Server;
 
 /// Most CPU of a product, in microseconds.
@@ -15,17 +15,17 @@ const N_PAGES: u64 = 10;
 
 /// CPU of the server per product on large pages, with platforms that respond at once.
 pub(super) fn measure(
-    asker: &Asker,
+    requester: &Requester,
     server: &Server,
     n_rounds: usize,
-) -> Result<Vec<Line>, Failure> {
+) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: CPU for each product");
     let kinds: [(&str, &str, usize); 3] = [
         ("CPU of the server for a product, pages of 1,000", "", PAGE_SIZE_LARGE),
         ("the same with fields=none", "&fields=none", PAGE_SIZE_LARGE),
         ("the same on pages of 100, a call for ten products", "", PAGE_SIZE),
     ];
-    let mut client = asker.connect()?;
+    let mut client = requester.connect()?;
     let mut figures = vec![Vec::new(); kinds.len()];
     // The first round finds the cursors, and is not counted.
     for round in 0..=n_rounds {
@@ -33,7 +33,7 @@ pub(super) fn measure(
             let before = used_by(server)?;
             for number in 1..=N_PAGES {
                 let page = Page { tenant: MIXED, number, size: *size, more };
-                ask(&mut client, &asker.page(&page), &page.full())?;
+                call(&mut client, &requester.page(&page), &page.full())?;
             }
             let after = used_by(server)?;
             let n_products = N_PAGES as usize * size;
@@ -43,7 +43,7 @@ pub(super) fn measure(
         }
     }
     let lines = kinds.iter().zip(figures).map(|((what, _, size), figures)| {
-        let line = Line::alone(what, "µs", figures);
+        let line = ResultLine::alone(what, "µs", figures);
         if *size == PAGE_SIZE_LARGE { line.at_most(GOAL_US) } else { line }
     });
     Ok(lines.collect())

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_median_is_not_moved_by_one_bad_round() {
+fn one_bad_round_does_not_move_a_median() {
     assert_eq!(median(vec![3.0, 1.0, 900.0]), 3.0);
     assert_eq!(median(vec![4.0, 2.0]), 3.0);
     assert!(median(Vec::new()).is_nan());
@@ -17,8 +17,8 @@ fn percentiles_are_values_that_were_measured() {
 }
 
 #[test]
-fn waits_of_all_clients_count_together() {
+fn latencies_of_all_clients_count_together() {
     let millis = Duration::from_millis;
-    let waits = Waits::of(vec![vec![millis(3), millis(1)], vec![millis(2)]], millis(1500));
-    assert_eq!((waits.p50_us, waits.p99_us, waits.per_second), (2000.0, 3000.0, 2.0));
+    let latencies = Latencies::of(vec![vec![millis(3), millis(1)], vec![millis(2)]], millis(1500));
+    assert_eq!((latencies.p50_us, latencies.p99_us, latencies.per_second), (2000.0, 3000.0, 2.0));
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn report() -> Report {
-    let line = |what: &str, ratio: f64| Line::new(what, "µs", vec![(ratio, 1.0)]).cpu();
+    let line = |what: &str, ratio: f64| ResultLine::new(what, "µs", vec![(ratio, 1.0)]).cpu();
     let mut read = line("one access", 1.25).at_most(1.8);
     read.p99_us = Some(1234.5);
     let mut report = Report::default();
@@ -44,7 +44,7 @@ On PostgreSQL.
 }
 
 #[test]
-fn the_summary_shows_what_comes_closest_to_each_goal() {
+fn the_summary_shows_the_closest_figure_of_each_goal() {
     let expected = "\
 | case                  | what                     | store      |       measured | taken |
 |-----------------------|--------------------------|------------|---------------:|------:|
@@ -58,7 +58,7 @@ Goals that are missed, in bold: 1.
 }
 
 #[test]
-fn what_programs_get_can_be_read_again() {
+fn the_json_report_parses_to_itself() {
     let text = serde_json::to_string(&report()).unwrap();
     assert_eq!(serde_json::from_str::<Report>(&text).unwrap(), report());
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::line::Line;
 use crate::options;
+use crate::result_line::ResultLine;
 use crate::store_kind::StoreKind;
 
 fn options(line: &str) -> Options {
@@ -8,7 +8,7 @@ fn options(line: &str) -> Options {
 }
 
 fn chapter(case: u8, ratio: f64) -> Chapter {
-    let lines = vec![Line::new("a read", "µs", vec![(ratio, 1.0)]).cpu()];
+    let lines = vec![ResultLine::new("a read", "µs", vec![(ratio, 1.0)]).cpu()];
     Chapter { case, store: StoreKind::Sqlite, about: "On SQLite.".to_owned(), lines }
 }
 
@@ -23,7 +23,7 @@ fn package() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_run_keeps_what_it_measures_and_what_others_did() {
+fn a_run_stores_its_results_and_keeps_others() {
     let directory = package();
     let bench = directory.path().join("bench");
     for (case, ratio) in [(1, 1.5), (2, 1.25), (1, 1.75)] {
@@ -31,8 +31,8 @@ fn a_run_keeps_what_it_measures_and_what_others_did() {
         results.put(chapter(case, ratio)).unwrap();
         assert_eq!(results.measured().chapters.len(), 1);
     }
-    let kept = read(&bench.join("results")).unwrap();
-    assert_eq!(kept.chapters, [chapter(1, 1.75), chapter(2, 1.25)]);
+    let baseline = read(&bench.join("results")).unwrap();
+    assert_eq!(baseline.chapters, [chapter(1, 1.75), chapter(2, 1.25)]);
     let page = fs::read_to_string(directory.path().join("docs/performance.md")).unwrap();
     assert!(page.contains("| a read | 1      | µs   |     1.75 |"), "{page}");
     for name in ["results.md", "goals.svg", "pages.svg", "waits.svg"] {
@@ -41,7 +41,7 @@ fn a_run_keeps_what_it_measures_and_what_others_did() {
 }
 
 #[test]
-fn there_is_a_place_for_every_case() {
+fn the_page_has_a_section_for_every_case() {
     let directory = package();
     let bench = directory.path().join("bench");
     let mut results = Results::open_in(&bench, &options("")).unwrap();
@@ -51,11 +51,11 @@ fn there_is_a_place_for_every_case() {
 }
 
 #[test]
-fn a_check_and_another_number_of_accesses_change_nothing_that_is_kept() {
+fn a_check_or_another_size_changes_no_stored_results() {
     let directory = package();
     let bench = directory.path().join("bench");
     let none = Results::open_in(&bench, &options("--check"));
-    assert!(matches!(none, Err(Failure::Trouble(why)) if why.contains("nothing to compare with")));
+    assert!(matches!(none, Err(Failure::Step(why)) if why.contains("nothing to compare with")));
     for line in ["", "--quick"] {
         Results::open_in(&bench, &options(line)).unwrap().put(chapter(1, 1.5)).unwrap();
     }
@@ -63,22 +63,22 @@ fn a_check_and_another_number_of_accesses_change_nothing_that_is_kept() {
     let before = page();
     for line in ["--check", "--check --quick", "--rows 20000", "--quick --rows 20000"] {
         let mut results = Results::open_in(&bench, &options(line)).unwrap();
-        assert_eq!(results.kept().is_some(), line.contains("--check"));
+        assert_eq!(results.baseline().is_some(), line.contains("--check"));
         results.put(chapter(1, 9.0)).unwrap();
     }
-    for kept in ["results", "results/quick"] {
-        assert_eq!(read(&bench.join(kept)).unwrap().chapters, [chapter(1, 1.5)], "{kept}");
+    for baseline in ["results", "results/quick"] {
+        assert_eq!(read(&bench.join(baseline)).unwrap().chapters, [chapter(1, 1.5)], "{baseline}");
     }
     assert_eq!(page(), before);
     assert_eq!(read(&bench.join("results/latest")).unwrap().chapters, [chapter(1, 9.0)]);
 }
 
 #[test]
-fn figures_that_are_none_are_not_kept() {
+fn incomplete_figures_are_not_stored() {
     let directory = package();
     let bench = directory.path().join("bench");
     let mut results = Results::open_in(&bench, &options("")).unwrap();
     let failure = results.put(chapter(1, f64::NAN));
-    assert!(matches!(failure, Err(Failure::Trouble(why)) if why.contains("`a read`")));
+    assert!(matches!(failure, Err(Failure::Step(why)) if why.contains("`a read`")));
     assert_eq!(read(&bench.join("results")).unwrap(), Report::default());
 }

@@ -10,7 +10,7 @@ fn page(list: &str, page: PageKind) -> Page {
 }
 
 #[test]
-fn the_yardstick_is_the_first_page_of_everything() {
+fn the_yardstick_is_the_first_page_of_all_accesses() {
     let first = &numbered(FLEET)[0];
     assert_eq!((first.list, first.page), ("all", PageKind::First));
     assert_eq!(first.path, "/bench/access?pageNumber=1");
@@ -52,7 +52,7 @@ fn creation_times_are_written_to_the_millisecond() {
 }
 
 #[test]
-fn every_way_to_be_wrong_is_told() {
+fn every_fault_is_reported() {
     let expected = Expected { total: 12, n_items: 1, first_username: "u-a".into() };
     let right = br#"[{"username":"u-a"}]"#.as_slice();
     #[rustfmt::skip]

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use super::asking::Asker;
+use super::requester::Requester;
 use super::simulation::{OWN_TOKEN, Platform};
 use super::{N_PAGES, SHARE, fresh, milliseconds, one_page_time, page, page_time, used_by, warm};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::line::Line;
 use crate::quantiles::median;
+use crate::result_line::ResultLine;
 use crate::server::Server;
 use crate::table::with_commas;
 
@@ -21,33 +21,33 @@ const N_PAGES_FEW: u64 = 10;
 
 /// Many different pages at once, against one account, against sequential pages, and against their bare calls.
 pub(super) fn measure(
-    asker: &Asker,
+    requester: &Requester,
     server: &Server,
     tenant: &str,
     platforms: &[Platform],
     how: &str,
     n_rounds: usize,
-) -> Result<Vec<Line>, Failure> {
+) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: {N_PAGES_MANY} pages at once, {how}");
-    let mut client = asker.connect()?;
+    let mut client = requester.connect()?;
     // In order: cursors lead from each page to the next.
-    warm(asker, &mut client, tenant, 1..=N_PAGES_MANY)?;
-    let mut crowd = Crowd::gather(asker)?;
+    warm(requester, &mut client, tenant, 1..=N_PAGES_MANY)?;
+    let mut clients = ConcurrentClients::gather(requester)?;
     let mut bare = BareCalls::prepare(platforms)?;
-    let mut alone = Alone::connect(platforms)?;
+    let mut alone = DirectCalls::connect(platforms)?;
     let look = || used_by(server);
     let (mut few, mut many, mut beside_bare) = (Vec::new(), Vec::new(), Vec::new());
     let mut cpu = Vec::new();
     // The first round opens connections, and is not counted.
     for round in 0..=n_rounds {
         let before = look()?;
-        one_page_time(asker, &mut client, tenant)?;
+        one_page_time(requester, &mut client, tenant)?;
         let between = look()?;
-        let all = crowd.ask(asker, tenant, N_PAGES_MANY)?;
+        let all = clients.call(requester, tenant, N_PAGES_MANY)?;
         let after = look()?;
-        let some = crowd.ask(asker, tenant, N_PAGES_FEW)?;
+        let some = clients.call(requester, tenant, N_PAGES_FEW)?;
         let calls = bare.make()?;
-        let account = alone.ask()?;
+        let account = alone.call()?;
         if round > 0 {
             few.push((some, account));
             many.push((all, account));
@@ -59,28 +59,32 @@ pub(super) fn measure(
     let what = |n| format!("{n} pages at once, beside an account alone: {how}");
     let n_calls = with_commas(bare.0.len() as u64);
     Ok(vec![
-        Line::new(&what(N_PAGES_FEW), "ms", few),
-        Line::new(&what(N_PAGES_MANY), "ms", many).at_most(GOAL),
-        Line::new(&format!("{how}: the same, beside {n_calls} calls alone"), "ms", beside_bare),
-        Line::new(&format!("{how}: the same, CPU, beside pages in turn"), "ms", cpu).cpu(),
+        ResultLine::new(&what(N_PAGES_FEW), "ms", few),
+        ResultLine::new(&what(N_PAGES_MANY), "ms", many).at_most(GOAL),
+        ResultLine::new(
+            &format!("{how}: the same, beside {n_calls} calls alone"),
+            "ms",
+            beside_bare,
+        ),
+        ResultLine::new(&format!("{how}: the same, CPU, beside pages in turn"), "ms", cpu).cpu(),
     ])
 }
 
 /// Every account by itself, called directly for its part of a page.
-struct Alone(Vec<(Client, Vec<u8>)>);
+struct DirectCalls(Vec<(Client, Vec<u8>)>);
 
-impl Alone {
+impl DirectCalls {
     fn connect(platforms: &[Platform]) -> Result<Self, Failure> {
-        let asked = platforms
+        let calls = platforms
             .iter()
             .map(|it| Ok((Client::connect(&it.address)?, it.first_page(SHARE, OWN_TOKEN))));
-        asked.collect::<Result<_, _>>().map(Self)
+        calls.collect::<Result<_, _>>().map(Self)
     }
 
     /// Duration of one call. All accounts are equally fast, so the median is the best estimate.
-    fn ask(&mut self) -> Result<f64, Failure> {
-        let asked = self.0.iter_mut();
-        let times = asked.map(|(client, request)| client.ask(request).map(|it| it.latency));
+    fn call(&mut self) -> Result<f64, Failure> {
+        let calls = self.0.iter_mut();
+        let times = calls.map(|(client, request)| client.call(request).map(|it| it.latency));
         Ok(median(times.map(|time| time.map(milliseconds)).collect::<Result<_, _>>()?))
     }
 }
@@ -103,8 +107,8 @@ impl BareCalls {
         for (client, _) in &mut self.0 {
             let answer = client.receive()?;
             if answer.status != 200 {
-                let said = String::from_utf8_lossy(answer.body).into_owned();
-                return Err(Failure::WrongAnswer(format!("a platform answered {said}")));
+                let text = String::from_utf8_lossy(answer.body).into_owned();
+                return Err(Failure::WrongAnswer(format!("a platform answered {text}")));
             }
         }
         Ok(milliseconds(begun.elapsed()))
@@ -112,39 +116,42 @@ impl BareCalls {
 }
 
 /// Many pages at once without known cursors: each round's tenant has seen the first page only.
-pub(super) fn measure_without_marks(asker: &Asker, n_rounds: usize) -> Result<Line, Failure> {
+pub(super) fn measure_without_marks(
+    requester: &Requester,
+    n_rounds: usize,
+) -> Result<ResultLine, Failure> {
     eprintln!("bench: {N_PAGES_MANY} pages at once, without marks");
-    let mut client = asker.connect()?;
-    let mut crowd = Crowd::gather(asker)?;
+    let mut client = requester.connect()?;
+    let mut clients = ConcurrentClients::gather(requester)?;
     let mut rounds = Vec::new();
     for round in 0..n_rounds {
         let tenant = fresh(round);
-        warm(asker, &mut client, &tenant, 1..=1)?;
+        warm(requester, &mut client, &tenant, 1..=1)?;
         let one = median(
             (0..N_PAGES)
-                .map(|_| page_time(asker, &mut client, &tenant, 1))
+                .map(|_| page_time(requester, &mut client, &tenant, 1))
                 .collect::<Result<_, _>>()?,
         );
-        rounds.push((crowd.ask(asker, &tenant, N_PAGES_MANY)?, one));
+        rounds.push((clients.call(requester, &tenant, N_PAGES_MANY)?, one));
     }
     let what = format!("{N_PAGES_MANY} pages at once, beside one: three with unknown marks");
-    Ok(Line::new(&what, "ms", rounds))
+    Ok(ResultLine::new(&what, "ms", rounds))
 }
 
 /// Clients that send requests at once.
-struct Crowd(Vec<Client>);
+struct ConcurrentClients(Vec<Client>);
 
-impl Crowd {
-    fn gather(asker: &Asker) -> Result<Self, Failure> {
-        (0..N_PAGES_MANY).map(|_| asker.connect()).collect::<Result<_, _>>().map(Self)
+impl ConcurrentClients {
+    fn gather(requester: &Requester) -> Result<Self, Failure> {
+        (0..N_PAGES_MANY).map(|_| requester.connect()).collect::<Result<_, _>>().map(Self)
     }
 
     /// Requests so many different pages, and returns the duration until all have arrived.
-    fn ask(&mut self, asker: &Asker, tenant: &str, n_pages: u64) -> Result<f64, Failure> {
+    fn call(&mut self, requester: &Requester, tenant: &str, n_pages: u64) -> Result<f64, Failure> {
         let pages = (1..=n_pages).map(|number| page(tenant, number));
-        let requests: Vec<_> = pages.map(|page| asker.page(&page)).collect();
+        let requests: Vec<_> = pages.map(|page| requester.page(&page)).collect();
         let expected = page(tenant, 1).full();
-        let (took, _) = asker.pages_at_once(&mut self.0, &requests, &expected)?;
+        let (took, _) = requester.pages_at_once(&mut self.0, &requests, &expected)?;
         Ok(milliseconds(took))
     }
 }

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantiles::{Waits, median};
-use crate::turns::Sample;
+use crate::quantiles::{Latencies, median};
+use crate::runner::Sample;
 
 /// A measured figure, with its yardstick if it has one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Line {
+pub(crate) struct ResultLine {
     pub(crate) what: String,
     pub(crate) unit: String,
     /// Number of measurements.
@@ -65,7 +65,7 @@ impl Goal {
     }
 }
 
-impl Line {
+impl ResultLine {
     /// Medians of rounds, each a figure and its yardstick.
     pub(crate) fn new(what: &str, unit: &str, rounds: Vec<(f64, f64)>) -> Self {
         let of = |figure: fn(&(f64, f64)) -> f64| median(rounds.iter().map(figure).collect());
@@ -95,11 +95,11 @@ impl Line {
     }
 
     /// Medians of rounds of a request and its yardstick: CPU of the server per request.
-    pub(crate) fn of_cpu(what: &str, turns: &[(Sample, Sample)]) -> Self {
-        let rounds = turns.iter().map(|(one, other)| (one.cpu_us, other.cpu_us));
-        let database: Vec<f64> = turns.iter().filter_map(|(one, _)| one.database_cpu_us).collect();
-        let waits = Waits::median(turns.iter().map(|(one, _)| one.waits));
-        let line = Self::new(what, "µs", rounds.collect()).cpu().with_waits(waits);
+    pub(crate) fn of_cpu(what: &str, rounds: &[(Sample, Sample)]) -> Self {
+        let figures = rounds.iter().map(|(one, other)| (one.cpu_us, other.cpu_us));
+        let database: Vec<f64> = rounds.iter().filter_map(|(one, _)| one.database_cpu_us).collect();
+        let latencies = Latencies::median(rounds.iter().map(|(one, _)| one.latencies));
+        let line = Self::new(what, "µs", figures.collect()).cpu().with_latencies(latencies);
         let database_us = (!database.is_empty()).then(|| median(database));
         Self { database_us, ..line }
     }
@@ -120,11 +120,11 @@ impl Line {
     }
 
     /// Adds the clients' latencies.
-    pub(crate) fn with_waits(self, waits: Waits) -> Self {
+    pub(crate) fn with_latencies(self, latencies: Latencies) -> Self {
         Self {
-            p50_us: Some(waits.p50_us),
-            p99_us: Some(waits.p99_us),
-            per_second: Some(waits.per_second),
+            p50_us: Some(latencies.p50_us),
+            p99_us: Some(latencies.p99_us),
+            per_second: Some(latencies.per_second),
             ..self
         }
     }
@@ -135,7 +135,7 @@ impl Line {
     }
 
     /// Whether every figure is a finite number.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         let figures = [Some(self.measured), self.yardstick, self.ratio];
         figures.into_iter().flatten().all(f64::is_finite)
     }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 /// Address and token of a server.
 #[derive(Clone, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct Requester {
     pub(crate) address: String,
     pub(crate) token: String,
 }
@@ -45,15 +45,15 @@ impl Page<'_> {
 #[derive(Deserialize)]
 struct Envelope {
     entities: Vec<IgnoredAny>,
-    errors: Vec<Trouble>,
+    errors: Vec<AccountError>,
 }
 
 #[derive(Deserialize)]
-struct Trouble {
+struct AccountError {
     status: u16,
 }
 
-impl Asker {
+impl Requester {
     pub(crate) fn connect(&self) -> Result<Client, Failure> {
         Client::connect(&self.address)
     }
@@ -94,12 +94,12 @@ impl Asker {
 }
 
 /// Sends a request, checks the response, and returns the duration.
-pub(crate) fn ask(
+pub(crate) fn call(
     client: &mut Client,
     request: &[u8],
     expected: &Expected<'_>,
 ) -> Result<Duration, Failure> {
-    let answer = client.ask(request)?;
+    let answer = client.call(request)?;
     expected.check(answer.status, answer.body)?;
     Ok(answer.latency)
 }

@@ -15,7 +15,7 @@ use crate::server::Server;
 const SCOPES: &str = "access:read access:write access:verify";
 
 /// A server on a filled store.
-pub(crate) struct Stage {
+pub(crate) struct Fixture {
     pub(crate) fleet: Fleet,
     pub(crate) server: Server,
     pub(crate) token: String,
@@ -23,40 +23,40 @@ pub(crate) struct Stage {
     pub(crate) database_process_id: Option<i32>,
 }
 
-impl Stage {
+impl Fixture {
     /// Starts a server on this store.
-    pub(crate) fn set(database: &Database, store: FilledStore) -> Result<Self, Failure> {
-        let FilledStore { fleet, place } = store;
-        let server = place.serve()?;
-        let token = place.issue_token(SCOPES)?;
+    pub(crate) fn start(database: &Database, store: FilledStore) -> Result<Self, Failure> {
+        let FilledStore { fleet, instance } = store;
+        let server = instance.serve()?;
+        let token = instance.issue_token(SCOPES)?;
         let database_process_id = database.process_id();
         Ok(Self { fleet, server, token, database_process_id })
     }
 
     /// Stops the server.
-    pub(crate) fn strike(self) -> Result<(), Failure> {
+    pub(crate) fn stop(self) -> Result<(), Failure> {
         self.server.stop()
     }
 }
 
 /// Options, program and directory of a run.
 #[derive(Clone, Debug)]
-pub(crate) struct Workshop {
+pub(crate) struct Setup {
     pub(crate) options: Options,
     /// The server program, next to this one.
     pub(crate) binary: PathBuf,
     /// Directory for filled stores.
-    pub(crate) shelf: PathBuf,
+    pub(crate) store_directory: PathBuf,
 }
 
-impl Workshop {
+impl Setup {
     pub(crate) fn find(options: Options) -> Result<Self, Failure> {
         let own = env::current_exe()
-            .map_err(|cause| Failure::Trouble(format!("this program can't be found: {cause}")))?;
+            .map_err(|cause| Failure::Step(format!("this program can't be found: {cause}")))?;
         let binary = own.with_file_name("gatehouse");
         let target = own.parent().and_then(Path::parent).unwrap_or(Path::new("target"));
         if binary.is_file() {
-            Ok(Self { options, binary, shelf: target.join("bench") })
+            Ok(Self { options, binary, store_directory: target.join("bench") })
         } else {
             let binary = binary.display();
             Err(Failure::Usage(format!("no server at {binary}; use `cargo xtask bench`")))
@@ -70,10 +70,17 @@ impl Workshop {
         n_accesses: u64,
     ) -> Result<FilledStore, Failure> {
         match database {
-            Database::Sqlite => filled::sqlite(&self.binary, &self.shelf, n_accesses, now()),
-            Database::Postgres { url, runtime, .. } => {
-                filled::postgres(&self.binary, &self.shelf, url, n_accesses, now(), runtime)
+            Database::Sqlite => {
+                filled::sqlite(&self.binary, &self.store_directory, n_accesses, now())
             }
+            Database::Postgres { url, runtime, .. } => filled::postgres(
+                &self.binary,
+                &self.store_directory,
+                url,
+                n_accesses,
+                now(),
+                runtime,
+            ),
         }
     }
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use crate::client::{Answer, Client};
 use crate::cpu::CpuReading;
 use crate::failure::Failure;
-use crate::quantiles::{Waits, micros};
-use crate::stage::Stage;
+use crate::fixture::Fixture;
+use crate::quantiles::{Latencies, micros};
 
 /// Duration of a slice, unless a single request takes longer.
 const SLICE: Duration = Duration::from_millis(40);
@@ -22,15 +22,15 @@ const N_REQUESTS_WARM: u32 = 20;
 const WARM_LIMIT: Duration = Duration::from_secs(2);
 
 /// Returns the fault of a response.
-type Judge = dyn Fn(&Answer<'_>) -> Result<(), String>;
+type ResponseCheck = dyn Fn(&Answer<'_>) -> Result<(), String>;
 
 /// A request, with a check of its response.
-pub(crate) struct Ask {
+pub(crate) struct CheckedRequest {
     pub(crate) request: Vec<u8>,
-    check: Box<Judge>,
+    check: Box<ResponseCheck>,
 }
 
-impl Ask {
+impl CheckedRequest {
     pub(crate) fn new(
         request: Vec<u8>,
         check: impl Fn(&Answer<'_>) -> Result<(), String> + 'static,
@@ -54,23 +54,23 @@ pub(crate) struct Sample {
     pub(crate) cpu_us: f64,
     /// CPU of the database's own processes per request.
     pub(crate) database_cpu_us: Option<f64>,
-    pub(crate) waits: Waits,
+    pub(crate) latencies: Latencies,
 }
 
 /// Connections that repeat requests.
 pub(crate) struct Runner<'a> {
-    stage: &'a Stage,
-    asks: &'a [Ask],
+    fixture: &'a Fixture,
+    requests: &'a [CheckedRequest],
     clients: Vec<Client>,
     /// Requests of each client in a slice.
-    n_waves: usize,
+    n_requests_per_client: usize,
     next: usize,
-    turn: Turn,
+    totals: Totals,
 }
 
 /// Totals of a round so far.
 #[derive(Default)]
-struct Turn {
+struct Totals {
     latencies: Vec<Duration>,
     spent: Duration,
     cpu: Duration,
@@ -80,68 +80,75 @@ struct Turn {
 impl<'a> Runner<'a> {
     /// Connects, warms up, and finds out how many requests fit into a slice.
     pub(crate) fn new(
-        stage: &'a Stage,
-        asks: &'a [Ask],
+        fixture: &'a Fixture,
+        requests: &'a [CheckedRequest],
         n_connections: usize,
     ) -> Result<Self, Failure> {
-        let clients = (0..n_connections).map(|_| Client::connect(stage.server.address()));
+        let clients = (0..n_connections).map(|_| Client::connect(fixture.server.address()));
         let clients = clients.collect::<Result<_, _>>()?;
-        let mut runner = Self { stage, asks, clients, n_waves: 1, next: 0, turn: Turn::default() };
+        let mut runner = Self {
+            fixture,
+            requests,
+            clients,
+            n_requests_per_client: 1,
+            next: 0,
+            totals: Totals::default(),
+        };
         // The first requests also pay for the connections and cold caches.
-        runner.ask_all()?;
-        let (begun, mut n_asked) = (Instant::now(), 0);
-        while n_asked < N_REQUESTS_WARM && begun.elapsed() < WARM_LIMIT {
-            runner.ask_all()?;
-            n_asked += 1;
+        runner.call_all()?;
+        let (begun, mut n_sent) = (Instant::now(), 0);
+        while n_sent < N_REQUESTS_WARM && begun.elapsed() < WARM_LIMIT {
+            runner.call_all()?;
+            n_sent += 1;
         }
-        runner.n_waves = waves_in_slice(begun.elapsed() / n_asked, n_connections);
-        runner.turn = Turn::default();
+        runner.n_requests_per_client = requests_per_slice(begun.elapsed() / n_sent, n_connections);
+        runner.totals = Totals::default();
         Ok(runner)
     }
 
     /// Every client sends a request and receives the response.
-    fn ask_all(&mut self) -> Result<(), Failure> {
-        let (asks, first) = (self.asks, self.next);
-        self.next = (first + self.clients.len()) % asks.len();
-        let of = |n: usize| &asks[(first + n) % asks.len()];
+    fn call_all(&mut self) -> Result<(), Failure> {
+        let (requests, first) = (self.requests, self.next);
+        self.next = (first + self.clients.len()) % requests.len();
+        let of = |n: usize| &requests[(first + n) % requests.len()];
         for (n, client) in self.clients.iter_mut().enumerate() {
             client.send(&of(n).request)?;
         }
         for (n, client) in self.clients.iter_mut().enumerate() {
             let answer = client.receive()?;
-            self.turn.latencies.push(answer.latency);
+            self.totals.latencies.push(answer.latency);
             of(n).check(&answer)?;
         }
         Ok(())
     }
 
     fn run_slice(&mut self) -> Result<(), Failure> {
-        let (before, begun) = (Readings::take(self.stage)?, Instant::now());
-        for _ in 0..self.n_waves {
-            self.ask_all()?;
+        let (before, begun) = (Readings::take(self.fixture)?, Instant::now());
+        for _ in 0..self.n_requests_per_client {
+            self.call_all()?;
         }
-        self.turn.spent += begun.elapsed();
-        let after = Readings::take(self.stage)?;
-        self.turn.cpu += after.server.since(&before.server);
+        self.totals.spent += begun.elapsed();
+        let after = Readings::take(self.fixture)?;
+        self.totals.cpu += after.server.since(&before.server);
         if let (Some(after), Some(before)) = (after.database, before.database) {
-            *self.turn.database_cpu.get_or_insert_default() += after.since(&before);
+            *self.totals.database_cpu.get_or_insert_default() += after.since(&before);
         }
         Ok(())
     }
 
     fn take_sample(&mut self) -> Sample {
-        let Turn { latencies, spent, cpu, database_cpu } = std::mem::take(&mut self.turn);
+        let Totals { latencies, spent, cpu, database_cpu } = std::mem::take(&mut self.totals);
         let n_requests = latencies.len() as f64;
         Sample {
             cpu_us: micros(cpu) / n_requests,
             database_cpu_us: database_cpu.map(|used| micros(used) / n_requests),
-            waits: Waits::of(vec![latencies], spent),
+            latencies: Latencies::of(vec![latencies], spent),
         }
     }
 }
 
 /// Runs one round of all runners; the samples have their order.
-pub(crate) fn take<const N: usize>(
+pub(crate) fn run_round<const N: usize>(
     mut runners: [&mut Runner<'_>; N],
     n_slices: usize,
 ) -> Result<[Sample; N], Failure> {
@@ -155,7 +162,7 @@ pub(crate) fn take<const N: usize>(
     Ok(runners.map(Runner::take_sample))
 }
 
-fn waves_in_slice(usual: Duration, n_connections: usize) -> usize {
+fn requests_per_slice(usual: Duration, n_connections: usize) -> usize {
     let n = SLICE.as_nanos() / usual.as_nanos().max(1);
     usize::try_from(n).unwrap_or(N_REQUESTS_MAX).clamp(1, N_REQUESTS_MAX / n_connections)
 }
@@ -167,12 +174,12 @@ struct Readings {
 }
 
 impl Readings {
-    fn take(stage: &Stage) -> Result<Self, Failure> {
-        let server = CpuReading::of_process(stage.server.process_id());
-        let database = stage.database_process_id.map(CpuReading::of_family);
+    fn take(fixture: &Fixture) -> Result<Self, Failure> {
+        let server = CpuReading::of_process(fixture.server.process_id());
+        let database = fixture.database_process_id.map(CpuReading::of_family);
         Ok(Self {
-            server: server.map_err(Failure::without_account)?,
-            database: database.transpose().map_err(Failure::without_account)?,
+            server: server.map_err(Failure::unreadable_usage)?,
+            database: database.transpose().map_err(Failure::unreadable_usage)?,
         })
     }
 }
@@ -182,10 +189,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slow_requests_are_few_and_fast_ones_many_in_a_slice() {
-        assert_eq!(waves_in_slice(Duration::from_secs(3), 1), 1);
-        assert_eq!(waves_in_slice(Duration::from_millis(1), 1), 40);
-        assert_eq!(waves_in_slice(Duration::ZERO, 1), N_REQUESTS_MAX);
-        assert_eq!(waves_in_slice(Duration::ZERO, 16), N_REQUESTS_MAX / 16);
+    fn a_slice_has_few_slow_or_many_fast_requests() {
+        assert_eq!(requests_per_slice(Duration::from_secs(3), 1), 1);
+        assert_eq!(requests_per_slice(Duration::from_millis(1), 1), 40);
+        assert_eq!(requests_per_slice(Duration::ZERO, 1), N_REQUESTS_MAX);
+        assert_eq!(requests_per_slice(Duration::ZERO, 16), N_REQUESTS_MAX / 16);
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn an_answer_is_right_when_status_products_and_errors_are() {
+fn a_response_is_right_if_status_products_and_errors_are() {
     let body =
         br#"{"entities":[{"id":"A-1"},{"id":"A-2"}],"errors":[{"status":404},{"status":404}],
         "correlationId":"c"}"#;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::asking::{Asker, Expected, ask};
+use super::requester::{Expected, Requester, call};
 use super::simulation::Platform;
 use super::{MIXED, N_ACCOUNTS, N_PAGES, PAGE_SIZE, milliseconds, one_page_time, page, warm};
 use crate::client::Client;
 use crate::failure::Failure;
-use crate::line::Line;
 use crate::quantiles::median;
+use crate::result_line::ResultLine;
 
 /// The server's default deadline for platforms.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -30,52 +30,53 @@ const ROUNDS_MAX: usize = 3;
 
 /// Pages while one platform hangs: at first, and once the circuit breaker is open.
 pub(super) fn measure(
-    asker: &Asker,
+    requester: &Requester,
     platforms: &[Platform],
     n_rounds: usize,
-) -> Result<Vec<Line>, Failure> {
+) -> Result<Vec<ResultLine>, Failure> {
     let n_rounds = n_rounds.min(ROUNDS_MAX);
-    let Some(hanging) = platforms.first() else { return Ok(Vec::new()) };
-    let mut client = asker.connect()?;
+    let Some(hanging_platform) = platforms.first() else { return Ok(Vec::new()) };
+    let mut client = requester.connect()?;
     let (mut first, mut left_alone) = (Vec::new(), Vec::new());
     let n_products = PAGE_SIZE - PAGE_SIZE / N_ACCOUNTS;
     let late = Expected { status: 206, n_products, errors: &[(504, 1)] };
     let shut = Expected { errors: &[(503, 1)], ..late };
     for round in 0..n_rounds {
         eprintln!("bench: a platform hangs, round {} of {n_rounds}", round + 1);
-        warm(asker, &mut client, MIXED, 1..=N_PAGES)?;
-        let all_up = one_page_time(asker, &mut client, MIXED)?;
+        warm(requester, &mut client, MIXED, 1..=N_PAGES)?;
+        let all_up = one_page_time(requester, &mut client, MIXED)?;
 
-        hanging.behave(r#"{"fault": "hang"}"#)?;
+        hanging_platform.behave(r#"{"fault": "hang"}"#)?;
         let requests: Vec<_> =
-            (0..N_FAILURES).map(|n| asker.page(&page(MIXED, 1 + n * PAGES_APART))).collect();
-        let clients = (0..N_FAILURES).map(|_| asker.connect()).collect::<Result<Vec<_>, _>>();
-        let (_, times) = asker.pages_at_once(&mut clients?, &requests, &late)?;
+            (0..N_FAILURES).map(|n| requester.page(&page(MIXED, 1 + n * PAGES_APART))).collect();
+        let clients = (0..N_FAILURES).map(|_| requester.connect()).collect::<Result<Vec<_>, _>>();
+        let (_, times) = requester.pages_at_once(&mut clients?, &requests, &late)?;
         let times = times.into_iter().map(|it| it.as_secs_f64()).collect();
         first.push((median(times), DEADLINE.as_secs_f64()));
 
         let pages = (1..=N_PAGES).map(|number| {
-            let request = asker.page(&page(MIXED, number));
-            ask(&mut client, &request, &shut).map(milliseconds)
+            let request = requester.page(&page(MIXED, number));
+            call(&mut client, &request, &shut).map(milliseconds)
         });
         left_alone.push((median(pages.collect::<Result<_, _>>()?), all_up));
 
-        hanging.behave(r#"{"fault": "none"}"#)?;
-        wait_until_up(asker, &mut client)?;
+        hanging_platform.behave(r#"{"fault": "none"}"#)?;
+        wait_until_up(requester, &mut client)?;
     }
     Ok(vec![
-        Line::new("a page while one hangs, beside the deadline", "s", first).at_most(GOAL_DEADLINE),
-        Line::new("a page once it is left alone, beside one with all up", "ms", left_alone)
+        ResultLine::new("a page while one hangs, beside the deadline", "s", first)
+            .at_most(GOAL_DEADLINE),
+        ResultLine::new("a page once it is left alone, beside one with all up", "ms", left_alone)
             .at_most(GOAL_WITHOUT_ONE),
     ])
 }
 
 /// Requests pages until the server has tried the platform again. Each page takes a while, which limits the rate.
-fn wait_until_up(asker: &Asker, client: &mut Client) -> Result<(), Failure> {
+fn wait_until_up(requester: &Requester, client: &mut Client) -> Result<(), Failure> {
     const N_TRIES_MAX: u32 = 2000;
-    let request = asker.page(&page(MIXED, 1));
+    let request = requester.page(&page(MIXED, 1));
     for _ in 0..N_TRIES_MAX {
-        match ask(client, &request, &page(MIXED, 1).full()) {
+        match call(client, &request, &page(MIXED, 1).full()) {
             Ok(_) => return Ok(()),
             Err(Failure::WrongAnswer(_)) => {}
             Err(other) => return Err(other),

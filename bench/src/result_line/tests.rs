@@ -2,14 +2,14 @@ use super::*;
 
 #[test]
 fn a_line_is_the_median_of_its_rounds_and_of_their_ratios() {
-    let line = Line::new("a batch", "s", vec![(3.0, 1.0), (6.0, 4.0), (1.0, 2.0)]);
+    let line = ResultLine::new("a batch", "s", vec![(3.0, 1.0), (6.0, 4.0), (1.0, 2.0)]);
     assert_eq!((line.measured, line.yardstick, line.ratio), (3.0, Some(2.0), Some(1.5)));
     assert_eq!(line.shown(), "1.50");
 }
 
 #[test]
-fn a_goal_is_told_with_all_its_digits_and_a_miss_in_bold() {
-    let line = |ratio: f64| Line::new("a page", "ms", vec![(ratio, 1.0)]);
+fn a_goal_has_all_digits_and_a_miss_is_bold() {
+    let line = |ratio: f64| ResultLine::new("a page", "ms", vec![(ratio, 1.0)]);
     #[rustfmt::skip]
     let cases = [
         // line                       shown                missed
@@ -26,25 +26,25 @@ fn a_goal_is_told_with_all_its_digits_and_a_miss_in_bold() {
 }
 
 #[test]
-fn a_figure_without_a_yardstick_is_held_against_its_goal_itself() {
-    let within = Line::alone("a product", "µs", vec![11.0, 17.0, 12.0]).at_most(20.0);
+fn a_figure_without_a_yardstick_is_compared_with_its_goal() {
+    let within = ResultLine::alone("a product", "µs", vec![11.0, 17.0, 12.0]).at_most(20.0);
     assert_eq!((within.shown().as_str(), within.ratio), ("12.00 ≤ 20.0", None));
-    assert!(Line::alone("another", "µs", vec![21.25]).at_most(20.0).is_missed());
-    assert_eq!(Line::alone("another", "µs", vec![21.25]).shown(), "");
+    assert!(ResultLine::alone("another", "µs", vec![21.25]).at_most(20.0).is_missed());
+    assert_eq!(ResultLine::alone("another", "µs", vec![21.25]).shown(), "");
 }
 
 #[test]
-fn goals_are_held_against_what_was_measured_not_against_what_is_shown() {
-    let line = Line::new("secrets", "s", vec![(0.0549, 1.0)]).at_most(0.05);
+fn goals_are_compared_with_exact_figures() {
+    let line = ResultLine::new("secrets", "s", vec![(0.0549, 1.0)]).at_most(0.05);
     assert_eq!((line.shown().as_str(), line.is_missed()), ("**0.05 > 0.05**", true));
 }
 
 #[test]
-fn a_line_without_rounds_or_with_a_yardstick_of_nothing_is_not_whole() {
-    assert!(Line::new("a page", "ms", vec![(1.0, 2.0)]).is_whole());
-    assert!(!Line::new("a page", "ms", Vec::new()).is_whole());
-    assert!(!Line::new("a page", "ms", vec![(1.0, 0.0)]).is_whole());
-    assert!(!Line::alone("a page", "ms", vec![f64::NAN]).is_whole());
+fn a_line_without_rounds_or_with_a_zero_yardstick_is_incomplete() {
+    assert!(ResultLine::new("a page", "ms", vec![(1.0, 2.0)]).is_complete());
+    assert!(!ResultLine::new("a page", "ms", Vec::new()).is_complete());
+    assert!(!ResultLine::new("a page", "ms", vec![(1.0, 0.0)]).is_complete());
+    assert!(!ResultLine::alone("a page", "ms", vec![f64::NAN]).is_complete());
 }
 
 #[test]
