@@ -193,7 +193,7 @@ pub struct FailedItem {
     /// The item's object.
     pub name: ItemReference,
     /// The failure.
-    pub trouble: BatchFailure,
+    pub failure: BatchFailure,
 }
 
 #[cfg(test)]

@@ -78,8 +78,8 @@ impl Store {
         let before = all.iter().filter(|it| it.replica.id < replica.id).count();
         let behind = all.iter().filter(|it| it.replica.id > replica.id).count();
         let (rank, of) = (u32::try_from(before), u32::try_from(before + 1 + behind));
-        let slice = rank.ok().zip(of.ok()).and_then(|(rank, of)| ReplicaShare::new(rank, of));
-        slice.ok_or_else(|| StoreError::corrupt("there are more servers than can be counted"))
+        let share = rank.ok().zip(of.ok()).and_then(|(rank, of)| ReplicaShare::new(rank, of));
+        share.ok_or_else(|| StoreError::corrupt("there are more servers than can be counted"))
     }
 
     /// Deletes a server's row, so that the others needn't wait until it counts as gone.

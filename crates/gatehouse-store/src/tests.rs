@@ -26,10 +26,10 @@ mod summary;
 mod task;
 mod tenant;
 mod transfer;
-mod turns;
 mod upgrade;
 mod username_reuse;
 mod work_queue;
+mod write_permits;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{

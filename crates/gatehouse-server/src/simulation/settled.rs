@@ -64,7 +64,7 @@ async fn read_task(app: &App, tenant: &TenantName, task: &Task) -> SettledTask {
                 "state": "failed",
                 "error": {
                     "status": 400,
-                    "title": it.trouble.kind.as_str(),
+                    "title": it.failure.kind.as_str(),
                     "deviceName": it.name.device_name,
                 },
             }),

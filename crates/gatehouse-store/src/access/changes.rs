@@ -46,16 +46,16 @@ pub(crate) async fn change_each(
                 PlannedItem::Do(id) => match found.remove(id) {
                     Some(before) => decide(&before, &contracts, &owner, now, rule)?
                         .map(|change| note(&before, change, &mut counts, &mut changes))
-                        .map_err(|trouble| (ItemReference::of_access(*id), trouble)),
+                        .map_err(|failure| (ItemReference::of_access(*id), failure)),
                     None => Err((
                         ItemReference::of_access(*id),
                         BatchFailure::no_access(&id.to_string()),
                     )),
                 },
-                PlannedItem::Fail(name, trouble) => Err((name.clone(), trouble.clone())),
+                PlannedItem::Fail(name, failure) => Err((name.clone(), failure.clone())),
             };
-            results.push(result.map_err(|(name, trouble)| {
-                Box::new(FailedItem { ordinal: 0, index: *index, name, trouble })
+            results.push(result.map_err(|(name, failure)| {
+                Box::new(FailedItem { ordinal: 0, index: *index, name, failure })
             }));
         }
         bulk::update(tx, tenant, &changes).await?;

@@ -156,8 +156,8 @@ pub(crate) async fn create_reserved(
         let mut numbered = Vec::with_capacity(n_now);
         results.extend(items.drain(..n_now).map(|(index, item)| match item {
             PlannedItem::Do(new) => ledger.enter_item(index, new).map(|one| numbered.push(one)),
-            PlannedItem::Fail(name, trouble) => {
-                Err(Box::new(FailedItem { ordinal: 0, index, name, trouble }))
+            PlannedItem::Fail(name, failure) => {
+                Err(Box::new(FailedItem { ordinal: 0, index, name, failure }))
             }
         }));
         bulk::insert(tx, tenant, &numbered).await?;
@@ -290,7 +290,7 @@ impl Ledger {
         let (contract_id, username) = (new.contract_id.clone(), new.username.clone());
         let device_name = new.device_name.as_ref().map(ToString::to_string);
         self.enter(new).map_err(|refused| {
-            let trouble = match refused {
+            let failure = match refused {
                 CreateRefused::NoTenant | CreateRefused::NoContract => {
                     BatchFailure::unknown_contract(&contract_id)
                 }
@@ -302,7 +302,7 @@ impl Ledger {
             };
             let username = Some(username.to_string());
             let name = ItemReference { access_id: None, username, device_name };
-            Box::new(FailedItem { ordinal: 0, index, name, trouble })
+            Box::new(FailedItem { ordinal: 0, index, name, failure })
         })
     }
 

@@ -110,7 +110,7 @@ impl Gather {
     }
 
     async fn work(&self, db: &Db, usernames: &Usernames, tenant: &TenantName) {
-        let mut turn = Turn { gather: self, tenant, is_over: false };
+        let mut guard = WorkGuard { gather: self, tenant, is_over: false };
         while self.is_awaited(tenant) {
             let group = Arc::<Mutex<Group>>::default();
             let created = self.make(db, usernames, tenant, Arc::clone(&group)).await;
@@ -133,7 +133,7 @@ impl Gather {
                 }
             }
         }
-        turn.is_over = true;
+        guard.is_over = true;
     }
 
     /// Creates the accesses of a group. When the write is retried, the group keeps its members.
@@ -160,13 +160,13 @@ impl Gather {
 }
 
 /// A task's work for a tenant. If it panics, waiting creations get an error instead of waiting for ever.
-struct Turn<'a> {
+struct WorkGuard<'a> {
     gather: &'a Gather,
     tenant: &'a TenantName,
     is_over: bool,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WorkGuard<'_> {
     fn drop(&mut self) {
         if !self.is_over {
             self.gather.waiting.lock().remove(self.tenant);

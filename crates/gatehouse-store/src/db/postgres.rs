@@ -217,8 +217,8 @@ impl Postgres {
         start: &mut StartWork,
     ) -> Result<(), TxFailed> {
         let slow = |what: &str| StoreError::Unavailable(what.into());
-        let turn = timeout_at(until, self.turn(kind)).await;
-        let _turn = turn.map_err(|_| slow("too many transactions are in progress"))??;
+        let permit = timeout_at(until, self.permit(kind)).await;
+        let _permit = permit.map_err(|_| slow("too many transactions are in progress"))??;
         // Taken out of the pool until it is known to be clean: dropped early, it is closed.
         let session = self.idle(&self.writers, until).await?;
         // BEGIN and the first statement go out in one packet.
@@ -265,15 +265,15 @@ impl Postgres {
     }
 
     /// Waits for a slot of the write's queue, which is freed when the returned value is dropped.
-    async fn turn(
+    async fn permit(
         &self,
         kind: &WriteKind,
     ) -> Result<Either<Permit, SemaphorePermit<'_>>, StoreError> {
         let slots = match kind {
             WriteKind::Tenant(tenant) | WriteKind::Batch(tenant) => {
-                let turn = self.writes.take(tenant).await.map_err(|_| StoreError::gone())?;
+                let permit = self.writes.take(tenant).await.map_err(|_| StoreError::gone())?;
                 let is_open = !self.server_slots.is_closed();
-                return if is_open { Ok(Either::Left(turn)) } else { Err(StoreError::gone()) };
+                return if is_open { Ok(Either::Left(permit)) } else { Err(StoreError::gone()) };
             }
             WriteKind::Server | WriteKind::Schema => &self.server_slots,
             WriteKind::Heartbeat => &self.heartbeat_slots,
@@ -295,7 +295,7 @@ impl Postgres {
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         let limit = caller.limit();
         Box::pin(async move {
-            let _turn = self.snapshots.enter(caller.tenant(), limit).await?;
+            let _permit = self.snapshots.enter(caller.tenant(), limit).await?;
             let mut tries = Tries::begin();
             loop {
                 match self.try_snapshot(limit, tries.until, &mut start).await {

@@ -30,14 +30,17 @@ impl SnapshotPool {
     /// Makes a pool for `n_at_once` reads: one for the server's own, and at least two for tenants.
     pub(super) fn new(n_at_once: usize) -> Self {
         let at_once = n_at_once.saturating_sub(SERVER_READS).max(2);
-        let places = Capacity {
+        let capacity = Capacity {
             at_once,
             // Slow reads of one tenant leave one slot to the others.
             at_once_of_tenant: at_once - 1,
             waiting_of_tenant: WAITING_MAX,
             waiting: WAITING_MAX,
         };
-        Self { tenants: FairSemaphore::new(places), server: Arc::new(Semaphore::new(SERVER_READS)) }
+        Self {
+            tenants: FairSemaphore::new(capacity),
+            server: Arc::new(Semaphore::new(SERVER_READS)),
+        }
     }
 
     /// Waits for a slot of the tenant, or of the server for `None`, at most for `limit`.
@@ -46,21 +49,23 @@ impl SnapshotPool {
         tenant: Option<&TenantName>,
         limit: Option<Duration>,
     ) -> Result<SnapshotPermit, StoreError> {
-        let turn = async {
+        let permit = async {
             match tenant {
                 Some(tenant) => match self.tenants.take(tenant).await {
-                    Ok(turn) => Ok(Either::Left(turn)),
+                    Ok(permit) => Ok(Either::Left(permit)),
                     Err(_full) => Err(StoreError::Busy),
                 },
                 None => match Arc::clone(&self.server).acquire_owned().await {
-                    Ok(turn) => Ok(Either::Right(turn)),
+                    Ok(permit) => Ok(Either::Right(permit)),
                     Err(_closed) => Err(StoreError::gone()),
                 },
             }
         };
         match limit {
-            Some(limit) => tokio::time::timeout(limit, turn).await.map_err(|_| StoreError::Busy)?,
-            None => turn.await,
+            Some(limit) => {
+                tokio::time::timeout(limit, permit).await.map_err(|_| StoreError::Busy)?
+            }
+            None => permit.await,
         }
     }
 }
@@ -79,8 +84,8 @@ mod tests {
         let enter = || Box::pin(pool.enter(Some(&acme), None));
         let first = enter().await.unwrap();
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| enter()).collect();
-        for turn in &mut waiting {
-            assert!(futures_util::poll!(turn).is_pending());
+        for permit in &mut waiting {
+            assert!(futures_util::poll!(permit).is_pending());
         }
         assert!(matches!(enter().await, Err(StoreError::Busy)));
         drop(first);
@@ -98,8 +103,8 @@ mod tests {
         let _other = pool.enter(Some(&tenant("other")), None).await.unwrap();
         let mut waiting: Vec<_> =
             (0..WAITING_MAX).map(|_| Box::pin(pool.enter(Some(&flood), None))).collect();
-        for turn in &mut waiting {
-            assert!(futures_util::poll!(turn).is_pending());
+        for permit in &mut waiting {
+            assert!(futures_util::poll!(permit).is_pending());
         }
         let mut calm = Box::pin(pool.enter(Some(&calm), None));
         assert!(futures_util::poll!(&mut calm).is_pending());
@@ -108,7 +113,7 @@ mod tests {
         drop(first);
         let next = waiting.remove(0).await.unwrap();
         drop(next);
-        // The flooding tenant has had its turn.
+        // The flooding tenant has had its permit.
         assert!(calm.await.is_ok());
     }
 

@@ -271,10 +271,10 @@ impl Sqlite {
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         let limit = caller.limit();
         Box::pin(async move {
-            let turn = self.snapshots.enter(caller.tenant(), limit).await?;
+            let permit = self.snapshots.enter(caller.tenant(), limit).await?;
             let mut session = self.take_reader()?;
             let read = tokio::task::spawn_blocking(move || {
-                let _turn = turn;
+                let _permit = permit;
                 let deadline = limit.map(|limit| Instant::now() + limit);
                 let stop = deadline.map(|deadline| move || Instant::now() > deadline);
                 session.set_interrupt(STEPS_BETWEEN_CHECKS, stop)?;

@@ -130,7 +130,7 @@ impl Store {
                 let now = tx.now().await?;
                 match reserve(&tx, tenant, &contract_id, task.n_items, now).await? {
                     Ok(()) => move_to(&mut task, TaskState::InProgress)?,
-                    Err(trouble) => reject(&tx, tenant, &mut task, trouble, lifetimes, now).await?,
+                    Err(failure) => reject(&tx, tenant, &mut task, failure, lifetimes, now).await?,
                 }
                 close(&tx, &lease, task, None, lifetimes, now, &failpoints).await
             })
@@ -157,8 +157,8 @@ impl Store {
                         move_to(&mut task, TaskState::InProgress)?;
                         password
                     }
-                    Err(trouble) => {
-                        reject(&tx, tenant, &mut task, trouble, lifetimes, now).await?;
+                    Err(failure) => {
+                        reject(&tx, tenant, &mut task, failure, lifetimes, now).await?;
                         None
                     }
                 };
@@ -284,13 +284,13 @@ async fn reject(
     tx: &Tx,
     tenant: &TenantName,
     task: &mut Task,
-    trouble: BatchFailure,
+    failure: BatchFailure,
     lifetimes: TaskLifetimes,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let name = ItemReference::default();
-    let why = FailedItem { ordinal: 0, index: 0, name, trouble };
-    item::put_failed(tx, tenant, task.id, 0, &[why]).await?;
+    let failed_item = FailedItem { ordinal: 0, index: 0, name, failure };
+    item::put_failed(tx, tenant, task.id, 0, &[failed_item]).await?;
     move_to(task, TaskState::Rejected)?;
     // A rejected Task has no passwords to show.
     end(tx, tenant, task, TaskLifetimes { secrets_milliseconds: 0, ..lifetimes }, now).await

@@ -216,15 +216,15 @@ pub(crate) async fn put_failed(
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let numbered = failed.iter().zip(u64::from(n_before) + 1..);
     try_join_all(numbered.map(async |(item, number)| {
-        let fields = write_fields(&item.trouble.fields);
+        let fields = write_fields(&item.failure.fields);
         let values = [
             tenant.as_str().into(),
             task.as_bytes().as_slice().into(),
             number.into(),
             u64::from(item.ordinal).into(),
             u64::from(item.index).into(),
-            item.trouble.kind.as_str().into(),
-            item.trouble.detail.as_str().into(),
+            item.failure.kind.as_str().into(),
+            item.failure.detail.as_str().into(),
             fields.as_str().into(),
             item.name.access_id.as_deref().into(),
             item.name.username.as_deref().into(),
@@ -252,8 +252,8 @@ fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {
             username: row.optional_text(6)?,
             device_name: row.optional_text(7)?,
         },
-        trouble: BatchFailure {
-            kind: kind.ok_or_else(|| StoreError::corrupt("an unknown kind of trouble"))?,
+        failure: BatchFailure {
+            kind: kind.ok_or_else(|| StoreError::corrupt("an unknown kind of failure"))?,
             detail: row.text(3)?,
             fields: read_fields(&row.text(4)?),
         },

@@ -8,13 +8,13 @@ use crate::db::{SnapshotFor, WriteKind};
 use crate::{Put, StoreError};
 
 /// A store whose connection to its database can be cut.
-async fn behind_a_cable(test: &str) -> (Store, FaultyLink, DatabaseUrl) {
+async fn behind_a_link(test: &str) -> (Store, FaultyLink, DatabaseUrl) {
     let url = gatehouse_testing::empty_schema(&format!("store_{test}")).await;
-    let cable = FaultyLink::to(&url).await;
-    let through = cable.through(&url).parse().unwrap();
+    let link = FaultyLink::to(&url).await;
+    let through = link.through(&url).parse().unwrap();
     let store = Store::open_postgres(&through, Clock::machine()).await.unwrap();
     set_up(&store).await;
-    (store, cable, url.parse().unwrap())
+    (store, link, url.parse().unwrap())
 }
 
 /// Number of accesses, by a snapshot.
@@ -28,10 +28,10 @@ async fn total(store: &Store) -> u64 {
 
 #[tokio::test]
 async fn callers_do_not_notice_that_connections_were_cut() {
-    let (store, cable, _) = behind_a_cable("connections_were_cut").await;
+    let (store, link, _) = behind_a_link("connections_were_cut").await;
     let name = acme();
     for n in 0..20 {
-        cable.cut();
+        link.cut();
         let reads = join_all((0..8).map(|_| store.tenant(&name)));
         let username = format!("u{n}");
         let (reads, made) = tokio::join!(reads, store.create_access(&name, new("c1", &username)));
@@ -43,15 +43,15 @@ async fn callers_do_not_notice_that_connections_were_cut() {
 
 #[tokio::test]
 async fn calls_during_an_outage_wait_until_it_ends() {
-    let (store, cable, _) = behind_a_cable("asks_while_it_is_away").await;
-    cable.unplug();
+    let (store, link, _) = behind_a_link("asks_while_it_is_away").await;
+    link.unplug();
     let access = new("c1", "patient");
     let name = acme();
     let (read, made) = (store.tenant(&name), store.create_access(&name, access));
     let back = async {
         // Their retries have failed for a while.
         assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))));
-        cable.plug();
+        link.plug();
     };
     let (read, made, ()) = tokio::join!(read, made, back);
     assert!(read.unwrap().is_some());
@@ -61,8 +61,8 @@ async fn calls_during_an_outage_wait_until_it_ends() {
 
 #[tokio::test]
 async fn retries_end_with_their_window_and_break_nothing() {
-    let (store, cable, _) = behind_a_cable("patience_has_an_end").await;
-    cable.unplug();
+    let (store, link, _) = behind_a_link("patience_has_an_end").await;
+    link.unplug();
     let name = acme();
     let reads = join_all((0..50).map(|_| store.tenant(&name)));
     let writes =
@@ -72,7 +72,7 @@ async fn retries_end_with_their_window_and_break_nothing() {
     assert!(reads.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))));
     assert!(writes.iter().all(|it| matches!(it, Err(StoreError::Unavailable(_)))));
     assert!(matches!(snapshot, Err(StoreError::Unavailable(_))));
-    cable.plug();
+    link.plug();
     // The next attempt follows without a request.
     while store.ping().await.is_err() {}
     assert_eq!(total(&store).await, 0);
@@ -82,19 +82,19 @@ async fn retries_end_with_their_window_and_break_nothing() {
 
 #[tokio::test]
 async fn a_suspended_database_is_reported_and_its_connections_are_closed() {
-    let (store, cable, _) = behind_a_cable("frozen_database").await;
-    cable.freeze();
+    let (store, link, _) = behind_a_link("frozen_database").await;
+    link.freeze();
     assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))), "told at once");
     let read = store.tenant(&acme()).await;
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
-    cable.plug();
+    link.plug();
     while store.ping().await.is_err() {}
     store.create_access(&acme(), new("c1", "thawed")).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn one_connection_that_hangs_makes_all_suspect() {
-    let (store, cable, _) = behind_a_cable("connections_that_hang").await;
+    let (store, link, _) = behind_a_link("connections_that_hang").await;
     let name = acme();
     let several = (0..24).map(|n| {
         store.change_access(&name, new("c1", "u").id, move |_, _| {
@@ -106,7 +106,7 @@ async fn one_connection_that_hangs_makes_all_suspect() {
         store.ping().await.unwrap();
     }
     assert!(store.meter().connections.get() > 5, "there are some for writes too");
-    cable.stall();
+    link.stall();
     assert!(matches!(store.ping().await, Err(StoreError::Unavailable(_))), "told at once");
     // The next requests find only connections that work.
     for n in 0..12 {
@@ -117,24 +117,24 @@ async fn one_connection_that_hangs_makes_all_suspect() {
 
 #[tokio::test]
 async fn a_snapshot_whose_connection_was_cut_is_retried() {
-    let (store, cable, _) = behind_a_cable("look_that_was_cut_off").await;
+    let (store, link, _) = behind_a_link("look_that_was_cut_off").await;
     store.create_access(&acme(), new("c1", "u1")).await.unwrap().unwrap();
     for _ in 0..3 {
-        cable.cut_after("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        link.cut_after("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
         assert_eq!(total(&store).await, 1);
-        assert!(cable.has_cut());
+        assert!(link.has_cut());
     }
 }
 
 #[tokio::test]
 async fn a_lost_commit_is_reported_and_never_retried() {
-    let (store, cable, direct) = behind_a_cable("lost_commit").await;
+    let (store, link, direct) = behind_a_link("lost_commit").await;
     let beside = Store::open_postgres(&direct, Clock::machine()).await.unwrap();
     for n in 0..10_u64 {
         // With the terminating zero, because a BEGIN also contains the word.
-        cable.cut_after("COMMIT\0");
+        link.cut_after("COMMIT\0");
         let made = store.create_access(&acme(), new("c1", &format!("u{n}"))).await;
-        assert!(cable.has_cut());
+        assert!(link.has_cut());
         assert!(matches!(made, Err(StoreError::Unsure(_))), "{made:?}");
         // It had arrived, so it is committed, once.
         while total(&beside).await <= n {}
@@ -172,30 +172,30 @@ async fn a_commit_with_a_warning_is_unsure() {
 
 #[tokio::test]
 async fn a_write_that_was_cut_before_its_commit_is_retried() {
-    let (store, cable, _) = behind_a_cable("cut_before_its_commit").await;
+    let (store, link, _) = behind_a_link("cut_before_its_commit").await;
     // So that statements are prepared, and later requests send only their names.
     store.create_access(&acme(), new("c1", "u0")).await.unwrap().unwrap();
-    cable.cut_after("BEGIN ISOLATION LEVEL READ COMMITTED");
+    link.cut_after("BEGIN ISOLATION LEVEL READ COMMITTED");
     store.create_access(&acme(), new("c1", "u1")).await.unwrap().unwrap();
-    assert!(cable.has_cut());
+    assert!(link.has_cut());
     assert_eq!(total(&store).await, 2);
 }
 
 #[tokio::test]
 async fn a_retried_group_keeps_its_members() {
-    let (store, cable, _) = behind_a_cable("goes_together_again").await;
+    let (store, link, _) = behind_a_link("goes_together_again").await;
     let name = acme();
     let create = |n: usize| store.create_access(&name, new("c1", &format!("u{n}")));
     create(0).await.unwrap().unwrap();
     for round in 0..5 {
         // In the middle of a transaction with several creations: the counter is locked, and nothing is committed.
-        cable.cut_after("u1");
+        link.cut_after("u1");
         let several =
             (1..=40).map(|n| store.create_access(&name, new("c1", &format!("u1-{round}-{n}"))));
         for made in join_all(several).await {
             made.unwrap().unwrap();
         }
-        assert!(cable.has_cut());
+        assert!(link.has_cut());
         assert_eq!(total(&store).await, 1 + 40 * (round + 1));
     }
 }
@@ -233,8 +233,8 @@ async fn a_working_host_is_found_among_several() {
         (FaultyLink::to(&url).await, FaultyLink::to(&url).await, FaultyLink::to(&url).await);
     dead.unplug();
     frozen.freeze();
-    let server = |cable: &FaultyLink| {
-        let through = cable.through(&url);
+    let server = |link: &FaultyLink| {
+        let through = link.through(&url);
         through.split(['@', '/']).nth(3).unwrap().to_owned()
     };
     let hosts = [server(&dead), server(&frozen), server(&well)].join(",");
@@ -304,7 +304,7 @@ async fn a_timed_out_lock_wait_leaves_no_transaction_in_the_database() {
 
 #[tokio::test]
 async fn a_connection_to_a_read_only_server_is_closed() {
-    let (store, _cable, _) = behind_a_cable("takes_no_writes_any_more").await;
+    let (store, _link, _) = behind_a_link("takes_no_writes_any_more").await;
     for n in 0..3 {
         let demoted: Result<(), StoreError> = store
             .db

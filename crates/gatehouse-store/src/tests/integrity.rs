@@ -317,18 +317,18 @@ fn is_harmless(path: &Path) -> bool {
 async fn a_flipped_bit_is_harmless_or_found() {
     let (dir, path) = filled().await;
     let whole = fs::read(&path).unwrap();
-    let mut dice = SeededRandom(20_261_117);
+    let mut random = SeededRandom(20_261_117);
     let (mut n_found, mut n_harmless) = (0, 0);
     for nth in 0..100 {
         let damaged = dir.path().join(format!("flipped-{nth}.db"));
         fs::write(&damaged, &whole).unwrap();
         // Some in the headers of the file and of its pages, where every byte counts.
         let at = match nth % 4 {
-            0 => dice.roll(100),
-            1 => dice.roll(whole.len() as u64 / 4096) * 4096 + dice.roll(12),
-            _ => dice.roll(whole.len() as u64),
+            0 => random.roll(100),
+            1 => random.roll(whole.len() as u64 / 4096) * 4096 + random.roll(12),
+            _ => random.roll(whole.len() as u64),
         };
-        let flipped = whole[at as usize] ^ (1 << dice.roll(8));
+        let flipped = whole[at as usize] ^ (1 << random.roll(8));
         let file = fs::OpenOptions::new().write(true).open(&damaged).unwrap();
         file.write_all_at(&[flipped], at).unwrap();
         match fully(&damaged) {

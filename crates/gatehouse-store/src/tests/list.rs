@@ -16,39 +16,39 @@ fn job(n: u64) -> TaskId {
 }
 
 /// A random access: contracts, jobs, names and times in every mixture.
-fn drawn(dice: &mut SeededRandom, n: u64) -> NewAccess {
-    let contract = dice.pick(&["c1", "c2", "c3", "late"]);
+fn drawn(random: &mut SeededRandom, n: u64) -> NewAccess {
+    let contract = random.pick(&["c1", "c2", "c3", "late"]);
     // A job belongs to one contract.
     let job_of = ["c1", "c2", "c3", "late"].iter().position(|it| it == contract).unwrap() as u64;
     NewAccess {
-        device_name: (dice.roll(3) == 0).then(|| format!("n{}", dice.roll(6)).parse().unwrap()),
-        created_by: (dice.roll(2) == 0).then(|| job(job_of * 2 + dice.roll(2))),
+        device_name: (random.roll(3) == 0).then(|| format!("n{}", random.roll(6)).parse().unwrap()),
+        created_by: (random.roll(2) == 0).then(|| job(job_of * 2 + random.roll(2))),
         ..new(contract, &format!("n{n}"))
     }
 }
 
-fn drawn_query(dice: &mut SeededRandom) -> String {
-    let n_alternatives = 1 + dice.roll(4);
+fn drawn_query(random: &mut SeededRandom) -> String {
+    let n_alternatives = 1 + random.roll(4);
     let alternatives = (0..n_alternatives).map(|_| {
-        let n_conditions = 1 + dice.roll(3);
-        let conditions = (0..n_conditions).map(|_| drawn_condition(dice));
+        let n_conditions = 1 + random.roll(3);
+        let conditions = (0..n_conditions).map(|_| drawn_condition(random));
         conditions.collect::<Vec<_>>().join("&")
     });
     alternatives.collect::<Vec<_>>().join(";")
 }
 
-fn drawn_condition(dice: &mut SeededRandom) -> String {
-    let compared = *dice.pick(&["=", "%3E=", "%3C=", "%3E=", "%3C="]);
-    let time = (day(0).as_millisecond() + dice.roll(400) as i64 * 1000).to_string();
+fn drawn_condition(random: &mut SeededRandom) -> String {
+    let compared = *random.pick(&["=", "%3E=", "%3C=", "%3E=", "%3C="]);
+    let time = (day(0).as_millisecond() + random.roll(400) as i64 * 1000).to_string();
     let time = Timestamp::from_millisecond(time.parse().unwrap()).unwrap();
-    match dice.roll(16) {
-        0..=2 => format!("contractId={}", dice.pick(&["c1", "c2", "c3", "late", "none"])),
-        3 | 4 => format!("productOfferingId={}", dice.pick(&["o1", "o2", "none"])),
-        5 | 6 => format!("createdBy={}", job(dice.roll(9))),
-        7 => format!("username=n{}", dice.roll(150)),
-        8 | 14 | 15 => format!("name=n{}", dice.roll(12)),
-        9 => format!("startDateTime{compared}{}", dice.pick(&[time, day(10)])),
-        10 => format!("endDateTime{compared}{}", dice.pick(&[time, day(30)])),
+    match random.roll(16) {
+        0..=2 => format!("contractId={}", random.pick(&["c1", "c2", "c3", "late", "none"])),
+        3 | 4 => format!("productOfferingId={}", random.pick(&["o1", "o2", "none"])),
+        5 | 6 => format!("createdBy={}", job(random.roll(9))),
+        7 => format!("username=n{}", random.roll(150)),
+        8 | 14 | 15 => format!("name=n{}", random.roll(12)),
+        9 => format!("startDateTime{compared}{}", random.pick(&[time, day(10)])),
+        10 => format!("endDateTime{compared}{}", random.pick(&[time, day(30)])),
         _ => format!("createdAt{compared}{time}"),
     }
 }
@@ -91,26 +91,26 @@ async fn set_up_for_lists(store: &Store) {
 async fn every_page_equals_a_scan_of_all_accesses() {
     for case in stores("every_page_is_what_a_look").await {
         set_up_for_lists(&case.store).await;
-        let mut dice = SeededRandom(7);
+        let mut random = SeededRandom(7);
         let mut population = Vec::new();
         for n in 0..150 {
-            let later = day(0).as_millisecond() + n * 2000 + dice.roll(4) as i64 * 500;
+            let later = day(0).as_millisecond() + n * 2000 + random.roll(4) as i64 * 500;
             case.clock.set(Timestamp::from_millisecond(later).unwrap());
-            let new = drawn(&mut dice, n as u64);
+            let new = drawn(&mut random, n as u64);
             population.push(case.store.create_access(&acme(), new).await.unwrap().unwrap());
         }
         for access in &mut population {
-            if dice.roll(5) == 0 {
+            if random.roll(5) == 0 {
                 *access = end(&case.store, access.id, case.clock.now()).await;
             }
         }
         let mut paths = Vec::new();
         for _ in 0..400 {
-            let query = drawn_query(&mut dice);
+            let query = drawn_query(&mut random);
             let expected = naive(&population, &query);
-            let size = 1 + dice.roll(40);
+            let size = 1 + random.roll(40);
             let n_pages = (expected.len() as u64).div_ceil(size);
-            for number in [1, 1 + dice.roll(n_pages.max(1)), n_pages.max(1), n_pages + 1] {
+            for number in [1, 1 + random.roll(n_pages.max(1)), n_pages.max(1), n_pages + 1] {
                 let listed = list(&case.store, &query, number, size).await;
                 let on_page = expected.chunks(size as usize).nth(number as usize - 1);
                 let context = format!("{}: page {number} of {size}: {query}", case.kind);
@@ -218,9 +218,9 @@ const N_CREATORS: u64 = 4;
 const N_EACH: u64 = 75;
 
 async fn create_on_and_on(store: Store, clock: Clock, made: Arc<Made>, creator: u64) {
-    let mut dice = SeededRandom(creator);
+    let mut random = SeededRandom(creator);
     for n in 0..N_EACH {
-        let new = drawn(&mut dice, creator * N_EACH + n);
+        let new = drawn(&mut random, creator * N_EACH + n);
         let n_begun = made.n_begun.fetch_add(1, Ordering::SeqCst);
         clock.set(
             Timestamp::from_millisecond(day(0).as_millisecond() + n_begun as i64 * 1000).unwrap(),
@@ -235,13 +235,13 @@ async fn create_on_and_on(store: Store, clock: Clock, made: Arc<Made>, creator: 
 }
 
 async fn watch(store: Store, made: Arc<Made>, seed: u64) -> Vec<Sight> {
-    let mut dice = SeededRandom(seed);
+    let mut random = SeededRandom(seed);
     let mut seen = Vec::new();
     let mut n_after_the_end = 0;
     // While others create, and a little longer.
     while n_after_the_end < 20 {
-        let query = drawn_query(&mut dice);
-        let request = PageRequest { number: 1 + dice.roll(6), size: 1 + dice.roll(30) };
+        let query = drawn_query(&mut random);
+        let request = PageRequest { number: 1 + random.roll(6), size: 1 + random.roll(30) };
         let n_before = made.n_heard.load(Ordering::SeqCst) as usize;
         let listed = list(&store, &query, request.number, request.size).await;
         let n_after = made.n_begun.load(Ordering::SeqCst) as usize;

@@ -7,7 +7,7 @@ fn replica(id: u8) -> Replica {
     Replica { id: [id; 16], version, host, listen, key_name: "12345678".into() }
 }
 
-fn slice(rank: u32, of: u32) -> ReplicaShare {
+fn share(rank: u32, of: u32) -> ReplicaShare {
     ReplicaShare::new(rank, of).unwrap()
 }
 
@@ -31,13 +31,13 @@ async fn a_new_server_gets_a_slice_and_the_others_learn_of_it_with_their_heartbe
     for case in stores("who_joins_gets_a_place").await {
         assert_eq!(case.there().await, [0; 0], "{}", case.kind);
         assert_eq!(case.beat(5).await, ReplicaShare::WHOLE);
-        assert_eq!(case.beat(9).await, slice(1, 2), "{}", case.kind);
-        assert_eq!(case.beat(1).await, slice(0, 3));
-        assert_eq!([case.beat(5).await, case.beat(9).await], [slice(1, 3), slice(2, 3)]);
+        assert_eq!(case.beat(9).await, share(1, 2), "{}", case.kind);
+        assert_eq!(case.beat(1).await, share(0, 3));
+        assert_eq!([case.beat(5).await, case.beat(9).await], [share(1, 3), share(2, 3)]);
         for _ in 0..10 {
             case.pass(1000);
-            let places = [case.beat(9).await, case.beat(1).await, case.beat(5).await];
-            assert_eq!(places, [slice(2, 3), slice(0, 3), slice(1, 3)], "{}", case.kind);
+            let shares = [case.beat(9).await, case.beat(1).await, case.beat(5).await];
+            assert_eq!(shares, [share(2, 3), share(0, 3), share(1, 3)], "{}", case.kind);
         }
         let all = case.store.replicas().await.unwrap();
         let (first, now) = (&all[1], case.clock.now());
@@ -51,18 +51,18 @@ async fn a_server_without_heartbeats_is_gone_and_may_come_back() {
         case.beat(1).await;
         case.beat(2).await;
         case.pass(ALIVE_MILLISECONDS - 1);
-        assert_eq!(case.beat(2).await, slice(1, 2), "{}: not yet", case.kind);
+        assert_eq!(case.beat(2).await, share(1, 2), "{}: not yet", case.kind);
         case.pass(1);
         assert_eq!(case.beat(2).await, ReplicaShare::WHOLE, "{}", case.kind);
         assert_eq!(case.there().await, [2]);
-        assert_eq!(case.beat(1).await, slice(0, 2), "{}: it was only slow", case.kind);
+        assert_eq!(case.beat(1).await, share(0, 2), "{}: it was only slow", case.kind);
         // The row is deleted a day later, and comes back with the next heartbeat.
         case.pass(24 * 3_600_000 + 1);
         assert_eq!(case.beat(2).await, ReplicaShare::WHOLE);
         let count = "SELECT COUNT(*) FROM replica";
         let n_rows = case.store.db.row(count, &[], |row| row.integer(0)).await.unwrap();
         assert_eq!(n_rows, Some(1), "{}", case.kind);
-        assert_eq!(case.beat(1).await, slice(0, 2));
+        assert_eq!(case.beat(1).await, share(0, 2));
         assert_eq!(case.store.replicas().await.unwrap()[0].joined_at, case.clock.now());
     }
 }
@@ -74,7 +74,7 @@ async fn a_server_that_leaves_is_gone_at_once() {
             case.beat(id).await;
         }
         case.store.leave([1; 16]).await.unwrap();
-        assert_eq!([case.beat(2).await, case.beat(3).await], [slice(0, 2), slice(1, 2)]);
+        assert_eq!([case.beat(2).await, case.beat(3).await], [share(0, 2), share(1, 2)]);
         case.store.leave([1; 16]).await.unwrap();
         assert_eq!(case.there().await, [2, 3], "{}: leaving twice is leaving", case.kind);
     }
@@ -92,11 +92,11 @@ async fn a_clock_that_is_set_back_keeps_no_gone_server_alive() {
             "{}: until the other beats too",
             case.kind
         );
-        assert_eq!([case.beat(1).await, case.beat(2).await], [slice(0, 2), slice(1, 2)]);
+        assert_eq!([case.beat(1).await, case.beat(2).await], [share(0, 2), share(1, 2)]);
     }
 }
 
-/// The slices that concurrent servers see at first add up to no more than if they had come one by one, and at their
+/// The shares that concurrent servers see at first add up to no more than if they had come one by one, and at their
 /// second heartbeat all see all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn servers_that_start_at_the_same_moment_see_those_before_them() {
@@ -113,7 +113,7 @@ async fn servers_that_start_at_the_same_moment_see_those_before_them() {
         let are_enough = seen.iter().zip(1..).all(|(of, at_least)| *of >= at_least);
         assert!(are_enough, "{}: {seen:?}", case.kind);
         for id in 0..8 {
-            assert_eq!(case.beat(id).await, slice(id.into(), 8), "{}", case.kind);
+            assert_eq!(case.beat(id).await, share(id.into(), 8), "{}", case.kind);
         }
     }
 }

@@ -45,16 +45,16 @@ fn found(dir: &Path, secrets: &[Kept]) -> usize {
 }
 
 /// Stores a secret: a Task's key, or a response of random length.
-async fn keep(store: &Store, dice: &mut SeededRandom, n: u64) -> Kept {
-    let id = TaskId::new(n, dice.bytes(10).as_slice().try_into().unwrap());
+async fn keep(store: &Store, random: &mut SeededRandom, n: u64) -> Kept {
+    let id = TaskId::new(n, random.bytes(10).as_slice().try_into().unwrap());
     let name = id.to_string();
-    if dice.roll(2) == 0 {
-        let sealed = dice.bytes(77);
+    if random.roll(2) == 0 {
+        let sealed = random.bytes(77);
         let new = NewTask {
             id,
             work: TaskWork::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
             n_items: 1,
-            parts: vec![(0, vec![0; dice.roll(9000) as usize])],
+            parts: vec![(0, vec![0; random.roll(9000) as usize])],
             sealed_key: Some(sealed.clone()),
             correlation_id: "test".into(),
             once: None,
@@ -62,9 +62,9 @@ async fn keep(store: &Store, dice: &mut SeededRandom, n: u64) -> Kept {
         store.accept_task(&acme(), new).await.unwrap();
         return Kept { kind: SecretKind::Task, name, sealed };
     }
-    let longest = *dice.pick(&[200, 200, 200, 6000]);
-    let n_bytes = 32 + dice.roll(longest) as usize;
-    let sealed = dice.bytes(n_bytes);
+    let longest = *random.pick(&[200, 200, 200, 6000]);
+    let n_bytes = 32 + random.roll(longest) as usize;
+    let sealed = random.bytes(n_bytes);
     let (kind, named, body) = (SecretKind::Answer, name.clone(), sealed.clone());
     let put = store.db.write(WriteKind::Server, async move |tx| {
         secret::put(&tx, &acme(), kind, &named, &body).await
@@ -83,7 +83,7 @@ async fn destroy(store: &Store, kept: &Kept) {
 
 #[tokio::test]
 async fn destroyed_secrets_are_nowhere_in_the_files() {
-    let mut dice = SeededRandom::from_entropy("destroyed_secrets_are_nowhere_in_the_files");
+    let mut random = SeededRandom::from_entropy("destroyed_secrets_are_nowhere_in_the_files");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
@@ -92,23 +92,23 @@ async fn destroyed_secrets_are_nowhere_in_the_files() {
     let (mut n_drawn, mut grows) = (0, true);
     while n_drawn < N_SECRETS || !kept.is_empty() {
         // The number of stored secrets grows and shrinks by turns.
-        grows = if dice.roll(60) == 0 { !grows } else { grows };
+        grows = if random.roll(60) == 0 { !grows } else { grows };
         let share = if grows { 4 } else { 1 };
-        let is_new = n_drawn < N_SECRETS && (kept.is_empty() || dice.roll(5) < share);
+        let is_new = n_drawn < N_SECRETS && (kept.is_empty() || random.roll(5) < share);
         if is_new {
             n_drawn += 1;
-            kept.push(keep(&store, &mut dice, n_drawn).await);
+            kept.push(keep(&store, &mut random, n_drawn).await);
         } else {
-            let one: Kept = dice.take(&mut kept);
+            let one: Kept = random.take(&mut kept);
             destroy(&store, &one).await;
             gone.push(one);
         }
         // Other rows use the freed pages too.
-        for n in 0..dice.roll(2) {
+        for n in 0..random.roll(2) {
             let name = format!("a{}-{}-{n}", n_drawn, gone.len());
             store.create_access(&acme(), new("c1", &name)).await.unwrap().unwrap();
         }
-        if dice.roll(150) == 0 {
+        if random.roll(150) == 0 {
             assert!(store.scrub().await.unwrap());
             assert_eq!(found(dir.path(), &gone), 0, "after {} of them", gone.len());
             let n_pieces: usize = kept.iter().map(|it| it.sealed.len() / PIECE).sum();
@@ -123,12 +123,13 @@ async fn destroyed_secrets_are_nowhere_in_the_files() {
 
 #[tokio::test]
 async fn a_reader_that_prevents_a_checkpoint_is_waited_for() {
-    let mut dice = SeededRandom::from_entropy("a_reader_that_prevents_a_checkpoint_is_waited_for");
+    let mut random =
+        SeededRandom::from_entropy("a_reader_that_prevents_a_checkpoint_is_waited_for");
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.db");
     let store = Store::open_sqlite(&path, Clock::by_hand(day(0))).await.unwrap();
     set_up(&store).await;
-    let one = keep(&store, &mut dice, 1).await;
+    let one = keep(&store, &mut random, 1).await;
     let reader = rusqlite::Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT COUNT(*) FROM secret").unwrap();
     let looked: i64 = reader.query_row("SELECT COUNT(*) FROM secret", [], |it| it.get(0)).unwrap();

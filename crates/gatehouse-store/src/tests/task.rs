@@ -129,9 +129,9 @@ async fn a_creation_runs_from_acceptance_to_its_end() {
 
         let failed = store.failed_items(&acme(), job(1), 0, 10).await.unwrap();
         assert_eq!((failed[0].ordinal, failed[0].index), (2, 2));
-        assert_eq!(failed[0].trouble.kind, BatchFailureKind::UsernameTaken);
+        assert_eq!(failed[0].failure.kind, BatchFailureKind::UsernameTaken);
         assert_eq!(failed[0].name.username.as_deref(), Some("a"));
-        assert_eq!(failed[1].trouble, unfit);
+        assert_eq!(failed[1].failure, unfit);
         let within = store.failed_items_within(&acme(), job(1), 3, 4).await.unwrap();
         assert_eq!(within, failed[1..]);
         for (ordinal, n) in [(0, 0), (2, 0), (3, 1), (4, 2)] {
@@ -390,8 +390,8 @@ async fn a_batch_reserves_its_quota_and_gives_it_back() {
         let rejected = start(&store, &lease, 2).await;
         assert_eq!((rejected.state, rejected.n_failed), (TaskState::Rejected, 0), "{kind}");
         let why = store.failed_items(&acme(), job(2), 0, 10).await.unwrap();
-        assert_eq!(why[0].trouble.kind, BatchFailureKind::QuotaReached);
-        assert!(why[0].trouble.detail.contains("2 more don't fit"), "{}", why[0].trouble.detail);
+        assert_eq!(why[0].failure.kind, BatchFailureKind::QuotaReached);
+        assert!(why[0].failure.detail.contains("2 more don't fit"), "{}", why[0].failure.detail);
         assert_eq!(start(&store, &lease, 3).await.state, TaskState::InProgress);
         assert!(store.create_access(&acme(), new("c1", "single")).await.unwrap().is_err());
         run(&store, &lease, stretch(1, 0, &["a", "a"])).await.unwrap();

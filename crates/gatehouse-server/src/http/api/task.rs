@@ -160,7 +160,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
         TaskState::Terminated => Reply::json(StatusCode::OK, &shown(&outcome.task)),
         TaskState::Rejected => {
             let why = outcome.rejection().await?;
-            let why = why.map(|item| problem_of(item.trouble, &outcome.task));
+            let why = why.map(|item| problem_of(item.failure, &outcome.task));
             let errors: Vec<Body> = why.into_iter().collect();
             let body = shown(&outcome.task).put(task::ERRORS, errors);
             Reply::json(StatusCode::OK, &body)
@@ -329,7 +329,7 @@ fn write_item(writer: &mut AccessWriter, task: &Task, item: Item<'_>) -> Json {
 
 /// An item that failed: the problem, and which item it is.
 fn error_body(item: FailedItem, task: &Task) -> Body {
-    problem_of(item.trouble, task)
+    problem_of(item.failure, task)
         .put(task::INDEX, item.index)
         .put_some(task::ACCESS_ID, item.name.access_id)
         .put_some(task::USERNAME, item.name.username)

@@ -77,7 +77,7 @@ async fn items(outcome: &Outcome, which: Which, from: u32, n: u32) -> Vec<(u32, 
                 let password = password.map(|it| it.reveal().to_owned());
                 (index, Ok((access.username.to_owned(), password)))
             }
-            Item::Failed(item) => (item.index, Err(item.trouble.kind)),
+            Item::Failed(item) => (item.index, Err(item.failure.kind)),
         });
     };
     outcome.show(which, from, n, &mut show).await.unwrap();
@@ -350,7 +350,7 @@ async fn changes_are_made_one_by_one() {
         let outcome = app.outcome(&acme(), task).await.unwrap();
         assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
         let why = outcome.rejection().await.unwrap().unwrap();
-        assert_eq!(why.trouble.kind, BatchFailureKind::NotFound);
+        assert_eq!(why.failure.kind, BatchFailureKind::NotFound);
         assert_sound(&app).await;
     }
 }
@@ -371,7 +371,7 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
         {
             let outcome = app.outcome(&acme(), task).await.unwrap();
             assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
-            assert_eq!(outcome.rejection().await.unwrap().unwrap().trouble.kind, trouble);
+            assert_eq!(outcome.rejection().await.unwrap().unwrap().failure.kind, trouble);
         }
         // One that ends in the middle fails what is left.
         app.put_contract(&acme(), &contract).await.unwrap();

@@ -69,48 +69,48 @@ mod tests {
     use tokio::sync::mpsc;
 
     /// Runs a connection that takes all pending requests at each poll; returns how many those were.
-    async fn turns(is_shared: bool) -> Vec<usize> {
-        let (ask, mut asked) = mpsc::unbounded_channel::<()>();
-        let mut turns = Vec::new();
+    async fn batches(is_shared: bool) -> Vec<usize> {
+        let (request, mut requests) = mpsc::unbounded_channel::<()>();
+        let mut batches = Vec::new();
         let connection = Box::pin(poll_fn(move |cx| {
             let mut n_taken = 0;
             let is_over = loop {
-                match asked.poll_recv(cx) {
+                match requests.poll_recv(cx) {
                     Poll::Ready(Some(())) => n_taken += 1,
                     Poll::Ready(None) => break true,
                     Poll::Pending => break false,
                 }
             };
-            turns.extend((n_taken > 0).then_some(n_taken));
-            if is_over { Poll::Ready(std::mem::take(&mut turns)) } else { Poll::Pending }
+            batches.extend((n_taken > 0).then_some(n_taken));
+            if is_over { Poll::Ready(std::mem::take(&mut batches)) } else { Poll::Pending }
         }));
-        let (ended, told) = tokio::sync::oneshot::channel();
-        let task = ConnectionTask::start(connection, move |turns| drop(ended.send(turns)));
+        let (ended, batch_sizes) = tokio::sync::oneshot::channel();
+        let task = ConnectionTask::start(connection, move |batches| drop(ended.send(batches)));
         if is_shared {
             task.share();
         }
         // The task is pending before the first request.
         yield_now().await;
-        let askers: Vec<_> = (0..3)
+        let callers: Vec<_> = (0..3)
             .map(|_| {
-                let ask = ask.clone();
-                tokio::spawn(async move { ask.send(()).unwrap() })
+                let request = request.clone();
+                tokio::spawn(async move { request.send(()).unwrap() })
             })
             .collect();
-        for asker in askers {
-            asker.await.unwrap();
+        for caller in callers {
+            caller.await.unwrap();
         }
-        drop(ask);
-        told.await.unwrap()
+        drop(request);
+        batch_sizes.await.unwrap()
     }
 
     #[tokio::test]
     async fn requests_on_a_shared_connection_share_a_packet() {
-        assert_eq!(turns(true).await, [3]);
+        assert_eq!(batches(true).await, [3]);
     }
 
     #[tokio::test]
     async fn all_requests_are_sent_on_an_exclusive_connection() {
-        assert_eq!(turns(false).await.iter().sum::<usize>(), 3);
+        assert_eq!(batches(false).await.iter().sum::<usize>(), 3);
     }
 }
