@@ -61,7 +61,7 @@ pub(crate) fn measure(
     let caller = Caller { address, token: fixture.token.clone() };
     let mut lines = creations(fixture, &caller, bare, options.rounds(5, 3))?;
     if options.quick {
-        eprintln!("bench: what batches do to others is left out when it is to be quick");
+        eprintln!("bench: a quick run skips the effect of batches on other requests");
     } else {
         for n_clients in N_CLIENTS {
             lines.extend(others(&caller, n_clients, OTHERS_ROUNDS)?);
@@ -121,7 +121,7 @@ fn others(caller: &Caller, n_clients: usize, n_rounds: usize) -> Result<Vec<Resu
     let (mut p50, mut p99, mut per_second) = (Vec::new(), Vec::new(), Vec::new());
     let requests = vec![caller.create_one(); n_clients];
     for round in 0..n_rounds {
-        eprintln!("bench: {n_clients} clients beside a batch, round {} of {n_rounds}", round + 1);
+        eprintln!("bench: {n_clients} clients during a batch, round {} of {n_rounds}", round + 1);
         let (seen, calm) = load::during_load(caller, &requests, 201, None, || load::pause(CALM))?;
         let alone = Latencies::of(calm, seen);
         let batch = || caller.make(&batch::by_number(N_CREATIONS), N_CREATIONS);

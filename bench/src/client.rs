@@ -72,7 +72,7 @@ impl Client {
         self.sent_at = Instant::now();
         self.stream
             .write_all(request)
-            .map_err(|cause| Failure::Step(format!("no way to ask: {cause}")))
+            .map_err(|cause| Failure::Step(format!("the request was not sent: {cause}")))
     }
 
     /// Waits for the response to the last request.

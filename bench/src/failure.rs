@@ -29,7 +29,7 @@ impl Failure {
 
     /// The kernel's statistics can't be read.
     pub(crate) fn unreadable_usage(cause: std::io::Error) -> Self {
-        Self::Step(format!("no account of what was used: {cause}"))
+        Self::Step(format!("CPU usage is unreadable: {cause}"))
     }
 
     /// A file or a directory can't be used.
@@ -58,7 +58,7 @@ impl Failure {
             }
             Self::Regressions(all) => {
                 for one in all {
-                    eprintln!("bench: worse than what is kept: {one}");
+                    eprintln!("bench: worse than the stored results: {one}");
                 }
                 ExitCode::FAILURE
             }

@@ -56,7 +56,7 @@ pub(crate) fn sqlite(
     let marker = read_marker(&complete).filter(|marker| is_usable(marker, schema_version, now));
     if let Some(Marker { latest_at, .. }) = marker {
         remove(&new)?;
-        eprintln!("bench: {n_accesses} accesses are there from an earlier run");
+        eprintln!("bench: {n_accesses} accesses are reused from an earlier run");
         return Ok(FilledStore {
             fleet: Fleet { n_accesses, latest_at },
             instance: complete_instance,

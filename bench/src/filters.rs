@@ -41,7 +41,7 @@ pub(crate) fn measure(fixture: &Fixture, options: &Options) -> Result<Vec<Result
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for round in 0..n_rounds {
             let name = list.list;
-            eprintln!("bench: reads beside a list by {name}, round {} of {n_rounds}", round + 1);
+            eprintln!("bench: reads during lists by {name}, round {} of {n_rounds}", round + 1);
             let alone = || {
                 let paused = || load::pause(period);
                 let (seen, latencies, ()) =

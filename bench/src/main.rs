@@ -199,10 +199,10 @@ fn conclude(results: &Results, options: &Options) -> Result<(), Failure> {
         let Comparison { n_compared, regressions } =
             regression::compare(baseline, results.measured());
         if n_compared == 0 {
-            let why = "nothing was measured that the results which are kept have, too";
+            let why = "the stored results have none of the measured figures";
             return Err(Failure::Step(why.to_owned()));
         }
-        eprintln!("bench: {n_compared} ratios of CPU were compared with those that are kept");
+        eprintln!("bench: {n_compared} ratios of CPU were compared with the stored results");
         if !regressions.is_empty() {
             return Err(Failure::Regressions(regressions));
         }

@@ -20,7 +20,7 @@ pub(crate) fn measure(server: &Server, is_quick: bool) -> Result<Vec<ResultLine>
     let mut lines =
         vec![ResultLine::alone("anonymous memory after the last work", "MiB", vec![at_once])];
     if is_quick {
-        eprintln!("bench: what the server lets go of later is left out when it is to be quick");
+        eprintln!("bench: a quick run skips the memory after an idle time");
     } else {
         load::pause(CALM)?;
         let calm = anonymous_mib(server.process_id())?;

@@ -63,9 +63,7 @@ pub(crate) fn measure(setup: &Setup, n_rounds: usize) -> Result<Vec<ResultLine>,
     lines.extend(search::measure(&requester, &simulation, mixed, n_rounds)?);
     if options.quick {
         // A platform that hangs takes twenty seconds in each round, and the others some.
-        eprintln!(
-            "bench: other pages and a platform that hangs are left out when it is to be quick"
-        );
+        eprintln!("bench: a quick run skips other pages and the platform that hangs");
     } else {
         lines.extend(concurrent_pages(NUMBERED, numbered, "page numbers")?);
         lines.push(concurrent_pages::measure_without_marks(&requester, n_rounds)?);

@@ -17,7 +17,7 @@ pub(super) fn measure(
     platforms: &[Platform],
     n_rounds: usize,
 ) -> Result<ResultLine, Failure> {
-    eprintln!("bench: a page beside each account alone");
+    eprintln!("bench: a page, and each account alone");
     let mut client = requester.connect()?;
     let direct = platforms.iter().map(|it| {
         Ok::<_, Failure>((Client::connect(&it.address)?, it.first_page(SHARE, OWN_TOKEN)))
