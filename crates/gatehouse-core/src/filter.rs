@@ -40,7 +40,7 @@ pub struct FilterFields {
     /// Names of the request's parameters.
     pub request: &'static [&'static str],
     /// Fields that conditions may compare.
-    pub words: &'static [FilterField],
+    pub filterable: &'static [FilterField],
 }
 
 /// A field that conditions may compare.
@@ -252,7 +252,7 @@ impl<'v> Parser<'v> {
             }
             QueryPart::Condition(condition) => {
                 let alternative = expression.filter.alternatives.last_mut();
-                alternative.expect("every part stands in an alternative").push(condition);
+                alternative.expect("every part is in an alternative").push(condition);
             }
             QueryPart::Ignored(ignored) => expression.ignored.push(ignored),
             QueryPart::Fault(fault) => expression.faults.push(fault),
@@ -322,25 +322,25 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
     {
         return QueryPart::Request(request, String::from_utf8_lossy(value).into_owned());
     }
-    let word = fields.words.iter().find(|word| word.has_name(&name));
+    let field = fields.filterable.iter().find(|field| field.has_name(&name));
     let ignored =
         |reason: String| QueryPart::Ignored(IgnoredCondition { name: name.to_string(), reason });
-    match (word, operator) {
-        (Some(word), Some(operator)) if word.operators.contains(&operator) => {
+    match (field, operator) {
+        (Some(field), Some(operator)) if field.operators.contains(&operator) => {
             match std::str::from_utf8(value) {
                 Ok(value) => QueryPart::Condition(Condition {
-                    name: word.name,
+                    name: field.name,
                     operator,
                     value: value.into(),
                 }),
                 Err(_) => QueryPart::Fault(FilterFault {
-                    name: word.name.into(),
+                    name: field.name.into(),
                     reason: "must be UTF-8 once it is percent-decoded".into(),
                 }),
             }
         }
-        (Some(word), operator) => {
-            let known: Vec<&str> = word.operators.iter().map(|it| it.as_str()).collect();
+        (Some(field), operator) => {
+            let known: Vec<&str> = field.operators.iter().map(|it| it.as_str()).collect();
             let known = known.join(" ");
             ignored(match operator {
                 Some(operator) => {
@@ -350,7 +350,7 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
             })
         }
         (None, _) => {
-            let names = fields.words.iter().map(|word| word.name);
+            let names = fields.filterable.iter().map(|field| field.name);
             let names: Vec<&str> = names.chain(fields.request.iter().copied()).collect();
             ignored(format!("is not known here; known are {}", names.join(", ")))
         }

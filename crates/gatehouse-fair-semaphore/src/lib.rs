@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 /// Too many callers wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too many wait for their permit")]
+#[error("too many requests wait")]
 pub struct QueueFull;
 
 /// Limits of the semaphore and its queues.

@@ -66,7 +66,7 @@ fn replace_atomically(path: &Path, text: &str) -> io::Result<()> {
 
 /// Writes a temporary file next to `path`: a crash must not leave an empty key.
 fn write_temporary(path: &Path, text: &str) -> io::Result<PathBuf> {
-    let temporary = path.with_extension("temporary");
+    let temporary = path.with_extension("unfinished");
     let _ = fs::remove_file(&temporary);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
     file.write_all(text.as_bytes())?;

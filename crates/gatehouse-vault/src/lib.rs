@@ -146,12 +146,12 @@ impl Vault {
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
-        Ok(self.remembers(stored, password)
+        Ok(self.is_cached(stored, password)
             || self.check_uncached(caller, stored, password).await?)
     }
 
     /// Whether a successful slow check of this password is cached.
-    pub fn remembers(&self, stored: &StoredHash, password: &Password) -> bool {
+    pub fn is_cached(&self, stored: &StoredHash, password: &Password) -> bool {
         if !self.is_slow(stored) {
             return false;
         }

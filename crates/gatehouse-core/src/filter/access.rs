@@ -17,7 +17,7 @@ const COMPARES: &[Operator] = &[
 ];
 
 /// Fields of accesses.
-pub const WORDS: &[FilterField] = &[
+pub const FIELDS: &[FilterField] = &[
     FilterField::exact("contractId", "its contract", IS),
     FilterField::exact("productOfferingId", "its contract's offering", IS),
     FilterField::exact("createdBy", "the job that made it, as `job-…`", IS),
@@ -34,7 +34,7 @@ pub const WORDS: &[FilterField] = &[
 
 /// Fields and parameters of the access list.
 pub const VOCABULARY: FilterFields =
-    FilterFields { request: &["pageNumber", "pageSize"], words: WORDS };
+    FilterFields { request: &["pageNumber", "pageSize"], filterable: FIELDS };
 
 /// A filter for accesses: an access passes if any alternative does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ const IS: &[Operator] = &[Operator::Equal];
 pub const IDENTIFIERS_MAX: usize = 1000;
 
 /// Fields of products.
-pub const WORDS: &[FilterField] = &[
+pub const FIELDS: &[FilterField] = &[
     FilterField::exact("platform", "the platform that it is on, by its canonical name", IS),
     FilterField::exact("relatedParty.name", "the account that it is held through", IS),
     FilterField::exact("customProperty.name", "the name of a custom property that it has", IS),
@@ -38,7 +38,7 @@ pub const WORDS: &[FilterField] = &[
 
 /// Fields and parameters of the product list.
 pub const VOCABULARY: FilterFields =
-    FilterFields { request: &["pageNumber", "pageSize", "fields"], words: WORDS };
+    FilterFields { request: &["pageNumber", "pageSize", "fields"], filterable: FIELDS };
 
 /// A filter for products: a product passes if any alternative does.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -65,16 +65,16 @@ impl RunSelection {
 
     /// The next look-ups; none when the selection is done. With more than one look, also what the following looks may
     /// need, in any run.
-    pub fn probes(&self, n_looks: u32) -> Vec<CountQuery> {
+    pub fn queries(&self, n_looks: u32) -> Vec<CountQuery> {
         if !self.runs.iter().any(Run::is_waiting) {
             return Vec::new();
         }
-        let probe = |(n, run): (usize, &Run)| {
+        let query = |(n, run): (usize, &Run)| {
             let mut positions = run.bracket.ahead(n_looks);
             positions.retain(|position| !run.known.iter().any(|known| known.0 == *position));
             (!positions.is_empty()).then_some(CountQuery { run: n, positions })
         };
-        self.runs.iter().enumerate().filter_map(probe).collect()
+        self.runs.iter().enumerate().filter_map(query).collect()
     }
 
     /// Adds the numbers at some positions of a run.

@@ -108,7 +108,7 @@ fn page(runs: &[NumberRun], offset: u64, size: u64, population: &[Access]) -> Ve
     let mut counts = Vec::new();
     for n in [offset, offset + size] {
         let mut selection = RunSelection::new(&bounds, n);
-        while let Some(CountQuery { run, positions }) = selection.probes(1).into_iter().next() {
+        while let Some(CountQuery { run, positions }) = selection.queries(1).into_iter().next() {
             selection.learn(run, positions.into_iter().map(|it| (it, number(run, it))));
         }
         counts.push(selection.counts());

@@ -43,7 +43,7 @@ impl App {
             looked_at(guess, checked)?;
             return Err(self.refuse(tenant, Some(id)).await?);
         };
-        if !self.vault.remembers(&stored.password, password) {
+        if !self.vault.is_cached(&stored.password, password) {
             let guess = self.guess(tenant, username, Some(id), is_slow)?;
             let (guess, is_right) =
                 looked_at(guess, self.check_password(asker, &stored, password).await)?;

@@ -181,20 +181,20 @@ async fn slices<'r>(
     Ok(runs.iter().zip(slices).collect())
 }
 
-/// Answers a selection's probes until it has none left, and returns its counts.
+/// Answers a selection's queries until it has none left, and returns its counts.
 async fn select(
     lookup: &Lookup<'_>,
     runs: &[NumberRun],
     mut selection: RunSelection,
 ) -> Result<Vec<u64>, StoreError> {
     loop {
-        let probes = selection.probes(lookup.steps_ahead());
-        if probes.is_empty() {
+        let queries = selection.queries(lookup.steps_ahead());
+        if queries.is_empty() {
             return Ok(selection.counts());
         }
-        let found = try_join_all(probes.iter().map(|probe| look(lookup, runs, probe))).await?;
-        for (probe, numbers) in probes.iter().zip(found) {
-            selection.learn(probe.run, numbers);
+        let found = try_join_all(queries.iter().map(|query| look(lookup, runs, query))).await?;
+        for (query, numbers) in queries.iter().zip(found) {
+            selection.learn(query.run, numbers);
         }
     }
 }

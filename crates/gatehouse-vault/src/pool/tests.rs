@@ -70,7 +70,7 @@ async fn a_queued_hash_is_dropped_when_its_client_disconnects() {
     gone.cancel();
     assert_eq!(left.await, Err(PoolBusy));
     drop(dropped);
-    assert_eq!(busy(&pool), (1, 1), "their capacity are free");
+    assert_eq!(busy(&pool), (1, 1), "their places in the queue are free");
     open.send(()).unwrap();
     assert_eq!(stays.await, Ok(()));
     assert_eq!(*began.lock().unwrap(), ["stays"]);

@@ -6,11 +6,11 @@ fn select(runs: &[Vec<u64>], bounds: &[Interval], n: u64, n_looks: u32) -> (Vec<
     let mut selection = RunSelection::new(bounds, n);
     let mut n_round_trips = 0;
     loop {
-        let probes = selection.probes(n_looks);
-        if probes.is_empty() {
+        let queries = selection.queries(n_looks);
+        if queries.is_empty() {
             return (selection.counts(), n_round_trips);
         }
-        for CountQuery { run, positions } in probes {
+        for CountQuery { run, positions } in queries {
             n_round_trips += 1;
             let number = |position: u64| (position, runs[run][position as usize - 1]);
             selection.learn(run, positions.into_iter().map(number));

@@ -44,7 +44,7 @@ pub(super) fn parameters(
             "name": "filter", "in": "query", "description": filter(vocabulary), "allowReserved": true,
             "schema": {"type": "string"},
         }));
-        parameters.extend(vocabulary.words.iter().map(condition));
+        parameters.extend(vocabulary.filterable.iter().map(condition));
     }
     parameters.extend(operation.headers.iter().map(|name| header(name)));
     parameters.push(json!({
@@ -155,7 +155,7 @@ fn page_to_gather(name: &str) -> Value {
 
 /// What a filter is, by example.
 fn filter(vocabulary: &FilterFields) -> String {
-    let mut names = vocabulary.words.iter().map(|word| word.name);
+    let mut names = vocabulary.filterable.iter().map(|word| word.name);
     let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
     format!(
         "Conditions `name operator value`, such as `{first}=A&{second}=B;{first}=C`. `&` joins them, `;` \

@@ -17,7 +17,7 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
         there.entry(device).or_default().push(access);
     }
     for copies in there.values().filter(|it| it.len() > 1) {
-        faults.push(format!("created copies: {} and {}", copies[0], copies[1]));
+        faults.push(format!("created twice: {} and {}", copies[0], copies[1]));
     }
     let mut requested: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in calls {
