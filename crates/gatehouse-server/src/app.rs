@@ -30,7 +30,7 @@ use gatehouse_vault::{Vault, random};
 use tokio::sync::Notify;
 
 use self::guesses::Guesses;
-use crate::auth::ended::EndedTrust;
+use crate::auth::revocations::Revocations;
 use crate::config::{Config, FAILED_CHECKS, Tasks};
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
@@ -50,9 +50,9 @@ pub struct App {
     /// The platforms outside.
     pub platforms: Arc<Platforms>,
     /// Which part of every limit is this server's; the lines to platforms look at the same one.
-    pub slice: CurrentShare,
+    pub share: CurrentShare,
     /// Whose tokens are taken no more.
-    pub(crate) ended: EndedTrust,
+    pub(crate) revocations: Revocations,
     /// How often secrets may be guessed.
     pub(crate) guesses: Arc<Guesses>,
     /// Told when there is a batch to work on.
@@ -75,17 +75,17 @@ impl App {
         platforms: Arc<Platforms>,
     ) -> Self {
         let (wake, meter) = (Arc::default(), Arc::default());
-        let slice = platforms.slice().clone();
-        let guesses = Arc::new(Guesses::new(FAILED_CHECKS, slice.clone()));
-        let ended = EndedTrust::default();
+        let share = platforms.slice().clone();
+        let guesses = Arc::new(Guesses::new(FAILED_CHECKS, share.clone()));
+        let revocations = Revocations::default();
         Self {
             store,
             vault,
             clock,
             tasks,
             platforms,
-            slice,
-            ended,
+            share,
+            revocations,
             guesses,
             wake,
             meter,
@@ -109,7 +109,7 @@ impl App {
 
     /// Sets how many failed checks of a secret are free; 0 switches the limit off.
     pub fn with_failed_checks(mut self, free: u32) -> Self {
-        self.guesses = Arc::new(Guesses::new(free, self.slice.clone()));
+        self.guesses = Arc::new(Guesses::new(free, self.share.clone()));
         self
     }
 

@@ -4,23 +4,23 @@
 //! claims hold now. Checking a signature costs more than everything else about most requests, so a
 //! token that was found good is remembered, until it expires or its issuer gives up the key.
 
+mod built_in_issuer;
 mod claims;
 mod discovery;
-pub(crate) mod ended;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod issuer;
 mod memory;
 mod meter;
-mod own;
+pub(crate) mod revocations;
 mod sign_in;
 
 pub use discovery::BadIssuer;
-pub use ended::EndedTrust;
 #[cfg(test)]
-pub(crate) use issuer::tests::{Answering, Far};
+pub(crate) use issuer::tests::{IssuerReply, TestIssuer};
 pub use issuer::{Examined, Issuer};
-pub use sign_in::{SignIn, Way};
+pub use revocations::Revocations;
+pub use sign_in::{SignIn, SignInEndpoints};
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,10 +34,10 @@ use gatehouse_vault::{KeySet, TokenKeys, named_issuer, random, token_digest};
 use serde_json::{Value, json};
 
 use crate::keys::TokenKeyPlace;
+use built_in_issuer::BuiltInIssuer;
 use claims::ClaimRules;
 use memory::{Known, Remembered};
 use meter::TokenMeter;
-use own::Own;
 
 /// The built-in issuer's name.
 pub const ISSUER: &str = "gatehouse";
@@ -58,7 +58,7 @@ pub struct Caller {
 
 /// Why nobody is recognised. The text goes to the client and says nothing of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unknown {
+pub enum AuthError {
     /// There is no token.
     #[error("the request needs the header `Authorization: Bearer <token>`, once")]
     NoToken,
@@ -82,7 +82,7 @@ pub enum Unknown {
     OtherIssuer,
     /// The token was revoked, or its client or tenant was deleted.
     #[error("the token was revoked, or its client or tenant was deleted")]
-    Ended,
+    Revoked,
     /// It is no access token, or lives longer than its issuer's may.
     #[error(
         "the token is not an access token (`typ`; `nonce` and `at_hash` are an ID token's), or is good for longer than \
@@ -109,11 +109,11 @@ pub struct Grant {
 
 /// Checks tokens, and issues those of the built-in issuer.
 pub struct Auth {
-    own: Own,
-    own_rules: ClaimRules,
+    built_in: BuiltInIssuer,
+    built_in_rules: ClaimRules,
     issuers: Vec<Issuer>,
     remembered: Remembered,
-    ended: EndedTrust,
+    ended: Revocations,
     /// Where others write down what has ended.
     store: Option<Store>,
     meter: TokenMeter,
@@ -123,11 +123,11 @@ impl Auth {
     /// Trusts what `keys` sign for `audience`.
     pub fn new(keys: TokenKeys, audience: String) -> Self {
         Self {
-            own: Own::fixed(keys),
-            own_rules: ClaimRules::of_our_own(audience),
+            built_in: BuiltInIssuer::fixed(keys),
+            built_in_rules: ClaimRules::of_our_own(audience),
             issuers: Vec::new(),
             remembered: Remembered::default(),
-            ended: EndedTrust::default(),
+            ended: Revocations::default(),
             store: None,
             meter: TokenMeter::new(),
         }
@@ -139,13 +139,13 @@ impl Auth {
     }
 
     /// Refuses whose trust has ended, also where others write that down.
-    pub fn heeding(self, ended: EndedTrust, store: Store) -> Self {
+    pub fn with_revocations(self, ended: Revocations, store: Store) -> Self {
         Self { ended, store: Some(store), ..self }
     }
 
     /// Looks for our own keys there from now on, where somebody may change them.
-    pub fn looking_in(self, place: TokenKeyPlace, clock: Clock) -> Self {
-        Self { own: self.own.found_in(place, clock), ..self }
+    pub fn with_key_reload(self, place: TokenKeyPlace, clock: Clock) -> Self {
+        Self { built_in: self.built_in.found_in(place, clock), ..self }
     }
 
     /// Fetches the keys of all issuers, now and before they are old, and looks for our own. It never ends.
@@ -157,7 +157,7 @@ impl Auth {
                 None => std::future::pending().await,
             }
         };
-        tokio::join!(issuers, ended, self.own.keep_fresh());
+        tokio::join!(issuers, ended, self.built_in.keep_fresh());
     }
 
     /// What is counted about tokens.
@@ -170,7 +170,7 @@ impl Auth {
         &self,
         header: Option<&str>,
         now: Timestamp,
-    ) -> Result<Arc<Caller>, Unknown> {
+    ) -> Result<Arc<Caller>, AuthError> {
         let caller = self.recognise(header, now).await;
         self.meter.count(&caller);
         caller
@@ -180,14 +180,14 @@ impl Auth {
         &self,
         header: Option<&str>,
         now: Timestamp,
-    ) -> Result<Arc<Caller>, Unknown> {
-        let (scheme, token) = header.and_then(|it| it.split_once(' ')).ok_or(Unknown::NoToken)?;
+    ) -> Result<Arc<Caller>, AuthError> {
+        let (scheme, token) = header.and_then(|it| it.split_once(' ')).ok_or(AuthError::NoToken)?;
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return Err(Unknown::NoToken);
+            return Err(AuthError::NoToken);
         }
         let token = token.trim();
         if token.len() > TOKEN_BYTES_MAX {
-            return Err(Unknown::NotTrusted);
+            return Err(AuthError::NotTrusted);
         }
         let digest = token_digest(token);
         if let Some(known) = self.remembered.recall(&digest)
@@ -206,14 +206,14 @@ impl Auth {
     /// Whether the issuer, our own where there is no number, still stands by these keys.
     fn still_has(&self, issuer: Option<usize>, keys: &Arc<KeySet>) -> bool {
         match issuer {
-            None => Arc::ptr_eq(&self.own.trusted(), keys),
+            None => Arc::ptr_eq(&self.built_in.trusted(), keys),
             Some(n) => self.issuers[n].keys().is_some_and(|now| Arc::ptr_eq(&now, keys)),
         }
     }
 
-    async fn verify(&self, token: &str, now: Timestamp) -> Result<Known, Unknown> {
+    async fn verify(&self, token: &str, now: Timestamp) -> Result<Known, AuthError> {
         // Whom it names decides whose keys are tried, and nothing else before they have been.
-        let named = named_issuer(token).ok_or(Unknown::NotTrusted)?;
+        let named = named_issuer(token).ok_or(AuthError::NotTrusted)?;
         let issuer = self.issuers.iter().position(|it| it.name() == named);
         let (claims, keys, rules) = match issuer {
             Some(n) => {
@@ -221,10 +221,10 @@ impl Auth {
                 (claims, keys, self.issuers[n].rules())
             }
             None if named == ISSUER => {
-                let (claims, keys) = self.own.verify(token).await?;
-                (claims, keys, &self.own_rules)
+                let (claims, keys) = self.built_in.verify(token).await?;
+                (claims, keys, &self.built_in_rules)
             }
-            None => return Err(Unknown::OtherIssuer),
+            None => return Err(AuthError::OtherIssuer),
         };
         rules.check_type(token, &claims)?;
         let (caller, validity) = rules.read(&claims, now)?;
@@ -239,7 +239,7 @@ impl Auth {
         let id = time_ordered(now.unix_milliseconds(), &random::bytes());
         let claims = json!({
             "iss": ISSUER,
-            "aud": self.own_rules.audience,
+            "aud": self.built_in_rules.audience,
             "sub": grant.subject,
             "jti": id.to_string(),
             "iat": now.as_second(),
@@ -248,7 +248,7 @@ impl Auth {
             "scope": scopes_to_words(&grant.scopes),
         });
         match claims {
-            Value::Object(claims) => self.own.signing().sign(&claims),
+            Value::Object(claims) => self.built_in.signing().sign(&claims),
             _ => unreachable!("claims are written as an object above"),
         }
     }
@@ -260,7 +260,7 @@ impl Auth {
 
     /// The public keys, for whoever wants to check our tokens.
     pub fn jwks(&self) -> Value {
-        self.own.jwks()
+        self.built_in.jwks()
     }
 }
 

@@ -10,7 +10,7 @@ mod requests;
 mod streams;
 
 pub(crate) use process::open_figures;
-pub(crate) use requests::{RequestMeter, UNKNOWN_ROUTE, Watched, method_word};
+pub(crate) use requests::{RequestGuard, RequestMeter, UNKNOWN_ROUTE, method_word};
 pub(crate) use streams::{StreamEnd, StreamMeter};
 
 use prometheus::core::Collector;

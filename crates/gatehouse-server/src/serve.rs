@@ -3,7 +3,7 @@
 //! The futures of [`Server`] are boxed: so all that answers requests is compiled and optimised here, not in the binary.
 //!
 //! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
-//! the bytes of each, `tls` encrypts them, `shared_stream` tells when a client closes one, `own_turn` runs them,
+//! the bytes of each, `tls` encrypts them, `shared_stream` tells when a client closes one, `self_wake` runs them,
 //! `open_files` says how many the system allows, and `core_dumps` keeps what is in memory off the disk.
 
 mod awaited_body;
@@ -14,7 +14,7 @@ mod core_dumps;
 pub(crate) mod fuzzing;
 mod listener;
 mod open_files;
-mod own_turn;
+mod self_wake;
 mod shared_stream;
 mod target;
 mod tls;
@@ -211,11 +211,11 @@ impl Server {
             }
             // This server alone uses the embedded store, so every lease in it is of a process that has ended.
             app.store.release_stale_leases().await?;
-            app.ended.look(&app.store).await?;
+            app.revocations.look(&app.store).await?;
             let auth = Auth::new(keys.token, config.auth.audience.clone())
                 .trusting(issuers)
-                .heeding(app.ended.clone(), app.store.clone())
-                .looking_in(keys.token_place, app.clock.clone());
+                .with_revocations(app.revocations.clone(), app.store.clone())
+                .with_key_reload(keys.token_place, app.clock.clone());
             let gate = Gate::new(app.clone(), auth, config, offer);
             if let Some(tls) = &tls {
                 gate.metrics().show_also(tls.expiry());

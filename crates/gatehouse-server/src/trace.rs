@@ -36,7 +36,7 @@ pub(crate) struct Trace {
 }
 
 /// What a trace tells about a request, beside its own parts.
-pub(crate) struct Told<'t> {
+pub(crate) struct RequestAttributes<'t> {
     pub(crate) method: &'t Method,
     pub(crate) scheme: &'t str,
     pub(crate) route: &'static str,
@@ -68,7 +68,7 @@ impl Trace {
     }
 
     /// Does some work at this place.
-    pub(crate) async fn follow<Work: Future>(&self, work: Work) -> Work::Output {
+    pub(crate) async fn run<Work: Future>(&self, work: Work) -> Work::Output {
         let work = work.instrument(self.span.clone());
         match &self.place {
             Some(place) => PLACE.scope(place.clone(), work).await,
@@ -82,36 +82,36 @@ impl Trace {
     }
 
     /// Tells the client where in the trace its request was.
-    pub(crate) fn put(&self, headers: &mut HeaderMap) {
+    pub(crate) fn write_header(&self, headers: &mut HeaderMap) {
         if let Some(place) = &self.place {
             headers.insert(TRACEPARENT, traceparent(place));
         }
     }
 
     /// Tells whoever looks at the trace what came of the request.
-    pub(crate) fn tell(&self, told: &Told<'_>) {
+    pub(crate) fn record(&self, request: &RequestAttributes<'_>) {
         let span = self.context.span();
         if !span.is_recording() {
             return;
         }
-        let method = method_word(told.method);
+        let method = method_word(request.method);
         // The words of OpenTelemetry's semantic conventions.
-        let is_known = told.route != UNKNOWN_ROUTE;
+        let is_known = request.route != UNKNOWN_ROUTE;
         let name = method.unwrap_or("HTTP").to_owned();
-        span.update_name(if is_known { format!("{name} {}", told.route) } else { name });
+        span.update_name(if is_known { format!("{name} {}", request.route) } else { name });
         span.set_attribute(KeyValue::new("http.request.method", method.unwrap_or("_OTHER")));
-        span.set_attribute(KeyValue::new("url.scheme", told.scheme.to_owned()));
+        span.set_attribute(KeyValue::new("url.scheme", request.scheme.to_owned()));
         if is_known {
-            span.set_attribute(KeyValue::new("http.route", told.route));
+            span.set_attribute(KeyValue::new("http.route", request.route));
         }
-        let status = i64::from(told.status.as_u16());
+        let status = i64::from(request.status.as_u16());
         span.set_attribute(KeyValue::new("http.response.status_code", status));
-        if let Some(tenant) = told.tenant {
+        if let Some(tenant) = request.tenant {
             span.set_attribute(KeyValue::new("gatehouse.tenant", tenant.to_owned()));
         }
-        let correlation_id = told.correlation_id.to_owned();
+        let correlation_id = request.correlation_id.to_owned();
         span.set_attribute(KeyValue::new("gatehouse.correlation_id", correlation_id));
-        if told.status.is_server_error() {
+        if request.status.is_server_error() {
             span.set_status(Status::error(""));
         }
     }

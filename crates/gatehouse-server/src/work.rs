@@ -124,14 +124,14 @@ async fn work_tasks(app: App, mut worker: TaskWorker, stopping: CancellationToke
             recover(&app, &error, &stopping).await;
         }
     }
-    if let Err(error) = worker.hand_back().await {
+    if let Err(error) = worker.release_lease().await {
         tracing::warn!(%error, "a Task was not handed back; it goes on when its lease is over");
     }
 }
 
 async fn keep_up(app: App, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
-        match AssertUnwindSafe(app.keep_up_one()).catch_unwind().await {
+        match AssertUnwindSafe(app.run_upkeep_step()).catch_unwind().await {
             Ok(Ok(true)) => {}
             Ok(Ok(false)) => pause(&stopping).await,
             Ok(Err(error)) => recover(&app, &error, &stopping).await,
@@ -172,7 +172,7 @@ impl App {
     }
 
     /// Takes a step of each kind of upkeep; false when there was nothing to do.
-    pub async fn keep_up_one(&self) -> Result<bool, Error> {
+    pub async fn run_upkeep_step(&self) -> Result<bool, Error> {
         // Both in any case: what fails in one must not keep the other from its work.
         let (swept, let_go) = (self.sweep_one().await, self.let_go_one().await);
         Ok(swept?.is_some() | let_go?)

@@ -10,7 +10,7 @@ use super::{App, Error};
 
 /// What a client says about the access that it wants.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct AccessRequest {
     /// Under which contract.
     pub contract_id: ContractId,
     /// A username of the client's choice; else one is generated.
@@ -23,7 +23,7 @@ pub struct Wanted {
 
 /// What a client wants changed.
 #[derive(Debug)]
-pub struct Update {
+pub struct AccessUpdate {
     /// The status that it is to have.
     pub status: Option<TargetStatus>,
     /// The password that it is to have.
@@ -57,7 +57,7 @@ impl OneTimePassword {
 
 /// An access, and the password that was set with it.
 #[derive(Debug)]
-pub struct Issued {
+pub struct IssuedAccess {
     /// The access as it is now.
     pub access: Access,
     /// The password, where this operation set one.
@@ -70,9 +70,9 @@ impl App {
     pub async fn create_access(
         &self,
         asker: HashCaller<'_>,
-        wanted: Wanted,
+        wanted: AccessRequest,
         once: Option<IdempotentRequest>,
-    ) -> Result<Issued, Error> {
+    ) -> Result<IssuedAccess, Error> {
         let tenant = asker.tenant;
         if let Some(once) = &once
             && let Some(issued) = self.issued_before(tenant, once, self.now()).await?
@@ -103,16 +103,16 @@ impl App {
         };
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
-            Ok(access) => Ok(Issued { access, password: Some(OneTimePassword(password)) }),
+            Ok(access) => Ok(IssuedAccess { access, password: Some(OneTimePassword(password)) }),
             Err(CreateRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(CreateRefused::NoContract) => Err(Error::UnknownContract(wanted.contract_id)),
             Err(CreateRefused::UsernameTaken) => Err(Error::UsernameTaken(username)),
-            Err(CreateRefused::Refused(refusal)) => Err(Error::Refused(refusal)),
+            Err(CreateRefused::Refused(refusal)) => Err(Error::StateConflict(refusal)),
             Err(CreateRefused::Repeated) => {
                 // Another server was quicker. By its clock the answer is kept, whatever ours says.
                 let once = once.expect("only a request with a key is one that was made before");
                 let issued = self.issued_before(tenant, &once, Timestamp::EPOCH).await?;
-                issued.ok_or(Error::UnderWay(once.key))
+                issued.ok_or(Error::InProgress(once.key))
             }
         }
     }
@@ -133,9 +133,9 @@ impl App {
         &self,
         asker: HashCaller<'_>,
         id: AccessId,
-        update: Update,
+        update: AccessUpdate,
         allowed: impl Fn(u64) -> bool + Clone + Send + 'static,
-    ) -> Result<Issued, Error> {
+    ) -> Result<IssuedAccess, Error> {
         let tenant = asker.tenant;
         let (hash, password) = match update.password {
             Some(NewPassword::Chosen(chosen)) => {
@@ -161,7 +161,7 @@ impl App {
         };
         let access = self.store.change_access(tenant, id, rule).await?;
         let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
-        Ok(Issued { access, password: password.map(OneTimePassword) })
+        Ok(IssuedAccess { access, password: password.map(OneTimePassword) })
     }
 }
 

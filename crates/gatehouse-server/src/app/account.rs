@@ -194,7 +194,7 @@ impl App {
         let none = Credentials::default();
         let must_be_given = |why: &str| {
             let reason = format!("must be given: {why}");
-            Err(Error::Unfit(vec![Fault { name: "credentials".into(), reason }]))
+            Err(Error::InvalidAccount(vec![Fault { name: "credentials".into(), reason }]))
         };
         let credentials = match (&input.credentials, had) {
             (Some(given), _) => given,
@@ -206,7 +206,7 @@ impl App {
                         let mut faults = self.faults(&input.account, &input.settings, credentials);
                         let reason = "must be given again: connector and settings change where they are sent";
                         faults.push(Fault { name: "credentials".into(), reason: reason.into() });
-                        return Err(Error::Unfit(faults));
+                        return Err(Error::InvalidAccount(faults));
                     }
                     credentials
                 }
@@ -240,7 +240,7 @@ impl App {
         credentials: &Credentials,
     ) -> Result<(), Error> {
         let faults = self.faults(account, settings, credentials);
-        if faults.is_empty() { Ok(()) } else { Err(Error::Unfit(faults)) }
+        if faults.is_empty() { Ok(()) } else { Err(Error::InvalidAccount(faults)) }
     }
 
     fn faults(

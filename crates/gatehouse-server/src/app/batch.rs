@@ -40,32 +40,32 @@ pub enum NewItems {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewItem {
     /// It can be tried.
-    Fit(FitItem),
+    Valid(ValidItem),
     /// It can't.
-    Unfit(UnfitItem),
+    Invalid(InvalidItem),
 }
 
 impl NewItem {
     /// The username that the client chose, if it did and it can be one.
     fn username(&self) -> Option<&Username> {
         match self {
-            Self::Fit(item) => item.username.as_ref(),
-            Self::Unfit(_) => None,
+            Self::Valid(item) => item.username.as_ref(),
+            Self::Invalid(_) => None,
         }
     }
 
     /// The password that the client chose, if it did.
     pub fn password(&self) -> Option<&Password> {
         match self {
-            Self::Fit(item) => item.password.as_ref(),
-            Self::Unfit(_) => None,
+            Self::Valid(item) => item.password.as_ref(),
+            Self::Invalid(_) => None,
         }
     }
 }
 
 /// What a client says about one access; what it left out is generated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FitItem {
+pub struct ValidItem {
     /// A username of the client's choice.
     pub username: Option<Username>,
     /// A password of the client's choice.
@@ -76,7 +76,7 @@ pub struct FitItem {
 
 /// An item with a value out of bounds: it fails alone, inside the Task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnfitItem {
+pub struct InvalidItem {
     /// The username that was asked for, shortened.
     pub username: Option<String>,
     /// The device's name that was asked for, shortened.
@@ -91,7 +91,7 @@ pub struct BatchChange {
     /// Of which accesses, each named once.
     pub ids: Vec<NamedAccess>,
     /// What is to happen to them.
-    pub what: BatchedChange,
+    pub operation: BatchOperation,
 }
 
 /// An access that a batch names.
@@ -105,7 +105,7 @@ pub struct NamedAccess {
 
 /// What is to happen to all accesses of a batch.
 #[derive(Debug)]
-pub enum BatchedChange {
+pub enum BatchOperation {
     /// Another status, another password, or both.
     Update {
         /// The status that they are to have.
@@ -167,12 +167,12 @@ impl App {
         once: Option<IdempotentRequest>,
         correlation_id: &str,
     ) -> Result<(TaskId, TaskWork), Error> {
-        let (work, password) = match change.what {
-            BatchedChange::Update { status, password } => {
+        let (work, password) = match change.operation {
+            BatchOperation::Update { status, password } => {
                 let sets_password = password.is_some();
                 (TaskWork::Update { target: status, sets_password }, password)
             }
-            BatchedChange::Terminate => (TaskWork::Termination, None),
+            BatchOperation::Terminate => (TaskWork::Termination, None),
         };
         if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
             return Ok((id, work));
@@ -210,7 +210,7 @@ impl App {
                 // Another server was quicker. By its clock the answer is kept, whatever ours says.
                 let once = once.expect("only a request with a key is one that was made before");
                 let id = self.accepted_before(tenant, &once, Timestamp::EPOCH).await?;
-                id.map(|id| (id, work)).ok_or(Error::UnderWay(once.key))
+                id.map(|id| (id, work)).ok_or(Error::InProgress(once.key))
             }
             Err(NotAccepted::Store(error)) => Err(error.into()),
         }
@@ -235,7 +235,7 @@ impl App {
                 self.tell_end(tenant, &task);
                 Ok(task)
             }
-            Some(Err(state)) => Err(Error::TaskOver(state)),
+            Some(Err(state)) => Err(Error::TaskFinished(state)),
         }
     }
 
@@ -282,7 +282,7 @@ pub enum Stage {
     /// Over.
     Terminal,
     /// Over, with accesses to show.
-    Shown,
+    HasResults,
 }
 
 impl Stage {
@@ -290,7 +290,7 @@ impl Stage {
     pub fn is_met(self, state: TaskState) -> bool {
         match self {
             Self::Terminal => state.is_terminal(),
-            Self::Shown => matches!(state, TaskState::Done | TaskState::Failed),
+            Self::HasResults => matches!(state, TaskState::Done | TaskState::Failed),
         }
     }
 }

@@ -46,7 +46,7 @@ impl App {
     ///
     /// Its secret can't be guessed, so a right one is always taken, whatever others try under its name: only failures are
     /// counted, and told apart where there are too many.
-    pub async fn recognise_client(
+    pub async fn authenticate_client(
         &self,
         gone: &dyn Disconnection,
         id: &str,
@@ -105,7 +105,7 @@ impl App {
     /// Deletes a client. Tokens that it has got are taken no more: here at once, by other servers within a second.
     pub async fn delete_client(&self, tenant: &TenantName, id: &ClientId) -> Result<(), Error> {
         let ended = self.store.delete_client(tenant, id).await?;
-        self.ended.add(ended.ok_or_else(|| Error::NotFound("client", id.to_string()))?);
+        self.revocations.add(ended.ok_or_else(|| Error::NotFound("client", id.to_string()))?);
         Ok(())
     }
 }

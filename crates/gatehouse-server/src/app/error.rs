@@ -36,7 +36,7 @@ pub enum Error {
     UsernameUnreadable(Username),
     /// The present state doesn't allow it.
     #[error(transparent)]
-    Refused(#[from] StateConflict),
+    StateConflict(#[from] StateConflict),
     /// What has accesses can't be deleted, or become something else.
     #[error(
         "{what} while there are accesses: it has {n_accesses}, TERMINATED and reserved ones included"
@@ -49,13 +49,13 @@ pub enum Error {
     },
     /// What an account says is nothing that its connector can do with.
     #[error("{}", told(.0))]
-    Unfit(Vec<Fault>),
+    InvalidAccount(Vec<Fault>),
     /// The tenant has as many accounts as it may have.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,
     /// A Task that is over can't be stopped.
     #[error("the Task is {}, and only one that is ACKNOWLEDGED or IN_PROGRESS can be stopped", .0.as_str())]
-    TaskOver(TaskState),
+    TaskFinished(TaskState),
     /// The Task is not there yet.
     #[error("the Task is {}; {what}", .state.as_str())]
     TaskNotReady {
@@ -71,7 +71,7 @@ pub enum Error {
     KeyReused(RequestKey),
     /// The same request is being worked on.
     #[error("a request with the key `{0}` is under way; try again to learn what came of it")]
-    UnderWay(RequestKey),
+    InProgress(RequestKey),
     /// A secret was guessed wrongly so often that none is looked at for so long.
     #[error("too many failed checks of this name: none is looked at for {} s", seconds(*.0))]
     TooManyGuesses(Duration, Option<AccessId>),

@@ -18,7 +18,7 @@ use super::batch::{NamedAccess, NewItem, PART_ITEMS, Stage, read_change, read_cr
 use super::{App, Error};
 
 /// A Task, and the way to its items.
-pub struct Outcome {
+pub struct TaskOutcome {
     app: App,
     tenant: TenantName,
     /// The Task.
@@ -42,15 +42,15 @@ enum PartItems {
 }
 
 /// An item, and what came of it.
-pub enum Item<'a> {
+pub enum TaskItem<'a> {
     /// It succeeded.
-    Succeeded(Success<'a>),
+    Succeeded(SucceededItem<'a>),
     /// It failed.
     Failed(Box<FailedItem>),
 }
 
 /// An item that succeeded.
-pub struct Success<'a> {
+pub struct SucceededItem<'a> {
     /// Its position in the request.
     pub index: u32,
     /// The access as it is now.
@@ -61,7 +61,7 @@ pub struct Success<'a> {
 
 /// Which items are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum ItemFilter {
     /// All of them.
     All,
     /// Those that succeeded.
@@ -72,7 +72,7 @@ pub enum Which {
 
 impl App {
     /// A Task, and the way to its items.
-    pub async fn outcome(&self, tenant: &TenantName, id: TaskId) -> Result<Outcome, Error> {
+    pub async fn outcome(&self, tenant: &TenantName, id: TaskId) -> Result<TaskOutcome, Error> {
         let stored = self.store.task(tenant, id).await?;
         let StoredTask { task, password } =
             stored.ok_or_else(|| Error::NotFound("task", id.to_string()))?;
@@ -81,7 +81,7 @@ impl App {
             false => None,
         };
         let (app, tenant) = (self.clone(), tenant.clone());
-        Ok(Outcome { app, tenant, task, password, key, part: Mutex::default() })
+        Ok(TaskOutcome { app, tenant, task, password, key, part: Mutex::default() })
     }
 
     /// The key of a Task, while it has one.
@@ -96,7 +96,7 @@ impl App {
     }
 }
 
-impl Outcome {
+impl TaskOutcome {
     /// Hides the passwords of the Task, from a caller whose token may not write accesses.
     pub fn without_passwords(self) -> Self {
         Self { key: None, ..self }
@@ -121,21 +121,21 @@ impl Outcome {
     }
 
     /// How many items there are of these.
-    pub fn n_items(&self, which: Which) -> u32 {
+    pub fn n_items(&self, which: ItemFilter) -> u32 {
         match which {
-            Which::All => self.task.n_processed(),
-            Which::Succeeded => self.task.n_succeeded,
-            Which::Failed => self.task.n_failed,
+            ItemFilter::All => self.task.n_processed(),
+            ItemFilter::Succeeded => self.task.n_succeeded,
+            ItemFilter::Failed => self.task.n_failed,
         }
     }
 
     /// Shows items of these, from the one at this place on, in request order. Some may have been shown when an error comes.
     pub async fn show(
         &self,
-        which: Which,
+        which: ItemFilter,
         from: u32,
         n: u32,
-        show: &mut (impl FnMut(Item<'_>) + Send),
+        show: &mut (impl FnMut(TaskItem<'_>) + Send),
     ) -> Result<(), Error> {
         let to = from.saturating_add(n).min(self.n_items(which));
         if from >= to {
@@ -143,30 +143,30 @@ impl Outcome {
         }
         let (store, id) = (&self.app.store, self.task.id);
         match which {
-            Which::All => {
+            ItemFilter::All => {
                 let (n_before, failed) = self.failed_within(from, to).await?;
                 let ordinals = without(&failed, from, to);
                 let mut failed = failed.into_iter().peekable();
                 let mut ordinal = from;
                 self.succeeded(from - n_before, &ordinals, &mut |success| {
                     while let Some(item) = failed.next_if(|item| item.ordinal == ordinal) {
-                        show(Item::Failed(Box::new(item)));
+                        show(TaskItem::Failed(Box::new(item)));
                         ordinal += 1;
                     }
-                    show(Item::Succeeded(success));
+                    show(TaskItem::Succeeded(success));
                     ordinal += 1;
                 })
                 .await?;
-                failed.for_each(|item| show(Item::Failed(Box::new(item))));
+                failed.for_each(|item| show(TaskItem::Failed(Box::new(item))));
             }
-            Which::Failed => {
+            ItemFilter::Failed => {
                 let failed = store.failed_items(&self.tenant, id, from, to).await?;
-                failed.into_iter().for_each(|item| show(Item::Failed(Box::new(item))));
+                failed.into_iter().for_each(|item| show(TaskItem::Failed(Box::new(item))));
             }
-            Which::Succeeded => {
+            ItemFilter::Succeeded => {
                 let from = self.ordinal_of_success(from).await?;
                 let until = self.ordinal_of_success(to - 1).await? + 1;
-                let show = &mut |success: Success<'_>| show(Item::Succeeded(success));
+                let show = &mut |success: SucceededItem<'_>| show(TaskItem::Succeeded(success));
                 self.show_succeeded_within(from, until, show).await?;
             }
         }
@@ -184,7 +184,7 @@ impl Outcome {
         &self,
         from: u32,
         until: u32,
-        show: &mut (impl FnMut(Success<'_>) + Send),
+        show: &mut (impl FnMut(SucceededItem<'_>) + Send),
     ) -> Result<(), Error> {
         let (n_before, failed) = self.failed_within(from, until).await?;
         self.succeeded(from - n_before, &without(&failed, from, until), show).await
@@ -215,7 +215,7 @@ impl Outcome {
         &self,
         after: u32,
         ordinals: &[u32],
-        show: &mut (impl FnMut(Success<'_>) + Send),
+        show: &mut (impl FnMut(SucceededItem<'_>) + Send),
     ) -> Result<(), Error> {
         match self.task.work {
             TaskWork::Creation { .. } => self.made(after, ordinals, show).await,
@@ -238,7 +238,7 @@ impl Outcome {
         &self,
         after: u32,
         ordinals: &[u32],
-        show: &mut (impl FnMut(Success<'_>) + Send),
+        show: &mut (impl FnMut(SucceededItem<'_>) + Send),
     ) -> Result<(), Error> {
         let (n, now) = (u32::try_from(ordinals.len()).unwrap_or(u32::MAX), self.app.now());
         let key = self.key(now);
@@ -309,8 +309,8 @@ impl Outcome {
             let Some(part) = part else { return Ok(None) };
             let PartItems::New(items) = &part.items else { return Err(missing().into()) };
             chosen.push(match items.get((ordinal % PART_ITEMS) as usize) {
-                Some(NewItem::Fit(item)) => item.password.clone(),
-                Some(NewItem::Unfit(_)) | None => None,
+                Some(NewItem::Valid(item)) => item.password.clone(),
+                Some(NewItem::Invalid(_)) | None => None,
             });
         }
         Ok(Some(chosen))
@@ -320,7 +320,7 @@ impl Outcome {
     async fn changed(
         &self,
         ordinals: &[u32],
-        show: &mut (impl FnMut(Success<'_>) + Send),
+        show: &mut (impl FnMut(SucceededItem<'_>) + Send),
     ) -> Result<(), Error> {
         let mut named = Vec::with_capacity(ordinals.len());
         let mut last = self.part.lock().await;
@@ -406,9 +406,9 @@ fn success(
     mut access: ShownAccess<'_>,
     password: Option<Password>,
     now: Timestamp,
-) -> Success<'_> {
+) -> SucceededItem<'_> {
     lifecycle::settle_shown(&mut access, now);
-    Success { index, access, password: password.map(OneTimePassword::new) }
+    SucceededItem { index, access, password: password.map(OneTimePassword::new) }
 }
 
 /// Something that a Task has written down is not there.

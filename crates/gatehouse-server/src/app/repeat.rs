@@ -4,7 +4,7 @@ use gatehouse_core::credential::Password;
 use gatehouse_core::{TaskId, TenantName, Timestamp};
 use gatehouse_store::{IdempotentRequest, Repeated, StoreError};
 
-use super::access::{Issued, OneTimePassword};
+use super::access::{IssuedAccess, OneTimePassword};
 use super::{App, Error};
 
 impl App {
@@ -14,14 +14,14 @@ impl App {
         tenant: &TenantName,
         once: &IdempotentRequest,
         at: Timestamp,
-    ) -> Result<Option<Issued>, Error> {
+    ) -> Result<Option<IssuedAccess>, Error> {
         let repeated = self.store.repeated_creation(tenant, once, at).await?;
         let Some((access, sealed)) = same(once, repeated)? else { return Ok(None) };
         let password = self.vault.unseal(&purpose(tenant, &once.secret_name()), &sealed);
         let password = password.map_err(|bad| StoreError::Unexpected(bad.into()))?;
         let password = String::from_utf8(password).map_err(|_| unreadable())?;
         let password = Password::new(password).map_err(|_| unreadable())?;
-        Ok(Some(Issued { access, password: Some(OneTimePassword::new(password)) }))
+        Ok(Some(IssuedAccess { access, password: Some(OneTimePassword::new(password)) }))
     }
 
     /// The Task that a batch became, if that is kept until after `at`.

@@ -17,7 +17,7 @@ impl App {
         match self.store.delete_tenant(name).await? {
             None => Err(Error::NoTenant(name.to_string())),
             Some(Ok(ended)) => {
-                ended.into_iter().for_each(|it| self.ended.add(it));
+                ended.into_iter().for_each(|it| self.revocations.add(it));
                 self.platforms.keep_only(name, &[]);
                 // What was sealed goes for good, as far as nobody reads just now.
                 let _ = self.store.scrub().await;

@@ -8,8 +8,8 @@ use gatehouse_core::rights::{Rights, Scope, Tenants, scopes_from_words};
 use gatehouse_vault::{Claims, token_type};
 use serde_json::Value;
 
-use super::ended::TokenName;
-use super::{Caller, ISSUER, Unknown};
+use super::revocations::TokenName;
+use super::{AuthError, Caller, ISSUER};
 
 /// How far clocks may disagree.
 pub(super) const LEEWAY_SECONDS: f64 = 60.0;
@@ -62,7 +62,7 @@ impl ClaimRules {
     }
 
     /// Refuses a token that is no access token.
-    pub(super) fn check_type(&self, token: &str, claims: &Claims) -> Result<(), Unknown> {
+    pub(super) fn check_type(&self, token: &str, claims: &Claims) -> Result<(), AuthError> {
         let Some(bounds) = &self.bounds else { return Ok(()) };
         let typ = token_type(token);
         // A media type may be written without its beginning (RFC 7515, section 4.1.9).
@@ -79,7 +79,11 @@ impl ClaimRules {
         let is_for_sign_in = ["at_hash", "c_hash"].iter().any(has)
             || (has(&"nonce") && claimed != Some("Bearer"))
             || claimed == Some("ID");
-        if is_listed && (is_named || !is_for_sign_in) { Ok(()) } else { Err(Unknown::NotForAccess) }
+        if is_listed && (is_named || !is_for_sign_in) {
+            Ok(())
+        } else {
+            Err(AuthError::NotForAccess)
+        }
     }
 
     /// What tells a token from others, as far as trust in it can end.
@@ -100,18 +104,18 @@ impl ClaimRules {
         &self,
         claims: &Claims,
         now: Timestamp,
-    ) -> Result<(Caller, Validity), Unknown> {
+    ) -> Result<(Caller, Validity), AuthError> {
         if claims.get("iss").and_then(Value::as_str) != Some(&self.issuer) {
-            return Err(Unknown::OtherIssuer);
+            return Err(AuthError::OtherIssuer);
         }
         if !strings(claims.get("aud")).contains(&self.audience.as_str()) {
-            return Err(Unknown::OtherAudience);
+            return Err(AuthError::OtherAudience);
         }
         // A date that is there must be one.
         let date = |name| claims.get(name).map(|it| it.as_f64().filter(|date| date.is_finite()));
-        let expires = date("exp").flatten().ok_or(Unknown::Expired)?;
-        let begins = date("nbf").map(|it| it.ok_or(Unknown::NotYetValid)).transpose()?;
-        let issued = date("iat").map(|it| it.ok_or(Unknown::NotYetValid)).transpose()?;
+        let expires = date("exp").flatten().ok_or(AuthError::Expired)?;
+        let begins = date("nbf").map(|it| it.ok_or(AuthError::NotYetValid)).transpose()?;
+        let issued = date("iat").map(|it| it.ok_or(AuthError::NotYetValid)).transpose()?;
         let scopes = strings(find(claims, &self.scope_claim)).join(" ");
         let mut scopes = scopes_from_words(&scopes);
         let mut tenants = strings(find(claims, &self.tenants_claim));
@@ -123,7 +127,7 @@ impl ClaimRules {
             scopes.retain(|scope| bounds.scopes.as_ref().is_none_or(|it| it.contains(scope)));
             let since = issued.unwrap_or(now.as_second() as f64);
             if expires - since > bounds.lifetime_max {
-                return Err(Unknown::NotForAccess);
+                return Err(AuthError::NotForAccess);
             }
         }
         // An `iat` in the future means a wrong clock or a forged claim.
@@ -139,13 +143,13 @@ impl ClaimRules {
 
 impl Validity {
     /// Whether the token is good by now.
-    pub(super) fn check(self, now: Timestamp) -> Result<(), Unknown> {
+    pub(super) fn check(self, now: Timestamp) -> Result<(), AuthError> {
         let now = now.as_second() as f64;
         if self.expires + LEEWAY_SECONDS <= now {
-            return Err(Unknown::Expired);
+            return Err(AuthError::Expired);
         }
         match self.begins {
-            Some(begins) if begins - LEEWAY_SECONDS > now => Err(Unknown::NotYetValid),
+            Some(begins) if begins - LEEWAY_SECONDS > now => Err(AuthError::NotYetValid),
             _ => Ok(()),
         }
     }

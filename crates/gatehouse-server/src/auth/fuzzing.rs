@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::discovery::{max_age, time};
 use super::sign_in::Described;
-use super::{Auth, Caller, Grant, ISSUER, Unknown};
+use super::{Auth, AuthError, Caller, Grant, ISSUER};
 use crate::config::safe_url::is_safe;
 
 /// What the tokens of the target are meant for.
@@ -26,7 +26,7 @@ fn now() -> Timestamp {
     "2026-11-17T12:00:00Z".parse().expect("an instant")
 }
 
-fn recognised(header: &str) -> Result<Caller, Unknown> {
+fn recognised(header: &str) -> Result<Caller, AuthError> {
     // There is no one to ask and nothing to wait for.
     let recognised = AUTH.authenticate(Some(header), now()).now_or_never();
     recognised.expect("a fixed key is at hand").map(|it| Caller::clone(&it))
@@ -49,7 +49,7 @@ pub(crate) fn authorization(header: &str) {
 /// Whatever claims the key has signed, who is let in has a token for us whose time has come and is not over.
 pub(crate) fn claims(bytes: &[u8]) {
     let Ok(Value::Object(claims)) = serde_json::from_slice(bytes) else { return };
-    let token = AUTH.own.signing().sign(&claims);
+    let token = AUTH.built_in.signing().sign(&claims);
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     match recognised(&format!("Bearer {token}")) {
         Ok(caller) => {
@@ -59,9 +59,9 @@ pub(crate) fn claims(bytes: &[u8]) {
             assert!(names == 0 || claims.contains_key("tenants"));
             assert!(caller.rights.scopes.is_empty() || claims.contains_key("scope"));
         }
-        Err(Unknown::OtherIssuer) => assert_ne!(text("iss"), Some(ISSUER)),
+        Err(AuthError::OtherIssuer) => assert_ne!(text("iss"), Some(ISSUER)),
         // Before it looks at the issuer, the server refuses a malformed date or subject.
-        Err(Unknown::NotTrusted) => {
+        Err(AuthError::NotTrusted) => {
             let is_date = |name: &&str| claims.get(*name).is_none_or(Value::is_number);
             let has_subject = claims.get("sub").is_none_or(Value::is_string);
             let is_formed = has_subject && ["exp", "nbf"].iter().all(is_date);

@@ -15,7 +15,7 @@ use parking_lot::RwLock;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::time::Instant;
 
-use super::Unknown;
+use super::AuthError;
 use super::claims::{Bounds, ClaimRules};
 use super::discovery::{BadIssuer, Discovery, FRESH_DEFAULT, Fetched};
 use super::meter::TokenMeter;
@@ -138,26 +138,26 @@ impl Issuer {
         &self,
         token: &str,
         meter: &TokenMeter,
-    ) -> Result<(Claims, Arc<KeySet>), Unknown> {
+    ) -> Result<(Claims, Arc<KeySet>), AuthError> {
         let n_seen = self.n_tried();
         if let Some(keys) = self.keys() {
             match keys.verify(token) {
                 Ok(claims) => return Ok((claims, keys)),
-                Err(BadToken::NotSigned) => return Err(Unknown::NotTrusted),
+                Err(BadToken::NotSigned) => return Err(AuthError::NotTrusted),
                 Err(BadToken::UnknownKey) => {}
             }
         }
         self.fetch_as_requested(n_seen, meter).await?;
-        let keys = self.keys().ok_or(Unknown::IssuerDown)?;
-        let claims = keys.verify(token).map_err(|_| Unknown::NotTrusted)?;
+        let keys = self.keys().ok_or(AuthError::IssuerDown)?;
+        let claims = keys.verify(token).map_err(|_| AuthError::NotTrusted)?;
         Ok((claims, keys))
     }
 
     /// Fetches the keys because a token wants one that is not there, unless somebody has just done so
     /// or it has been done too often.
-    async fn fetch_as_requested(&self, n_seen: u64, meter: &TokenMeter) -> Result<(), Unknown> {
+    async fn fetch_as_requested(&self, n_seen: u64, meter: &TokenMeter) -> Result<(), AuthError> {
         self.check_up()?;
-        let _waiting = self.waiting.try_acquire().map_err(|_| Unknown::IssuerDown)?;
+        let _waiting = self.waiting.try_acquire().map_err(|_| AuthError::IssuerDown)?;
         let mut requested = self.fetching.lock().await;
         if self.n_tried() == n_seen && requested.take(Instant::now()) {
             self.fetch(meter).await;
@@ -166,10 +166,10 @@ impl Issuer {
     }
 
     /// Refuses to try again what has failed a moment ago: everyone who waited shares that.
-    fn check_up(&self) -> Result<(), Unknown> {
+    fn check_up(&self) -> Result<(), AuthError> {
         let failed_at = self.latest.read().failed_at;
         match failed_at {
-            Some(at) if at.elapsed() < FAILED_FOR => Err(Unknown::IssuerDown),
+            Some(at) if at.elapsed() < FAILED_FOR => Err(AuthError::IssuerDown),
             _ => Ok(()),
         }
     }
@@ -221,7 +221,7 @@ impl Issuer {
             latest.keys = Some(Arc::new(fetched.keys));
         }
         if latest.described.as_ref() != Some(&fetched.described) {
-            if self.console.is_some() && !fetched.described.has_way() {
+            if self.console.is_some() && !fetched.described.has_endpoints() {
                 tracing::warn!(
                     issuer,
                     "nobody can sign in with an issuer: its document has no authorization_endpoint or no \

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::Caller;
 use super::claims::Validity;
-use super::ended::TokenName;
+use super::revocations::TokenName;
 
 /// Tokens in one generation; two generations are kept.
 const GENERATION: usize = 16_384;

@@ -4,7 +4,7 @@
 use prometheus::core::Collector;
 use prometheus::{IntCounter, IntCounterVec, Opts};
 
-use super::Unknown;
+use super::AuthError;
 
 /// Why making a metric can't fail.
 const SOUND: &str = "names and labels are written soundly here";
@@ -54,18 +54,18 @@ impl TokenMeter {
     }
 
     /// Counts a token that was looked at.
-    pub(super) fn count<T>(&self, checked: &Result<T, Unknown>) {
+    pub(super) fn count<T>(&self, checked: &Result<T, AuthError>) {
         let outcome = match checked {
             Ok(_) => "accepted",
-            Err(Unknown::NoToken) => "no_token",
-            Err(Unknown::NotTrusted) => "not_trusted",
-            Err(Unknown::Expired) => "expired",
-            Err(Unknown::NotYetValid) => "not_yet_valid",
-            Err(Unknown::OtherAudience) => "other_audience",
-            Err(Unknown::OtherIssuer) => "other_issuer",
-            Err(Unknown::Ended) => "ended",
-            Err(Unknown::NotForAccess) => "not_for_access",
-            Err(Unknown::IssuerDown) => "issuer_down",
+            Err(AuthError::NoToken) => "no_token",
+            Err(AuthError::NotTrusted) => "not_trusted",
+            Err(AuthError::Expired) => "expired",
+            Err(AuthError::NotYetValid) => "not_yet_valid",
+            Err(AuthError::OtherAudience) => "other_audience",
+            Err(AuthError::OtherIssuer) => "other_issuer",
+            Err(AuthError::Revoked) => "ended",
+            Err(AuthError::NotForAccess) => "not_for_access",
+            Err(AuthError::IssuerDown) => "issuer_down",
         };
         self.checks.with_label_values(&[outcome]).inc();
     }

@@ -24,12 +24,12 @@ pub struct SignIn {
     /// What the console is called there.
     pub client_id: String,
     /// Where it is done; not known as long as the issuer could not be reached.
-    pub way: Option<Way>,
+    pub endpoints: Option<SignInEndpoints>,
 }
 
 /// Where signing in is done, and what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct SignInEndpoints {
     /// Where the browser is sent to.
     pub authorization: Url,
     /// Where it gets its tokens.
@@ -41,7 +41,7 @@ pub struct Way {
     /// What it asks for, with spaces between.
     pub scope: String,
     /// Whether the issuer's answers say whose they are (RFC 9207), so that nobody else's is taken for one.
-    pub names_itself: bool,
+    pub sends_issuer: bool,
 }
 
 /// What the console is at an issuer, as the settings say.
@@ -59,10 +59,10 @@ pub(super) struct Described {
     pub(super) end_session: Option<Url>,
     pub(super) revocation: Option<Url>,
     scopes: Vec<String>,
-    names_itself: bool,
+    sends_issuer: bool,
 }
 
-impl Way {
+impl SignInEndpoints {
     /// The origins that the page itself talks to; where it sends the browser is none of them.
     pub fn origins(&self) -> impl Iterator<Item = String> {
         let asked = [Some(&self.token), self.revocation.as_ref()];
@@ -78,22 +78,22 @@ impl ConsoleClient {
 
     /// How to sign in at this issuer, as far as its document has been read; nothing where it has no way to.
     pub(super) fn sign_in(&self, issuer: &str, described: Option<&Described>) -> Option<SignIn> {
-        let way = match described {
-            Some(described) => Some(self.way(described)?),
+        let endpoints = match described {
+            Some(described) => Some(self.endpoints(described)?),
             None => None,
         };
-        Some(SignIn { issuer: issuer.to_owned(), client_id: self.id.clone(), way })
+        Some(SignIn { issuer: issuer.to_owned(), client_id: self.id.clone(), endpoints })
     }
 
-    fn way(&self, described: &Described) -> Option<Way> {
+    fn endpoints(&self, described: &Described) -> Option<SignInEndpoints> {
         let Described { authorization, token, end_session, revocation, .. } = described;
-        Some(Way {
+        Some(SignInEndpoints {
             authorization: authorization.clone()?,
             token: token.clone()?,
             end_session: end_session.clone(),
             revocation: revocation.clone(),
             scope: self.scope.clone().unwrap_or_else(|| described.scope()),
-            names_itself: described.names_itself,
+            sends_issuer: described.sends_issuer,
         })
     }
 }
@@ -113,13 +113,13 @@ impl Described {
             end_session: address("end_session_endpoint"),
             revocation: address("revocation_endpoint"),
             scopes: scopes.map(str::to_owned).collect(),
-            names_itself: document.get("authorization_response_iss_parameter_supported")
+            sends_issuer: document.get("authorization_response_iss_parameter_supported")
                 == Some(&Value::Bool(true)),
         }
     }
 
     /// Whether people can sign in there at all.
-    pub(super) fn has_way(&self) -> bool {
+    pub(super) fn has_endpoints(&self) -> bool {
         self.authorization.is_some() && self.token.is_some()
     }
 

@@ -11,8 +11,8 @@ fn auth() -> Auth {
     Auth::new(TokenKeys::generate(), "gatehouse".into())
 }
 
-async fn signed(auth: &Auth, claims: Value) -> Result<Arc<Caller>, Unknown> {
-    let token = auth.own.signing().sign(claims.as_object().unwrap());
+async fn signed(auth: &Auth, claims: Value) -> Result<Arc<Caller>, AuthError> {
+    let token = auth.built_in.signing().sign(claims.as_object().unwrap());
     auth.authenticate(Some(&format!("Bearer {token}")), at(0)).await
 }
 
@@ -42,7 +42,7 @@ async fn an_issued_token_is_recognised_until_it_expires() {
     assert_eq!(caller.rights.scopes, grant.scopes);
     assert!(auth.authenticate(Some(&header), at(100 + LEEWAY - 1)).await.is_ok());
     let late = auth.authenticate(Some(&header), at(100 + LEEWAY)).await;
-    assert_eq!(late.unwrap_err(), Unknown::Expired);
+    assert_eq!(late.unwrap_err(), AuthError::Expired);
 }
 
 #[tokio::test]
@@ -52,21 +52,21 @@ async fn claims_are_held_against_the_clock_and_the_settings() {
     assert!(signed(&auth, with("aud", json!(["x", "gatehouse"]))).await.is_ok());
     assert!(signed(&auth, with("nbf", json!(at(59).as_second()))).await.is_ok());
     for (name, value, why) in [
-        ("iss", json!("evil"), Unknown::OtherIssuer),
-        ("iss", json!(null), Unknown::NotTrusted),
-        ("aud", json!("other"), Unknown::OtherAudience),
-        ("aud", json!([]), Unknown::OtherAudience),
-        ("exp", json!(at(-61).as_second()), Unknown::Expired),
-        ("exp", json!("tomorrow"), Unknown::Expired),
-        ("nbf", json!(at(61).as_second()), Unknown::NotYetValid),
-        ("nbf", json!("today"), Unknown::NotYetValid),
+        ("iss", json!("evil"), AuthError::OtherIssuer),
+        ("iss", json!(null), AuthError::NotTrusted),
+        ("aud", json!("other"), AuthError::OtherAudience),
+        ("aud", json!([]), AuthError::OtherAudience),
+        ("exp", json!(at(-61).as_second()), AuthError::Expired),
+        ("exp", json!("tomorrow"), AuthError::Expired),
+        ("nbf", json!(at(61).as_second()), AuthError::NotYetValid),
+        ("nbf", json!("today"), AuthError::NotYetValid),
     ] {
         let refused = signed(&auth, with(name, value.clone())).await.unwrap_err();
         assert_eq!(refused, why, "{name} {value}");
     }
     let mut endless = good();
     endless.as_object_mut().unwrap().remove("exp");
-    assert_eq!(signed(&auth, endless).await.unwrap_err(), Unknown::Expired);
+    assert_eq!(signed(&auth, endless).await.unwrap_err(), AuthError::Expired);
 }
 
 #[tokio::test]
@@ -89,32 +89,33 @@ async fn tenants_may_be_one_name_or_several() {
 async fn what_is_no_token_of_ours_is_nobody() {
     let auth = auth();
     for (header, why) in [
-        (None, Unknown::NoToken),
-        (Some(""), Unknown::NoToken),
-        (Some("Bearer"), Unknown::NoToken),
-        (Some("Basic YTpi"), Unknown::NoToken),
-        (Some("Bearer "), Unknown::NotTrusted),
-        (Some("Bearer a.b.c"), Unknown::NotTrusted),
+        (None, AuthError::NoToken),
+        (Some(""), AuthError::NoToken),
+        (Some("Bearer"), AuthError::NoToken),
+        (Some("Basic YTpi"), AuthError::NoToken),
+        (Some("Bearer "), AuthError::NotTrusted),
+        (Some("Bearer a.b.c"), AuthError::NotTrusted),
     ] {
         assert_eq!(auth.authenticate(header, at(0)).await.unwrap_err(), why, "{header:?}");
     }
     let foreign = Auth::new(TokenKeys::generate(), "gatehouse".into());
-    let token = foreign.own.signing().sign(good().as_object().unwrap());
+    let token = foreign.built_in.signing().sign(good().as_object().unwrap());
     let header = format!("Bearer {token}");
-    assert_eq!(auth.authenticate(Some(&header), at(0)).await.unwrap_err(), Unknown::NotTrusted);
+    assert_eq!(auth.authenticate(Some(&header), at(0)).await.unwrap_err(), AuthError::NotTrusted);
     let long = format!("Bearer {}", "x".repeat(TOKEN_BYTES_MAX + 1));
-    assert_eq!(auth.authenticate(Some(&long), at(0)).await.unwrap_err(), Unknown::NotTrusted);
+    assert_eq!(auth.authenticate(Some(&long), at(0)).await.unwrap_err(), AuthError::NotTrusted);
 }
 
 #[tokio::test]
 async fn a_token_that_is_remembered_is_held_against_the_clock_all_the_same() {
     let auth = auth();
-    let token = auth.own.signing().sign(with("nbf", json!(at(0).as_second())).as_object().unwrap());
+    let token =
+        auth.built_in.signing().sign(with("nbf", json!(at(0).as_second())).as_object().unwrap());
     let header = format!("Bearer {token}");
     for (second, expected) in [
         (0, None),
-        (-LEEWAY - 1, Some(Unknown::NotYetValid)),
-        (10 + LEEWAY, Some(Unknown::Expired)),
+        (-LEEWAY - 1, Some(AuthError::NotYetValid)),
+        (10 + LEEWAY, Some(AuthError::Expired)),
         (0, None),
     ] {
         let seen = auth.authenticate(Some(&header), at(second)).await;

@@ -77,15 +77,15 @@ pub(crate) fn sign_in_body(issuers: &[SignIn], demo: Option<(&str, String)>) -> 
 
 /// An issuer. It has no addresses as long as the server could not reach it.
 fn issuer_body(sign_in: &SignIn) -> Body {
-    let SignIn { issuer, client_id, way } = sign_in;
+    let SignIn { issuer, client_id, endpoints } = sign_in;
     let body = Body::default().put(ISSUER, issuer).put(CLIENT_ID, client_id);
-    let Some(way) = way else { return body };
-    body.put(AUTHORIZATION, way.authorization.as_str())
-        .put(TOKEN, way.token.as_str())
-        .put_some(END_SESSION, way.end_session.as_ref().map(|url| url.as_str()))
-        .put_some(REVOCATION, way.revocation.as_ref().map(|url| url.as_str()))
-        .put(SCOPE, &way.scope)
-        .put(NAMES_ITSELF, way.names_itself)
+    let Some(endpoints) = endpoints else { return body };
+    body.put(AUTHORIZATION, endpoints.authorization.as_str())
+        .put(TOKEN, endpoints.token.as_str())
+        .put_some(END_SESSION, endpoints.end_session.as_ref().map(|url| url.as_str()))
+        .put_some(REVOCATION, endpoints.revocation.as_ref().map(|url| url.as_str()))
+        .put(SCOPE, &endpoints.scope)
+        .put(NAMES_ITSELF, endpoints.sends_issuer)
 }
 
 fn issuer() -> Object {

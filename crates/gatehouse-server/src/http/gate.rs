@@ -17,7 +17,7 @@ use super::routes;
 use crate::app::App;
 use crate::auth::{Auth, Grant};
 use crate::metrics::Metrics;
-use crate::rate::Rates;
+use crate::rate::RateLimiter;
 
 /// What a server has to offer beside what every server has.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +48,7 @@ impl Gate {
         let site = Site {
             document: openapi::document(routes.resources(), &config.limits),
             metrics: Metrics::new(&app, &auth),
-            rates: Rates::new(config.limits.requests_per_second, app.slice.clone()),
+            rates: RateLimiter::new(config.limits.requests_per_second, app.share.clone()),
             app,
             auth,
             demo: offer.demo,

@@ -120,7 +120,7 @@ impl Gatehouse {
             .with_failed_checks(config.limits.failed_checks);
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
             .trusting(Issuer::all(&config.auth).unwrap())
-            .heeding(app.ended.clone(), app.store.clone());
+            .with_revocations(app.revocations.clone(), app.store.clone());
         let gate = Gate::new(app, auth, &config, Offer::default());
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", EVERYTHING);

@@ -55,9 +55,9 @@ impl RequestMeter {
     }
 
     /// Counts a request that has begun, until what this returns is dropped.
-    pub(crate) fn begin(&self, method: &Method) -> Watched<'_> {
+    pub(crate) fn begin(&self, method: &Method) -> RequestGuard<'_> {
         self.in_flight.inc();
-        Watched {
+        RequestGuard {
             meter: self,
             began: Instant::now(),
             method: method_word(method).unwrap_or(UNKNOWN_METHOD),
@@ -68,7 +68,7 @@ impl RequestMeter {
 }
 
 /// A request that is being answered. One that never gets an answer of its own has panicked.
-pub(crate) struct Watched<'m> {
+pub(crate) struct RequestGuard<'m> {
     meter: &'m RequestMeter,
     began: Instant,
     method: &'static str,
@@ -76,13 +76,13 @@ pub(crate) struct Watched<'m> {
     pub(crate) status: StatusCode,
 }
 
-impl Watched<'_> {
+impl RequestGuard<'_> {
     pub(crate) fn microseconds(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 
-impl Drop for Watched<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         let RequestMeter { requests, durations, in_flight } = self.meter;
         in_flight.dec();

@@ -56,19 +56,19 @@ impl StreamMeter {
     }
 
     /// Counts an answer that has begun to go out, until what this returns is dropped.
-    pub(crate) fn begin(&self) -> WatchedStream<'_> {
+    pub(crate) fn begin(&self) -> StreamGuard<'_> {
         self.under_way.inc();
-        WatchedStream { meter: self, end: StreamEnd::Unread }
+        StreamGuard { meter: self, end: StreamEnd::Unread }
     }
 }
 
 /// An answer that is going out. One that is dropped before its end was not read to it.
-pub(crate) struct WatchedStream<'m> {
+pub(crate) struct StreamGuard<'m> {
     meter: &'m StreamMeter,
     pub(crate) end: StreamEnd,
 }
 
-impl Drop for WatchedStream<'_> {
+impl Drop for StreamGuard<'_> {
     fn drop(&mut self) {
         self.meter.under_way.dec();
         self.meter.ended.with_label_values(&[self.end.word()]).inc();

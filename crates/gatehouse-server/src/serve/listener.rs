@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use super::awaited_body::AwaitedBody;
 use super::connections::{Connections, Held};
-use super::own_turn::OwnTurn;
+use super::self_wake::SelfWake;
 use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
 use super::wire::Wire;
@@ -243,7 +243,7 @@ impl Desk {
         });
         let mut connection =
             std::pin::pin!(self.http.serve_connection(TokioIo::new(wire), service));
-        let turn = OwnTurn::new();
+        let turn = SelfWake::new();
         let mut ending = false;
         loop {
             tokio::select! {

@@ -19,9 +19,9 @@ use tokio_util::task::TaskTracker;
 
 use super::server::Server;
 use super::world::World;
-use crate::app::access::{Issued, NewPassword, Update, Wanted as WantedAccess};
+use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess, NewPassword};
 use crate::app::batch::{
-    BatchChange, BatchedChange, FitItem, NamedAccess, NewBatch, NewItem, NewItems, UnfitItem,
+    BatchChange, BatchOperation, InvalidItem, NamedAccess, NewBatch, NewItem, NewItems, ValidItem,
 };
 use crate::app::{App, Error};
 use crate::reader::Fault;
@@ -133,7 +133,7 @@ async fn ask(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error
     let asker = HashCaller { tenant: &tenant, gone: &gone };
     let done = match request {
         Request::Create { device, .. } => {
-            let wanted = WantedAccess {
+            let wanted = AccessRequest {
                 contract_id: "payg".parse().unwrap(),
                 username: None,
                 password: None,
@@ -143,7 +143,7 @@ async fn ask(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error
             issued(&app.create_access(asker, wanted, once).await?)
         }
         Request::Change { access, wanted } => {
-            let update = Update {
+            let update = AccessUpdate {
                 status: target(wanted),
                 password: wanted.password.clone().map(|it| NewPassword::Chosen(password(it))),
             };
@@ -180,22 +180,22 @@ async fn accept(
         Items::Number(n) => NewItems::Count((*n).try_into().unwrap()),
         Items::Listed { devices, failing } => {
             let item = |(n, device): (usize, &String)| match *failing == Some(n) {
-                true => NewItem::Unfit(unfit(device)),
-                false => NewItem::Fit(FitItem {
+                true => NewItem::Invalid(unfit(device)),
+                false => NewItem::Valid(ValidItem {
                     device_name: Some(device.parse().unwrap()),
-                    ..FitItem::default()
+                    ..ValidItem::default()
                 }),
             };
             NewItems::Explicit(devices.iter().enumerate().map(item).collect())
         }
         Items::Update { accesses, wanted, .. } => {
             let (status, password) = (target(wanted), wanted.password.clone().map(password));
-            let what = BatchedChange::Update { status, password };
-            return accept_change(app, tenant, accesses, what, once(Operation::Change)).await;
+            let operation = BatchOperation::Update { status, password };
+            return accept_change(app, tenant, accesses, operation, once(Operation::Change)).await;
         }
         Items::Terminate { accesses } => {
-            let what = BatchedChange::Terminate;
-            return accept_change(app, tenant, accesses, what, once(Operation::Change)).await;
+            let operation = BatchOperation::Terminate;
+            return accept_change(app, tenant, accesses, operation, once(Operation::Change)).await;
         }
     };
     let batch = NewBatch { contract_id: "payg".parse().unwrap(), items };
@@ -207,11 +207,11 @@ async fn accept_change(
     app: &App,
     tenant: &TenantName,
     accesses: &[String],
-    what: BatchedChange,
+    operation: BatchOperation,
     once: Option<IdempotentRequest>,
 ) -> Result<String, Error> {
     let named = |(text, index): (&String, u32)| NamedAccess { index, id: Ok(id(text)) };
-    let change = BatchChange { ids: accesses.iter().zip(0..).map(named).collect(), what };
+    let change = BatchChange { ids: accesses.iter().zip(0..).map(named).collect(), operation };
     Ok(app.accept_change(tenant, change, once, "simulated").await?.0.to_string())
 }
 
@@ -249,7 +249,7 @@ pub(super) async fn all(
     Ok((total, accesses))
 }
 
-fn issued(issued: &Issued) -> Value {
+fn issued(issued: &IssuedAccess) -> Value {
     let mut shown = shown(&issued.access);
     shown["password"] = issued.password.as_ref().map(|it| it.reveal()).into();
     shown
@@ -281,16 +281,16 @@ fn refused(error: Error) -> Answer {
     let refused = |status, title: &str| Answer::Refused { status, title: title.into() };
     match error {
         Error::Storage(_) => Answer::Unavailable { retry_after: Some(1) },
-        Error::UnderWay(_) => refused(409, "Request under way"),
-        Error::TaskOver(_) => refused(409, "Task over"),
+        Error::InProgress(_) => refused(409, "Request under way"),
+        Error::TaskFinished(_) => refused(409, "Task over"),
         Error::CredentialsRefused(_) => refused(401, "Credentials refused"),
         other => Answer::Wrong(format!("{other:?}")),
     }
 }
 
-fn unfit(device: &str) -> UnfitItem {
+fn unfit(device: &str) -> InvalidItem {
     let fault = Fault { name: "password".into(), reason: "must be shorter".into() };
-    UnfitItem { username: None, device_name: Some(device.to_owned()), faults: vec![fault] }
+    InvalidItem { username: None, device_name: Some(device.to_owned()), faults: vec![fault] }
 }
 
 fn target(wanted: &Wanted) -> Option<TargetStatus> {

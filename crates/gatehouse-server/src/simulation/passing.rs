@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::fleet::Fleet;
 use super::quota::contract;
 use super::world::World;
-use crate::app::batch::{BatchChange, BatchedChange, NamedAccess, NewBatch, NewItems};
+use crate::app::batch::{BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems};
 use crate::app::{App, Error};
 
 /// Its name.
@@ -60,7 +60,7 @@ async fn ask(app: &App, dice: &mut SeededRandom) -> Result<(), Error> {
         }
         3 => {
             let named = NamedAccess { index: 0, id: Err("nothing".into()) };
-            let change = BatchChange { ids: vec![named], what: BatchedChange::Terminate };
+            let change = BatchChange { ids: vec![named], operation: BatchOperation::Terminate };
             app.accept_change(&name, change, None, "simulated").await.map(drop)
         }
         _ => app.put_contract(&name, &contract("payg")).await.map(drop),

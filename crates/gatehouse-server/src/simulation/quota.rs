@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::fleet::Fleet;
 use super::limits::{LIMITED, N_ACCESSES_MAX, QUOTA_CONTRACT, REQUESTS_PER_SECOND};
 use super::world::World;
-use crate::app::access::{Issued, Update, Wanted};
-use crate::app::batch::{BatchChange, BatchedChange, NamedAccess, NewBatch, NewItems};
+use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess};
+use crate::app::batch::{BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems};
 use crate::app::{App, Error};
 
 /// The tenant.
@@ -88,7 +88,7 @@ impl QuotaClient {
             if let Err(error) = asked {
                 match error {
                     // There is no room, or what it is about is over.
-                    Error::Refused(_) | Error::Storage(_) | Error::CredentialsRefused(_) => {}
+                    Error::StateConflict(_) | Error::Storage(_) | Error::CredentialsRefused(_) => {}
                     other => world.model().fault(format!("nobody should hear {other:?}")),
                 }
             }
@@ -109,7 +109,7 @@ impl QuotaClient {
     }
 
     async fn create(&mut self, app: &App, contract: &str) -> Result<(), Error> {
-        let wanted = Wanted {
+        let wanted = AccessRequest {
             contract_id: contract.parse().unwrap(),
             username: None,
             password: None,
@@ -118,7 +118,7 @@ impl QuotaClient {
         let tenant = self.tenant.clone();
         let gone = CancellationToken::new();
         let asker = HashCaller { tenant: &tenant, gone: &gone };
-        let Issued { access, password } = app.create_access(asker, wanted, None).await?;
+        let IssuedAccess { access, password } = app.create_access(asker, wanted, None).await?;
         let Access { id, username, .. } = access;
         let password = password.map(|it| it.reveal().to_owned());
         self.known.push((id, username.as_str().to_owned(), password));
@@ -135,7 +135,7 @@ impl QuotaClient {
             // Over already is fine, too.
             let stopped = app.stop_task(&self.tenant, task).await;
             return stopped.map(drop).or_else(|error| match error {
-                Error::TaskOver(_) => Ok(()),
+                Error::TaskFinished(_) => Ok(()),
                 other => Err(other),
             });
         }
@@ -157,19 +157,19 @@ impl QuotaClient {
             TargetStatus::Suspended,
             TargetStatus::Active,
         ]);
-        let update = Update { status: Some(status), password: None };
+        let update = AccessUpdate { status: Some(status), password: None };
         app.update_access(asker, id, update, |_| true).await.map(drop)
     }
 
     /// The end of accesses with the month, or their suspension.
     async fn terminate_many(&mut self, app: &App) -> Result<(), Error> {
-        let what = match self.dice.roll(2) {
-            0 => BatchedChange::Terminate,
-            _ => BatchedChange::Update { status: Some(TargetStatus::Suspended), password: None },
+        let operation = match self.dice.roll(2) {
+            0 => BatchOperation::Terminate,
+            _ => BatchOperation::Update { status: Some(TargetStatus::Suspended), password: None },
         };
         let named = self.known.iter().rev().take(12).zip(0..);
         let ids = named.map(|((id, ..), index)| NamedAccess { index, id: Ok(*id) }).collect();
-        app.accept_change(&self.tenant, BatchChange { ids, what }, None, "simulated")
+        app.accept_change(&self.tenant, BatchChange { ids, operation }, None, "simulated")
             .await
             .map(drop)
     }

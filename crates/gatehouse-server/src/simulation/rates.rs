@@ -97,8 +97,8 @@ impl RateClient {
     /// The slices of the servers that run.
     fn shares(&self) -> Vec<(u32, u32)> {
         let running = self.fleet.running();
-        let slice = |n: &usize| self.fleet.server(*n).app.slice.get();
-        running.iter().map(slice).map(|it| (it.rank(), it.of())).collect()
+        let share = |n: &usize| self.fleet.server(*n).app.share.get();
+        running.iter().map(share).map(|it| (it.rank(), it.of())).collect()
     }
 
     fn fault(&self, what: String) {

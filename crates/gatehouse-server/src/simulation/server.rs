@@ -12,7 +12,7 @@ use super::network::Wire;
 use super::world::World;
 use crate::app::App;
 use crate::config::{Config, Duration, Tasks};
-use crate::rate::Rates;
+use crate::rate::RateLimiter;
 use crate::work::{Presence, Workers};
 
 /// How long passwords are shown: the keys of the first batches are destroyed while clients ask.
@@ -26,7 +26,7 @@ static PLATFORMS: LazyLock<Arc<Platforms>> = LazyLock::new(|| {
 
 pub(super) struct Server {
     pub(super) app: App,
-    pub(super) rates: Rates,
+    pub(super) rates: RateLimiter,
     pub(super) wire: Arc<Wire>,
     workers: Mutex<Option<Workers>>,
 }
@@ -44,8 +44,8 @@ impl Server {
             retention: Duration::milliseconds(RETENTION_MILLISECONDS.cast_unsigned()),
         };
         let app = App::new(store, Arc::new(Vault::new(&keys)), clock, tasks, PLATFORMS.clone());
-        let app = App { slice: CurrentShare::default(), ..app }.with_failed_checks(0);
-        let rates = Rates::new(REQUESTS_PER_SECOND, app.slice.clone());
+        let app = App { share: CurrentShare::default(), ..app }.with_failed_checks(0);
+        let rates = RateLimiter::new(REQUESTS_PER_SECOND, app.share.clone());
         let presence = Presence::begin(&app, ([127, 0, 0, 1], 8080).into()).await.unwrap();
         world.tell(|| format!("server {number} joins"));
         world.model().joins(number);

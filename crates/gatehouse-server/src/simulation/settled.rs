@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fleet::{Fleet, all};
 use crate::app::App;
-use crate::app::outcome::{Item, Which};
+use crate::app::outcome::{ItemFilter, TaskItem};
 
 /// Days that summaries show: all that a simulation lasts.
 const DAYS: u32 = 3;
@@ -52,14 +52,14 @@ async fn summary(app: &App, tenant: &TenantName) -> Value {
 async fn read_task(app: &App, tenant: &TenantName, task: &Task) -> SettledTask {
     let outcome = app.outcome(tenant, task.id).await.unwrap();
     let mut items = Vec::new();
-    let mut show = |item: Item<'_>| {
+    let mut show = |item: TaskItem<'_>| {
         items.push(match item {
-            Item::Succeeded(it) => json!({
+            TaskItem::Succeeded(it) => json!({
                 "index": it.index,
                 "state": "succeeded",
                 "access": {"id": it.access.id.to_string(), "deviceName": it.access.device_name},
             }),
-            Item::Failed(it) => json!({
+            TaskItem::Failed(it) => json!({
                 "index": it.index,
                 "state": "failed",
                 "error": {
@@ -70,7 +70,7 @@ async fn read_task(app: &App, tenant: &TenantName, task: &Task) -> SettledTask {
             }),
         });
     };
-    outcome.show(Which::All, 0, u32::MAX, &mut show).await.unwrap();
+    outcome.show(ItemFilter::All, 0, u32::MAX, &mut show).await.unwrap();
     let progress = json!({
         "total": task.n_items, "succeeded": task.n_succeeded, "failed": task.n_failed,
     });

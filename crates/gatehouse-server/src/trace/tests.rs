@@ -54,15 +54,15 @@ async fn what_we_send_ourselves_carries_the_trace_on() {
         ("tracestate", "other@x=c, third=d"),
     ]);
     let trace = Trace::begin(&given);
-    let sent = trace.follow(async { outgoing_headers() }).await;
+    let sent = trace.run(async { outgoing_headers() }).await;
     let mut answered = HeaderMap::new();
-    trace.put(&mut answered);
+    trace.write_header(&mut answered);
     assert_eq!(sent["traceparent"], answered["traceparent"], "from where the client sees us");
     assert_eq!(sent["tracestate"], "vendor=a:b,other@x=c,third=d");
     assert_eq!(trace.id().as_deref(), Some(TRACE));
 
     let trace = Trace::begin(&HeaderMap::new());
-    assert!(trace.follow(async { outgoing_headers() }).await.is_empty());
+    assert!(trace.run(async { outgoing_headers() }).await.is_empty());
 }
 
 #[test]

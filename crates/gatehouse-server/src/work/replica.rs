@@ -1,7 +1,7 @@
 //! Being there: a server says every second that it is, and learns which part of every limit is its own.
 //!
 //! Only where others may be, too: an embedded store has one server. When the database can't be reached, the
-//! last slice stays: nobody knows better, and the whole of every limit would be too much for as long as it
+//! last share stays: nobody knows better, and the whole of every limit would be too much for as long as it
 //! lasts.
 
 use std::net::SocketAddr;
@@ -43,11 +43,11 @@ impl Presence {
         Ok(Some(presence))
     }
 
-    /// Says that this server is there, and takes the slice that it has from now on.
+    /// Says that this server is there, and takes the share that it has from now on.
     async fn beat(&self) -> Result<(), StoreError> {
-        let before = self.app.slice.get();
+        let before = self.app.share.get();
         let now = self.app.store.heartbeat(&self.replica).await?;
-        self.app.slice.set(now, Instant::now().into_std());
+        self.app.share.set(now, Instant::now().into_std());
         self.app.meter.replicas.set(now.of().into());
         if now.of() != before.of() {
             let replicas = now.of();

@@ -38,7 +38,7 @@ const COURTESY_MAX: Duration = Duration::from_millis(4);
 
 /// What a step did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Did {
+pub enum StepOutcome {
     /// There was nothing to do.
     Nothing,
     /// A Task was begun, or rejected.
@@ -108,9 +108,9 @@ impl TaskWorker {
     }
 
     /// Takes up what is due, unless it has something already, and does one step of it.
-    pub async fn run_one(&mut self) -> Result<Did, Error> {
+    pub async fn run_one(&mut self) -> Result<StepOutcome, Error> {
         match self.take_up().await? {
-            Taken::Nothing => Ok(Did::Nothing),
+            Taken::Nothing => Ok(StepOutcome::Nothing),
             Taken::Now | Taken::Before => self.work().await,
         }
     }
@@ -134,8 +134,8 @@ impl TaskWorker {
 
     /// Does one step of what it has taken up. Dropped half-way, it has done all of the step or nothing, and
     /// can hand back what it holds.
-    pub(super) async fn work(&mut self) -> Result<Did, Error> {
-        let Some(lease) = self.lease.clone() else { return Ok(Did::Nothing) };
+    pub(super) async fn work(&mut self) -> Result<StepOutcome, Error> {
+        let Some(lease) = self.lease.clone() else { return Ok(StepOutcome::Nothing) };
         tokio::time::sleep(std::mem::take(&mut self.courtesy)).await;
         // A step that panics is one that failed: the next one must still be taken.
         let step = AssertUnwindSafe(self.step(&lease)).catch_unwind();
@@ -151,15 +151,15 @@ impl TaskWorker {
             Err(Stopped::Lost) => {
                 self.lease = None;
                 self.prepared.clear();
-                Ok(Did::Yielded)
+                Ok(StepOutcome::Yielded)
             }
             Err(Stopped::Moved) => {
                 self.prepared.clear();
-                Ok(Did::Yielded)
+                Ok(StepOutcome::Yielded)
             }
             Err(Stopped::Doubtful(task)) => {
                 self.doubtful = Some(task);
-                Ok(Did::Yielded)
+                Ok(StepOutcome::Yielded)
             }
             Err(Stopped::Interrupted) => Err(Error::Interrupted),
             Err(Stopped::Failed(error)) => {
@@ -178,7 +178,7 @@ impl TaskWorker {
     }
 
     /// Gives back what it holds, so that another may go on at once.
-    pub async fn hand_back(&mut self) -> Result<(), Error> {
+    pub async fn release_lease(&mut self) -> Result<(), Error> {
         self.prepared.clear();
         if let Some(lease) = self.lease.take() {
             self.app.store.release(&lease).await?;
@@ -187,13 +187,13 @@ impl TaskWorker {
     }
 
     /// One step, and whether the lease is still held after it.
-    async fn step(&mut self, lease: &Lease) -> Result<(Did, bool), Stopped> {
+    async fn step(&mut self, lease: &Lease) -> Result<(StepOutcome, bool), Stopped> {
         self.current = None;
         self.failpoints.pass(Failpoint::Claimed)?;
         let tenant = &lease.key.tenant;
         let Some(next) = self.app.store.next_task(tenant).await? else {
             self.app.store.finish_queue(lease).await?;
-            return Ok((Did::Finished, false));
+            return Ok((StepOutcome::Finished, false));
         };
         let (task, password) = (next.task, next.password);
         self.current = Some(task.id);
@@ -223,8 +223,8 @@ impl TaskWorker {
         self.failpoints.pass(Failpoint::AfterCommit)?;
         self.tell(lease, &step.task, step.task.n_processed() - n_before);
         let did = match task.state {
-            TaskState::Acknowledged => Did::Started,
-            _ => Did::Worked(step.task.n_processed() - n_before),
+            TaskState::Acknowledged => StepOutcome::Started,
+            _ => StepOutcome::Worked(step.task.n_processed() - n_before),
         };
         Ok((did, step.keeps_lease))
     }

@@ -9,9 +9,9 @@ use gatehouse_testing::empty_schema;
 use gatehouse_vault::{HashCaller, MasterKey, Vault};
 use tokio_util::sync::CancellationToken;
 
-use super::task::{Did, TaskWorker};
+use super::task::{StepOutcome, TaskWorker};
 use crate::app::App;
-use crate::app::access::Wanted;
+use crate::app::access::AccessRequest;
 use crate::app::batch::{NewBatch, NewItems};
 use crate::config::{Config, Tasks};
 
@@ -69,7 +69,7 @@ async fn a_sweep_that_fails_keeps_no_secret_alive() {
         let batch = NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(1) };
         app.accept_batch(&acme(), batch, None, "test").await.unwrap();
         let mut worker = TaskWorker::new(app.clone());
-        while worker.run_one().await.unwrap() != Did::Nothing {}
+        while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
 
         let ending = Contract {
             id: "ending".parse().unwrap(),
@@ -78,7 +78,8 @@ async fn a_sweep_that_fails_keeps_no_secret_alive() {
         };
         app.put_contract(&acme(), &ending).await.unwrap();
         let contract_id = ending.id.clone();
-        let wanted = Wanted { contract_id, username: None, password: None, device_name: None };
+        let wanted =
+            AccessRequest { contract_id, username: None, password: None, device_name: None };
         app.create_access(asker(), wanted, None).await.unwrap();
         let file = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
         let sql = "UPDATE access SET status = 'NONSENSE' WHERE contract_id = 'ending'";
@@ -86,7 +87,7 @@ async fn a_sweep_that_fails_keeps_no_secret_alive() {
 
         app.clock.set(at("2026-12-02T00:00:00Z"));
         for _ in 0..4 {
-            app.keep_up_one().await.unwrap_err();
+            app.run_upkeep_step().await.unwrap_err();
             app.clock.set(app.now().plus_milliseconds(1001));
         }
         assert_eq!(app.meter.secrets_destroyed.get(), 1);

@@ -8,7 +8,7 @@ use gatehouse_core::credential::Password;
 use gatehouse_store::StoreError;
 use gatehouse_vault::TaskKey;
 
-use super::{FitItem, NamedAccess, NewItem, UnfitItem};
+use super::{InvalidItem, NamedAccess, NewItem, ValidItem};
 use crate::reader::Fault;
 
 /// Items in a part.
@@ -89,13 +89,13 @@ fn unreadable() -> StoreError {
 
 fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
     match item {
-        NewItem::Fit(FitItem { username, password, device_name }) => {
+        NewItem::Valid(ValidItem { username, password, device_name }) => {
             bytes.push(FIT);
             write_optional(bytes, username.as_ref().map(|it| it.as_str()));
             write_optional(bytes, password.as_ref().map(Password::reveal));
             write_optional(bytes, device_name.as_ref().map(|it| it.as_str()));
         }
-        NewItem::Unfit(UnfitItem { username, device_name, faults }) => {
+        NewItem::Invalid(InvalidItem { username, device_name, faults }) => {
             bytes.push(UNFIT);
             write_optional(bytes, username.as_deref());
             write_optional(bytes, device_name.as_deref());
@@ -113,9 +113,9 @@ fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
         let username = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
         let password = bytes.optional()?.map(|text| Password::new(text.into())).transpose().ok()?;
         let device_name = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
-        return Some(NewItem::Fit(FitItem { username, password, device_name }));
+        return Some(NewItem::Valid(ValidItem { username, password, device_name }));
     }
-    let mut item = UnfitItem {
+    let mut item = InvalidItem {
         username: bytes.optional()?.map(str::to_owned),
         device_name: bytes.optional()?.map(str::to_owned),
         faults: Vec::new(),
@@ -123,7 +123,7 @@ fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
     while let Some(name) = bytes.optional()? {
         item.faults.push(Fault { name: name.to_owned(), reason: bytes.text()?.to_owned() });
     }
-    Some(NewItem::Unfit(item))
+    Some(NewItem::Invalid(item))
 }
 
 fn read_named(bytes: &mut Bytes<'_>) -> Option<NamedAccess> {

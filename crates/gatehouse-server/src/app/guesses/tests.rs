@@ -2,9 +2,9 @@ use super::*;
 
 const NAME: Name = [1, 2];
 
-fn guesses(free: u32, slice: ReplicaShare) -> Guesses {
+fn guesses(free: u32, share: ReplicaShare) -> Guesses {
     let current = CurrentShare::default();
-    current.set(slice, Instant::now());
+    current.set(share, Instant::now());
     Guesses::new(free, current)
 }
 
@@ -81,12 +81,12 @@ fn memory_does_not_grow_without_bound() {
 
 #[test]
 fn the_slowest_rate_is_kept_also_where_few_are_free_or_servers_are_many() {
-    for (free, slice) in [
+    for (free, share) in [
         (1, ReplicaShare::WHOLE),
         (3, ReplicaShare::new(0, 4).unwrap()),
         (10, ReplicaShare::new(3, 40).unwrap()),
     ] {
-        let guesses = guesses(free, slice);
+        let guesses = guesses(free, share);
         let (begin, mut now) = (Instant::now(), Instant::now());
         let mut n_tried = 0;
         while now < begin + Duration::from_secs(24 * 3600) {
@@ -96,7 +96,7 @@ fn the_slowest_rate_is_kept_also_where_few_are_free_or_servers_are_many() {
             }
         }
         // One a minute in a day over all servers, and the few at the beginning.
-        let most = 24 * 60 / slice.of() + 20;
-        assert!(n_tried <= most, "{free} {slice:?}: {n_tried} > {most}");
+        let most = 24 * 60 / share.of() + 20;
+        assert!(n_tried <= most, "{free} {share:?}: {n_tried} > {most}");
     }
 }

@@ -99,7 +99,7 @@ fn only_access_tokens_are_taken() {
 fn a_token_lives_no_longer_than_its_issuers_may() {
     let read = |more: Value| rules(unbound()).read(&claims(more), now()).map(drop);
     assert_eq!(read(json!({"exp": NOW + 3600})), Ok(()));
-    assert_eq!(read(json!({"exp": NOW + 3601})), Err(Unknown::NotForAccess));
+    assert_eq!(read(json!({"exp": NOW + 3601})), Err(AuthError::NotForAccess));
     let mut undated = claims(json!({"exp": NOW + 3601}));
     undated.remove("iat");
     assert!(rules(unbound()).read(&undated, now()).is_err(), "from now on where nothing is said");
@@ -117,8 +117,8 @@ fn what_was_issued_in_the_future_is_refused() {
         let validity =
             |iat: i64| rules.read(&claims(json!({"iat": iat, "exp": NOW + 900})), now()).unwrap().1;
         assert_eq!(validity(NOW + 60).check(now()), Ok(()), "clocks may disagree a little");
-        assert_eq!(validity(NOW + 61).check(now()), Err(Unknown::NotYetValid));
+        assert_eq!(validity(NOW + 61).check(now()), Err(AuthError::NotYetValid));
         let odd = claims(json!({"iat": "yesterday"}));
-        assert_eq!(rules.read(&odd, now()).unwrap_err(), Unknown::NotYetValid);
+        assert_eq!(rules.read(&odd, now()).unwrap_err(), AuthError::NotYetValid);
     }
 }

@@ -12,7 +12,7 @@ use super::media::PROBLEM_JSON;
 use super::reply::Reply;
 use crate::app::Error;
 use crate::app::error::seconds;
-use crate::auth::Unknown;
+use crate::auth::AuthError;
 use crate::fields::Body;
 use crate::fields::oauth::{self, OAuthError};
 use crate::fields::party::problem_party;
@@ -93,14 +93,14 @@ impl Problem {
     /// A path that leads nowhere.
     pub(crate) fn unknown_path() -> Self {
         let detail = "nothing is at this path; the document /-/openapi.json lists what there is";
-        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
+        Self::new(StatusCode::NOT_FOUND, "AuthError path", detail)
     }
 
     /// A path that leads nowhere from where operators come in.
     pub(crate) fn not_for_operators() -> Self {
         let detail = "nothing is at this path; this address is for operators, who find /-/live, \
                       /-/ready and /-/metrics here";
-        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
+        Self::new(StatusCode::NOT_FOUND, "AuthError path", detail)
     }
 
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
@@ -186,21 +186,21 @@ impl From<Error> for Problem {
         // A client may read our words about its request, never about our insides.
         let detail = error.to_string();
         match error {
-            Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
+            Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "AuthError tenant", detail),
             Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
             Error::UnknownContract(id) => BatchFailure::unknown_contract(&id).into(),
             Error::UsernameTaken(username) => BatchFailure::username_taken(&username).into(),
             Error::UsernameUnreadable(_) => Self::unavailable("Upgrade under way", detail),
-            Error::Refused(refusal) => BatchFailure::refused(&refusal).into(),
-            Error::TaskOver(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
+            Error::StateConflict(refusal) => BatchFailure::refused(&refusal).into(),
+            Error::TaskFinished(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
-            Error::Unfit(faults) => Self::invalid(faults),
+            Error::InvalidAccount(faults) => Self::invalid(faults),
             Error::TooManyAccounts => Self::new(StatusCode::CONFLICT, "Too many accounts", detail),
             Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
             Error::KeyReused(_) => {
                 Self::new(StatusCode::CONFLICT, "Idempotency key reused", detail)
             }
-            Error::UnderWay(_) => Self::new(StatusCode::CONFLICT, "Request under way", detail)
+            Error::InProgress(_) => Self::new(StatusCode::CONFLICT, "Request under way", detail)
                 .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS),
             Error::AccountChanging(_) => {
                 Self::new(StatusCode::CONFLICT, "Request under way", detail)
@@ -233,7 +233,7 @@ impl From<BatchFailure> for Problem {
     fn from(trouble: BatchFailure) -> Self {
         let (status, title) = match trouble.kind {
             BatchFailureKind::UnknownContract => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract")
+                (StatusCode::UNPROCESSABLE_ENTITY, "AuthError contract")
             }
             BatchFailureKind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
             BatchFailureKind::UsernameTaken => (StatusCode::CONFLICT, "Username taken"),
@@ -344,15 +344,15 @@ impl Problem {
     }
 
     /// Nobody whom we know.
-    pub(crate) fn unauthorized(unknown: Unknown) -> Self {
-        let challenge = match unknown {
-            Unknown::IssuerDown => {
-                return Self::unavailable("Issuer unavailable", unknown.to_string());
+    pub(crate) fn unauthorized(error: AuthError) -> Self {
+        let challenge = match error {
+            AuthError::IssuerDown => {
+                return Self::unavailable("Issuer unavailable", error.to_string());
             }
-            Unknown::NoToken => "Bearer".to_owned(),
-            _ => format!("Bearer error=\"invalid_token\", error_description=\"{unknown}\""),
+            AuthError::NoToken => "Bearer".to_owned(),
+            _ => format!("Bearer error=\"invalid_token\", error_description=\"{error}\""),
         };
-        Self::new(StatusCode::UNAUTHORIZED, "Not authenticated", unknown.to_string())
+        Self::new(StatusCode::UNAUTHORIZED, "Not authenticated", error.to_string())
             .with(header::WWW_AUTHENTICATE, &challenge)
     }
 

@@ -15,12 +15,12 @@ const WINDOW: u64 = 1;
 impl Allowance {
     /// Writes down what is left.
     pub(crate) fn put(self, headers: &mut HeaderMap) {
-        let (Self { limit, left, .. }, seconds) = (self, self.seconds());
+        let (Self { limit, remaining, .. }, seconds) = (self, self.seconds());
         for (name, value) in [
-            ("ratelimit", format!("\"tenant\";r={left};t={seconds}")),
+            ("ratelimit", format!("\"tenant\";r={remaining};t={seconds}")),
             ("ratelimit-policy", format!("\"tenant\";q={limit};w={WINDOW}")),
             ("ratelimit-limit", limit.to_string()),
-            ("ratelimit-remaining", left.to_string()),
+            ("ratelimit-remaining", remaining.to_string()),
             ("ratelimit-reset", seconds.to_string()),
         ] {
             if let Ok(value) = HeaderValue::from_str(&value) {
@@ -35,7 +35,7 @@ impl Allowance {
             return Ok(());
         }
         let (limit, seconds) = (self.limit, self.seconds());
-        let share = match self.slice.of() {
+        let share = match self.share.of() {
             1 => String::new(),
             of => format!(" (one of {of} shares of them over this server)"),
         };

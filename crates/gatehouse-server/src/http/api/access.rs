@@ -9,7 +9,7 @@ use http::{StatusCode, header};
 
 use super::access_body::{ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
-use crate::app::access::{Issued, NewPassword, Update, Wanted};
+use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess, NewPassword};
 use crate::fields::access;
 use crate::http::answer::json::Json;
 use crate::http::answer::media::{JSON, MERGE_PATCH};
@@ -132,14 +132,14 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
 
-pub(in crate::http) fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> Wanted + use<> {
+pub(in crate::http) fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> AccessRequest + use<> {
     let mut body = body.of_creation();
     let contract_id = body.required(access::CONTRACT_ID);
     let username = body.optional(access::USERNAME);
     let password = body.optional(access::PASSWORD);
     let device_name = body.optional(access::DEVICE_NAME);
     body.finish();
-    move || Wanted { contract_id: contract_id.value(), username, password, device_name }
+    move || AccessRequest { contract_id: contract_id.value(), username, password, device_name }
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
@@ -151,7 +151,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     if conditional::is_known(call.headers(), &etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
     }
-    Ok(reply(&call, StatusCode::OK, Issued { access, password: None }))
+    Ok(reply(&call, StatusCode::OK, IssuedAccess { access, password: None }))
 }
 
 async fn update(call: Call) -> Result<Reply, Problem> {
@@ -164,7 +164,7 @@ async fn update(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Reads what is to change of one access.
-pub(in crate::http) fn read_update(mut body: Reader<'_>) -> Update {
+pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
     if body.is_empty() {
         body.fault_of_whole(
             "must hold `status`, and `password` or `rotatePassword`, or one of them",
@@ -178,7 +178,7 @@ pub(in crate::http) fn read_update(mut body: Reader<'_>) -> Update {
     }
     body.finish();
     let drawn = rotates.map(|()| NewPassword::Drawn);
-    Update { status, password: chosen.map(NewPassword::Chosen).or(drawn) }
+    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(drawn) }
 }
 
 /// Reads what may change of one access and of many; `may_hold` says what that is.
@@ -200,7 +200,11 @@ pub(in crate::http) fn read_change(
     (status, password)
 }
 
-fn reply(call: &Call, status: StatusCode, Issued { access, password }: Issued) -> Reply {
+fn reply(
+    call: &Call,
+    status: StatusCode,
+    IssuedAccess { access, password }: IssuedAccess,
+) -> Reply {
     let etag = conditional::etag(access.version);
     let mut json = Json::with_capacity(ACCESS_BYTES);
     let mut writer = AccessWriter::new(&call.address, call.tenant());

@@ -11,7 +11,7 @@ use http::{HeaderName, StatusCode, header};
 use super::access_body::{self, ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
 use crate::app::batch::Stage;
-use crate::app::outcome::{Item, Outcome, Success, Which};
+use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
 use crate::fields::task::{self, progress_body, task_body};
 use crate::fields::{Body, access};
 use crate::http::answer::csv;
@@ -37,7 +37,7 @@ const X_PASSWORDS_UNTIL: HeaderName = HeaderName::from_static("x-passwords-until
 /// them, costs little beside them, and so few that they are only some pieces.
 const ITEMS_AT_ONCE: u32 = 1000;
 
-/// Which item results are asked for.
+/// ItemFilter item results are asked for.
 const STATE: &str = "state";
 
 pub(in crate::http) const LIST: Operation = Operation {
@@ -149,7 +149,8 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let outcome = find(&call).await?;
     let until = outcome.shows_passwords_until();
     if call.media_type == CSV {
-        outcome.check(Stage::Shown, "only one that is DONE or FAILED can be had as a table")?;
+        outcome
+            .check(Stage::HasResults, "only one that is DONE or FAILED can be had as a table")?;
         return Ok(confidential(table(outcome), until));
     }
     let reply = match outcome.task.state {
@@ -185,13 +186,13 @@ async fn progress(call: Call) -> Result<Reply, Problem> {
 
 async fn items(mut call: Call) -> Result<Reply, Problem> {
     let which = match call.query.value(STATE) {
-        None => Which::All,
-        Some("succeeded") => Which::Succeeded,
-        Some("failed") => Which::Failed,
+        None => ItemFilter::All,
+        Some("succeeded") => ItemFilter::Succeeded,
+        Some("failed") => ItemFilter::Failed,
         Some(other) => {
             let reason = format!("must be `succeeded` or `failed`, not `{}`", shortened(other));
             call.query.fault(STATE, reason);
-            Which::All
+            ItemFilter::All
         }
     };
     let request = paging::requested(&mut call)?;
@@ -203,7 +204,7 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     let total = outcome.n_items(which).into();
     let mut writer = AccessWriter::new(&call.address, call.tenant());
     let mut items = Vec::new();
-    let show = &mut |item: Item<'_>| items.push(write_item(&mut writer, &outcome.task, item));
+    let show = &mut |item: TaskItem<'_>| items.push(write_item(&mut writer, &outcome.task, item));
     outcome.show(which, from, n, show).await?;
     let page = Page { request, items, total };
     let reply = paging::written(&call, &page, ACCESS_BYTES, Json::append);
@@ -219,7 +220,7 @@ fn confidential(reply: Reply, until: Option<Timestamp>) -> Reply {
     }
 }
 
-async fn find(call: &Call) -> Result<Outcome, Problem> {
+async fn find(call: &Call) -> Result<TaskOutcome, Problem> {
     let id: TaskId = call.param("taskId", "task")?;
     let outcome = call.app().outcome(call.tenant(), id).await?;
     let may_see_passwords = call.caller().rights.allow(Scope::AccessWrite);
@@ -235,7 +236,11 @@ fn listed(task: &Task) -> Body {
 }
 
 /// The body of a Task that is over, piece by piece.
-async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Result<Finished, Cut> {
+async fn write_json(
+    mut sink: Sink,
+    address: Address,
+    outcome: TaskOutcome,
+) -> Result<Finished, Cut> {
     let task = &outcome.task;
     let base = serde_json::to_vec(&shown(task)).expect(PLAIN);
     // Without the brace at its end: more comes.
@@ -246,7 +251,7 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
     let mut separator: &[u8] = b"";
     for from in (0..task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(task.n_processed());
-        let show = &mut |success: Success<'_>| {
+        let show = &mut |success: SucceededItem<'_>| {
             let json = sink.json();
             json.bytes(separator);
             writer.write(json, &success.access, success.password.as_ref());
@@ -262,15 +267,15 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
         sink.write(b"[").await?;
         separator = b"";
         for from in (0..task.n_failed).step_by(ITEMS_AT_ONCE as usize) {
-            let show = &mut |item: Item<'_>| {
-                let Item::Failed(item) = item else { return };
+            let show = &mut |item: TaskItem<'_>| {
+                let TaskItem::Failed(item) = item else { return };
                 let json = sink.json();
                 json.bytes(separator);
                 json.value(&error_body(*item, task));
                 sink.cut();
                 separator = b",";
             };
-            outcome.show(Which::Failed, from, ITEMS_AT_ONCE, show).await?;
+            outcome.show(ItemFilter::Failed, from, ITEMS_AT_ONCE, show).await?;
             sink.pass_on().await?;
         }
         sink.write(b"]").await?;
@@ -280,18 +285,18 @@ async fn write_json(mut sink: Sink, address: Address, outcome: Outcome) -> Resul
 }
 
 /// The accesses of a Task that is over, as a table.
-fn table(outcome: Outcome) -> Reply {
+fn table(outcome: TaskOutcome) -> Reply {
     let name = format!("attachment; filename=\"{}.csv\"", outcome.task.id);
     Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, outcome))
         .with(header::CONTENT_DISPOSITION, &name)
 }
 
-async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> {
+async fn write_table(mut sink: Sink, outcome: TaskOutcome) -> Result<Finished, Cut> {
     let mut rows = Vec::new();
     csv::write_row(&mut rows, access::COLUMNS);
     for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {
         let until = from.saturating_add(ITEMS_AT_ONCE).min(outcome.task.n_processed());
-        let show = &mut |success: Success<'_>| {
+        let show = &mut |success: SucceededItem<'_>| {
             access_body::write_row(&mut rows, &success.access, success.password.as_ref());
         };
         outcome.show_succeeded_within(from, until, show).await?;
@@ -303,19 +308,19 @@ async fn write_table(mut sink: Sink, outcome: Outcome) -> Result<Finished, Cut> 
 }
 
 /// What came of one item.
-fn write_item(writer: &mut AccessWriter, task: &Task, item: Item<'_>) -> Json {
+fn write_item(writer: &mut AccessWriter, task: &Task, item: TaskItem<'_>) -> Json {
     let mut json = Json::with_capacity(ACCESS_BYTES);
     json.raw("{");
     json.first_member(task::INDEX.name);
     match item {
-        Item::Succeeded(Success { index, access, password }) => {
+        TaskItem::Succeeded(SucceededItem { index, access, password }) => {
             json.value(&index);
             json.member(task::RESULT_STATE.name);
             json.quoted("succeeded");
             json.member(task::ACCESS.name);
             writer.write(&mut json, &access, password.as_ref());
         }
-        Item::Failed(item) => {
+        TaskItem::Failed(item) => {
             json.value(&item.index);
             json.member(task::RESULT_STATE.name);
             json.quoted("failed");

@@ -41,10 +41,10 @@ use crate::http::intake::request_headers;
 use crate::http::route::address::Address;
 use crate::http::route::detach_on_drop::SeenThrough;
 use crate::http::route::outgoing::{self, Outgoing, measured};
-use crate::metrics::{UNKNOWN_ROUTE, Watched};
+use crate::metrics::{RequestGuard, UNKNOWN_ROUTE};
 use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
-use crate::trace::{Told, Trace};
+use crate::trace::{RequestAttributes, Trace};
 
 /// Answers one request, and sees it through whatever the client does: one that goes away stops nothing
 /// that was begun, and takes no line from the log. A panic is a problem like others.
@@ -85,13 +85,13 @@ where
     let method = request.method().clone();
     let answered = {
         let answered = pin!(answer(&gate, arrival, &gone, &correlation, &trace, request));
-        AssertUnwindSafe(trace.follow(answered)).catch_unwind().await
+        AssertUnwindSafe(trace.run(answered)).catch_unwind().await
     };
     let (reply, route) = answered.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
         let panic = panic_message(&*panic);
         tracing::error!(correlation_id, trace_id, panic, "a request panicked");
-        trace.tell(&Told {
+        trace.record(&RequestAttributes {
             method: &method,
             scheme: arrival.scheme(),
             route: UNKNOWN_ROUTE,
@@ -101,7 +101,7 @@ where
         });
         let mut reply = Problem::internal().into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
-        trace.put(&mut reply.headers);
+        trace.write_header(&mut reply.headers);
         (measured(reply, &method), UNKNOWN_ROUTE)
     });
     let reply = if arrival.encrypted { with_guards(reply) } else { reply };
@@ -163,12 +163,12 @@ where
     if let Some(allowance) = seen.allowance {
         allowance.put(&mut reply.headers);
     }
-    trace.put(&mut reply.headers);
+    trace.write_header(&mut reply.headers);
     if let Some(names) = seen.ignored {
         reply = reply.with(X_IGNORED_PARAMS, &names);
     }
     seen.watched.status = reply.status;
-    trace.tell(&Told {
+    trace.record(&RequestAttributes {
         method: &parts.method,
         scheme: arrival.scheme(),
         route: seen.watched.route,
@@ -192,7 +192,7 @@ where
 
 /// What has been learned about a request, for the log and for every kind of answer.
 struct Seen<'m> {
-    watched: Watched<'m>,
+    watched: RequestGuard<'m>,
     /// Tells when the client disconnects.
     gone: &'m ClientDisconnection,
     /// A tenant's name, whether there is one of that name or not. What can't be a name is nobody's, and
@@ -205,7 +205,7 @@ struct Seen<'m> {
 }
 
 impl<'m> Seen<'m> {
-    fn new(watched: Watched<'m>, gone: &'m ClientDisconnection) -> Self {
+    fn new(watched: RequestGuard<'m>, gone: &'m ClientDisconnection) -> Self {
         Self {
             watched,
             gone,

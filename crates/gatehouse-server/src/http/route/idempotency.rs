@@ -59,6 +59,6 @@ pub(in crate::http) fn begin(
 ) -> Result<Option<Turn>, Error> {
     let Some(IdempotentRequest { operation, key, .. }) = once else { return Ok(None) };
     let name = (call.tenant().clone(), *operation, key.clone());
-    let turn = call.site.under_way.begin(name).ok_or_else(|| Error::UnderWay(key.clone()))?;
+    let turn = call.site.under_way.begin(name).ok_or_else(|| Error::InProgress(key.clone()))?;
     Ok(Some(turn))
 }

@@ -90,7 +90,7 @@ impl Outgoing {
                         );
                     }
                 };
-                requests.spawn(async move { trace.follow(made).await });
+                requests.spawn(async move { trace.run(made).await });
                 body
             }
         });

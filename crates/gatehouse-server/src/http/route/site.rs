@@ -11,7 +11,7 @@ use crate::http::intake::large_bodies::LargeBodies;
 use crate::http::intake::slots::Slots;
 use crate::http::intake::turns::RequestTurns;
 use crate::metrics::Metrics;
-use crate::rate::Rates;
+use crate::rate::RateLimiter;
 
 pub(crate) struct Site {
     pub(crate) app: App,
@@ -19,7 +19,7 @@ pub(crate) struct Site {
     /// What people at this machine are let in with, where the server is there to be tried.
     pub(crate) demo: Option<Grant>,
     /// How fast tenants may send requests.
-    pub(crate) rates: Rates,
+    pub(crate) rates: RateLimiter,
     pub(crate) limits: Limits,
     /// How external platforms are asked.
     pub(crate) platforms: Platforms,

@@ -346,7 +346,7 @@ fn what_the_service_refuses_of_an_account_is_told_as_other_faults_are() {
     assert_eq!(too_many["detail"], "the tenant has 1000 accounts, and may have no more");
 
     let fault = |name: &str| Fault { name: name.into(), reason: "must be an address".into() };
-    let unfit = Error::Unfit(vec![fault("settings.baseUrl"), fault("settings.other")]);
+    let unfit = Error::InvalidAccount(vec![fault("settings.baseUrl"), fault("settings.other")]);
     let told = "settings.baseUrl must be an address; settings.other must be an address";
     assert_eq!(unfit.to_string(), told);
     let unfit = shown(unfit);

@@ -23,7 +23,7 @@ impl Gatehouse {
     }
 
     async fn keep_up(&self) {
-        while self.gate.site.app.keep_up_one().await.unwrap() {}
+        while self.gate.site.app.run_upkeep_step().await.unwrap() {}
     }
 
     async fn kept(&self, key: &str) -> bool {

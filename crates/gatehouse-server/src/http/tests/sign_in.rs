@@ -3,7 +3,7 @@
 use super::*;
 use http::Version;
 
-use crate::auth::{Answering, Far};
+use crate::auth::{IssuerReply, TestIssuer};
 use crate::http::openapi::document;
 use crate::http::routes;
 
@@ -34,14 +34,14 @@ async fn an_issuer_that_was_not_reached_is_named_and_no_more() {
 
 #[tokio::test]
 async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
-    let far = Far::start().await;
-    far.answer_with(Answering::Also(serde_json::json!({
+    let issuer = TestIssuer::start().await;
+    issuer.reply_with(IssuerReply::WithFields(serde_json::json!({
         "authorization_endpoint": "https://id.example/auth?realm=a",
         "token_endpoint": "https://id.example:8443/token",
         "revocation_endpoint": "https://revoke.example/",
         "scopes_supported": ["access:read"],
     })));
-    let gate = trusting(&far.url).await;
+    let gate = trusting(&issuer.url).await;
     let policy = async || {
         let page = gate.send("GET", "/-/console/", &[], b"").await;
         let header = |name| page.header(name).unwrap().to_owned();
@@ -51,11 +51,11 @@ async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
     assert!(before.contains("connect-src 'self';"), "{before}");
 
     // A token that names the issuer has its document read.
-    let token = far.signed(serde_json::json!({"iss": far.url}));
+    let token = issuer.signed(serde_json::json!({"iss": issuer.url}));
     gate.send("GET", "/-/me", &[("authorization", &token)], b"").await;
     let seen = sign_in(&gate).await;
     let expected = serde_json::json!({"issuers": [{
-        "issuer": far.url, "clientId": "console",
+        "issuer": issuer.url, "clientId": "console",
         "authorizationEndpoint": "https://id.example/auth?realm=a",
         "tokenEndpoint": "https://id.example:8443/token",
         "revocationEndpoint": "https://revoke.example/",

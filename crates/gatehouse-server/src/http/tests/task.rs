@@ -6,7 +6,7 @@ use super::openapi::hold;
 use super::*;
 use crate::http::openapi::document;
 use crate::http::routes;
-use crate::work::task::{Did, TaskWorker};
+use crate::work::task::{StepOutcome, TaskWorker};
 
 impl Gatehouse {
     fn app(&self) -> &App {
@@ -16,14 +16,14 @@ impl Gatehouse {
     /// Works off everything that was accepted.
     pub(super) async fn work(&self) {
         let mut worker = TaskWorker::new(self.app().clone());
-        while worker.run_one().await.unwrap() != Did::Nothing {}
+        while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
     }
 
     /// Steps a worker until it has done some items, and lets it go.
     async fn work_a_little(&self) {
         let mut worker = TaskWorker::new(self.app().clone());
-        while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
-        worker.hand_back().await.unwrap();
+        while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
+        worker.release_lease().await.unwrap();
     }
 
     /// Has a batch accepted and tells the path of its Task.
@@ -544,7 +544,7 @@ async fn a_task_tells_until_when_its_passwords_can_be_read() {
                 let (until, body) = told(&made, "GET", part, "application/json").await;
                 assert!(until.is_none() && !body.contains("password"), "{}: {when}", gate.kind);
             }
-            while gate.app().keep_up_one().await.unwrap() {}
+            while gate.app().run_upkeep_step().await.unwrap() {}
         }
     }
 }
@@ -569,7 +569,7 @@ async fn the_items_of_a_stopped_task_return_everything_that_it_made() {
         let progress = gate.get(&format!("{task}/progress")).await.json();
         assert_eq!(progress["succeeded"].to_string(), total);
         gate.clock.set(at("2027-03-02T12:00:00Z"));
-        while gate.app().keep_up_one().await.unwrap() {}
+        while gate.app().run_upkeep_step().await.unwrap() {}
         let items = gate.get(&format!("{task}/items")).await;
         assert!(!items.body.contains("password"), "{}: their time is over", gate.kind);
     }

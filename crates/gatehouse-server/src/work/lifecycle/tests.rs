@@ -4,14 +4,14 @@ use gatehouse_core::{Access, AccessId, Contract, Status, Timestamp, Username};
 use gatehouse_store::Change;
 
 use super::*;
-use crate::app::access::{Update, Wanted};
+use crate::app::access::{AccessRequest, AccessUpdate};
 use crate::work::tests::{acme, apps, asker, at};
 
 /// When December begins in Berlin.
 const DECEMBER: &str = "2026-11-30T23:00:00Z";
 
 async fn create(app: &App, username: &str) -> AccessId {
-    let wanted = Wanted {
+    let wanted = AccessRequest {
         contract_id: "payg".parse().unwrap(),
         username: Some(username.parse().unwrap()),
         password: Some(password()),
@@ -37,7 +37,7 @@ async fn terminate(app: &App, id: AccessId) -> Access {
 }
 
 async fn set(app: &App, id: AccessId, status: TargetStatus) -> Access {
-    let update = Update { status: Some(status), password: None };
+    let update = AccessUpdate { status: Some(status), password: None };
     app.update_access(asker(), id, update, |_| true).await.unwrap().access
 }
 

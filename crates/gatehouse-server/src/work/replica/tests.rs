@@ -11,7 +11,7 @@ fn listen() -> SocketAddr {
 async fn a_server_takes_its_slice_and_gives_it_back() {
     for (kind, app, _dir) in apps("takes_its_slice").await {
         let presence = Presence::begin(&app, listen()).await.unwrap();
-        assert_eq!(app.slice.get(), ReplicaShare::WHOLE, "{kind}");
+        assert_eq!(app.share.get(), ReplicaShare::WHOLE, "{kind}");
         assert_eq!(app.meter.replicas.get(), 1, "{kind}");
         // On the embedded store there is nobody else.
         let Some(presence) = presence else {
@@ -27,14 +27,14 @@ async fn a_server_takes_its_slice_and_gives_it_back() {
         let other = Replica { id: [u8::MAX; 16], version, host, listen, key_name };
         app.store.heartbeat(&other).await.unwrap();
         presence.beat().await.unwrap();
-        assert_eq!(app.slice.get(), ReplicaShare::new(0, 2).unwrap());
-        assert_eq!(app.platforms.slice().get(), app.slice.get(), "its lines look at the same");
+        assert_eq!(app.share.get(), ReplicaShare::new(0, 2).unwrap());
+        assert_eq!(app.platforms.slice().get(), app.share.get(), "its lines look at the same");
         assert_eq!(app.meter.replicas.get(), 2);
 
         // The other dies.
         app.clock.set(app.clock.now().plus_milliseconds(ALIVE_MILLISECONDS));
         presence.beat().await.unwrap();
-        assert_eq!((app.slice.get(), app.meter.replicas.get()), (ReplicaShare::WHOLE, 1));
+        assert_eq!((app.share.get(), app.meter.replicas.get()), (ReplicaShare::WHOLE, 1));
 
         let stopping = CancellationToken::new();
         stopping.cancel();
@@ -47,9 +47,9 @@ async fn a_server_takes_its_slice_and_gives_it_back() {
 async fn a_server_that_is_not_heard_keeps_the_slice_that_it_had() {
     for (_, app, _dir) in apps("keeps_the_slice").await {
         let Some(presence) = Presence::begin(&app, listen()).await.unwrap() else { continue };
-        app.slice.set(ReplicaShare::new(1, 3).unwrap(), Instant::now().into_std());
+        app.share.set(ReplicaShare::new(1, 3).unwrap(), Instant::now().into_std());
         app.store.close().await;
         presence.beat().await.unwrap_err();
-        assert_eq!(app.slice.get(), ReplicaShare::new(1, 3).unwrap());
+        assert_eq!(app.share.get(), ReplicaShare::new(1, 3).unwrap());
     }
 }

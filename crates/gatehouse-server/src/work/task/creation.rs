@@ -15,7 +15,7 @@ use gatehouse_vault::{Salt, TaskKey};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Stopped, TaskWorker, parts, span};
-use crate::app::batch::{FitItem, NewItem, PART_ITEMS, UnfitItem, read_creation};
+use crate::app::batch::{InvalidItem, NewItem, PART_ITEMS, ValidItem, read_creation};
 use crate::reader::Fault;
 use crate::work::pace::CHUNK_LIMITS;
 
@@ -207,14 +207,14 @@ impl TaskWorker {
         let mut items = PlannedItems::with_capacity(wanted.len());
         for (item, ordinal) in wanted.into_iter().zip(from..) {
             let planned = match item {
-                NewItem::Fit(item) => {
+                NewItem::Valid(item) => {
                     let hash = item.password.as_ref().and_then(|_| hashes.next());
                     let hash = hash.unwrap_or_else(|| {
                         self.app.vault.hash_generated(&draft.key.password(ordinal))
                     });
                     PlannedItem::Do(draft.access(ordinal, item, hash))
                 }
-                NewItem::Unfit(item) => fail(item),
+                NewItem::Invalid(item) => fail(item),
             };
             items.push_back((ordinal, planned));
             give_way(ordinal).await;
@@ -232,7 +232,7 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    fn access(&self, ordinal: u32, item: FitItem, password: StoredHash) -> NewAccess {
+    fn access(&self, ordinal: u32, item: ValidItem, password: StoredHash) -> NewAccess {
         NewAccess {
             id: self.key.access_id(self.task.unix_milliseconds(), ordinal),
             contract_id: self.contract_id.clone(),
@@ -253,7 +253,7 @@ async fn generated_items(task: TaskId, next: Range<u32>) -> Vec<NewItem> {
     let mut items = Vec::with_capacity(next.len());
     for ordinal in next {
         let device_name = format!("device-{:06}-{ending}", ordinal + 1).parse().ok();
-        items.push(NewItem::Fit(FitItem { device_name, ..FitItem::default() }));
+        items.push(NewItem::Valid(ValidItem { device_name, ..ValidItem::default() }));
         give_way(ordinal).await;
     }
     items
@@ -266,8 +266,8 @@ async fn give_way(ordinal: u32) {
     }
 }
 
-fn fail<T>(item: UnfitItem) -> PlannedItem<T> {
-    let UnfitItem { username, device_name, faults } = item;
+fn fail<T>(item: InvalidItem) -> PlannedItem<T> {
+    let InvalidItem { username, device_name, faults } = item;
     let fields = faults.into_iter().map(|Fault { name, reason }| FieldFault { name, reason });
     let name = ItemReference { access_id: None, username, device_name };
     PlannedItem::Fail(name, BatchFailure::out_of_bounds(fields.collect()))

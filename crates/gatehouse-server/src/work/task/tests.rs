@@ -6,11 +6,11 @@ use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::{AccessId, BatchFailureKind, Contract, Status, TaskId, TenantName, Username};
 
 use super::*;
-use crate::app::access::{NewPassword, Update, Wanted};
+use crate::app::access::{AccessRequest, AccessUpdate, NewPassword};
 use crate::app::batch::{
-    BatchChange, BatchedChange, FitItem, NamedAccess, NewBatch, NewItem, NewItems,
+    BatchChange, BatchOperation, NamedAccess, NewBatch, NewItem, NewItems, ValidItem,
 };
-use crate::app::outcome::{Item, Outcome, Success, Which};
+use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
 use crate::work::tests::{acme, apps, asker, at};
 use gatehouse_store::CreatedAccess;
 use gatehouse_vault::HashCaller;
@@ -20,13 +20,13 @@ fn count(n: u32) -> NewBatch {
     NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(n) }
 }
 
-fn explicit(items: Vec<FitItem>) -> NewBatch {
-    let items = items.into_iter().map(NewItem::Fit).collect();
+fn explicit(items: Vec<ValidItem>) -> NewBatch {
+    let items = items.into_iter().map(NewItem::Valid).collect();
     NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Explicit(items) }
 }
 
-fn chosen(username: &str, password: &str) -> FitItem {
-    FitItem {
+fn chosen(username: &str, password: &str) -> ValidItem {
+    ValidItem {
         username: Some(username.parse().unwrap()),
         password: Some(Password::new(password.into()).unwrap()),
         device_name: None,
@@ -43,16 +43,16 @@ async fn made(app: &App, job: TaskId) -> Vec<AccessId> {
     app.store.accesses_of_task(&acme(), job, 0, u32::MAX, id).await.unwrap()
 }
 
-async fn accept_change(app: &App, job: TaskId, what: BatchedChange) -> TaskId {
+async fn accept_change(app: &App, job: TaskId, operation: BatchOperation) -> TaskId {
     let ids = made(app, job).await.into_iter().zip(0..);
     let ids = ids.map(|(id, index)| NamedAccess { index, id: Ok(id) });
-    let change = BatchChange { ids: ids.collect(), what };
+    let change = BatchChange { ids: ids.collect(), operation };
     app.accept_change(&acme(), change, None, "test").await.unwrap().0
 }
 
 async fn run_all(app: &App) {
     let mut worker = TaskWorker::new(app.clone());
-    while worker.run_one().await.unwrap() != Did::Nothing {}
+    while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
 }
 
 async fn state(app: &App, task: TaskId) -> TaskState {
@@ -65,19 +65,19 @@ type Shown = Result<(String, Option<String>), BatchFailureKind>;
 /// What a Task shows, by index.
 async fn shown(app: &App, task: TaskId) -> BTreeMap<u32, Shown> {
     let outcome = app.outcome(&acme(), task).await.unwrap();
-    items(&outcome, Which::All, 0, u32::MAX).await.into_iter().collect()
+    items(&outcome, ItemFilter::All, 0, u32::MAX).await.into_iter().collect()
 }
 
 /// What it shows of some items, with their indices.
-async fn items(outcome: &Outcome, which: Which, from: u32, n: u32) -> Vec<(u32, Shown)> {
+async fn items(outcome: &TaskOutcome, which: ItemFilter, from: u32, n: u32) -> Vec<(u32, Shown)> {
     let mut items = Vec::new();
-    let mut show = |item: Item<'_>| {
+    let mut show = |item: TaskItem<'_>| {
         items.push(match item {
-            Item::Succeeded(Success { index, access, password }) => {
+            TaskItem::Succeeded(SucceededItem { index, access, password }) => {
                 let password = password.map(|it| it.reveal().to_owned());
                 (index, Ok((access.username.to_owned(), password)))
             }
-            Item::Failed(item) => (item.index, Err(item.failure.kind)),
+            TaskItem::Failed(item) => (item.index, Err(item.failure.kind)),
         });
     };
     outcome.show(which, from, n, &mut show).await.unwrap();
@@ -126,15 +126,15 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
     for (kind, app, _dir) in apps("task_chosen").await {
         let mut batch = explicit(vec![
             chosen("ann", "s3cret"),
-            FitItem::default(),
+            ValidItem::default(),
             chosen("ann", "other"),
-            FitItem { device_name: Some("pump".parse().unwrap()), ..FitItem::default() },
+            ValidItem { device_name: Some("pump".parse().unwrap()), ..ValidItem::default() },
         ]);
         if let NewItems::Explicit(items) = &mut batch.items {
             let reason = "must be shorter".to_owned();
             let faults = vec![crate::reader::Fault { name: "password".into(), reason }];
-            let unfit = crate::app::batch::UnfitItem { faults, ..Default::default() };
-            items.insert(1, NewItem::Unfit(unfit));
+            let unfit = crate::app::batch::InvalidItem { faults, ..Default::default() };
+            items.insert(1, NewItem::Invalid(unfit));
         }
         let job = accept(&app, batch).await;
         run_all(&app).await;
@@ -151,12 +151,12 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
         let indices = async |which, from, n| -> Vec<u32> {
             items(&outcome, which, from, n).await.into_iter().map(|(index, _)| index).collect()
         };
-        assert_eq!(indices(Which::Succeeded, 0, 10).await, [0, 2, 4], "{kind}");
-        assert_eq!(indices(Which::Succeeded, 1, 1).await, [2]);
-        assert_eq!(indices(Which::Succeeded, 2, 5).await, [4]);
-        assert_eq!(indices(Which::Failed, 1, 1).await, [3]);
-        assert_eq!(indices(Which::All, 1, 3).await, [1, 2, 3]);
-        assert_eq!(indices(Which::All, 5, 3).await, [0_u32; 0]);
+        assert_eq!(indices(ItemFilter::Succeeded, 0, 10).await, [0, 2, 4], "{kind}");
+        assert_eq!(indices(ItemFilter::Succeeded, 1, 1).await, [2]);
+        assert_eq!(indices(ItemFilter::Succeeded, 2, 5).await, [4]);
+        assert_eq!(indices(ItemFilter::Failed, 1, 1).await, [3]);
+        assert_eq!(indices(ItemFilter::All, 1, 3).await, [1, 2, 3]);
+        assert_eq!(indices(ItemFilter::All, 5, 3).await, [0_u32; 0]);
     }
 }
 
@@ -164,7 +164,7 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
 async fn items_are_shown_in_request_order_wherever_failures_lie() {
     for (kind, app, _dir) in apps("task_order").await {
         // Everything fails but 0, 3 and 4: the name is taken by then.
-        let named = |name: &str| FitItem { username: name.parse().ok(), ..FitItem::default() };
+        let named = |name: &str| ValidItem { username: name.parse().ok(), ..ValidItem::default() };
         let names = ["ann", "ann", "ann", "bob", "cleo", "bob", "ann"];
         let first = accept(&app, explicit(names.map(named).to_vec())).await;
         run_all(&app).await;
@@ -173,9 +173,9 @@ async fn items_are_shown_in_request_order_wherever_failures_lie() {
         run_all(&app).await;
         for (job, succeeded) in [(first, vec![0, 3, 4]), (second, vec![2])] {
             let outcome = app.outcome(&acme(), job).await.unwrap();
-            let n_items = outcome.n_items(Which::All);
+            let n_items = outcome.n_items(ItemFilter::All);
             for (from, n) in (0..n_items).flat_map(|from| (1..=n_items).map(move |n| (from, n))) {
-                let shown = items(&outcome, Which::All, from, n).await;
+                let shown = items(&outcome, ItemFilter::All, from, n).await;
                 let shown: Vec<_> = shown.into_iter().map(|(at, it)| (at, it.is_ok())).collect();
                 let to = (from + n).min(n_items);
                 let expected: Vec<_> = (from..to).map(|at| (at, succeeded.contains(&at))).collect();
@@ -190,7 +190,7 @@ async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
     for (kind, app, _dir) in apps("task_drawn").await {
         let job = accept(&app, count(300)).await;
         let key = app.task_key(&acme(), job).await.unwrap().unwrap();
-        let wanted = Wanted {
+        let wanted = AccessRequest {
             contract_id: "payg".parse().unwrap(),
             username: Some(key.username(250)),
             password: None,
@@ -231,12 +231,12 @@ async fn a_chosen_password_is_hashed_once_also_where_batches_take_turns() {
 #[tokio::test]
 async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
     for (kind, app, _dir) in apps("task_rotated").await {
-        let job = accept(&app, explicit(vec![chosen("ann", "first"), FitItem::default()])).await;
+        let job = accept(&app, explicit(vec![chosen("ann", "first"), ValidItem::default()])).await;
         run_all(&app).await;
         let made = made(&app, job).await;
         for id in &made {
             for status in [TargetStatus::Suspended, TargetStatus::Active] {
-                let update = Update { status: Some(status), password: None };
+                let update = AccessUpdate { status: Some(status), password: None };
                 app.update_access(asker(), *id, update, |_| true).await.unwrap();
             }
         }
@@ -245,14 +245,14 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
         for (n, id) in made.into_iter().enumerate() {
             let password = Password::new(format!("rotated {n}")).unwrap();
             let password = Some(NewPassword::Chosen(password));
-            let update = Update { status: None, password };
+            let update = AccessUpdate { status: None, password };
             app.update_access(asker(), id, update, |_| true).await.unwrap();
             let left: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
             assert_eq!(left.iter().filter(|it| it.1.is_some()).count(), 1 - n, "{kind}");
         }
         let password = Password::new("shared".into()).unwrap();
-        let what = BatchedChange::Update { status: None, password: Some(password) };
-        let change = accept_change(&app, job, what).await;
+        let operation = BatchOperation::Update { status: None, password: Some(password) };
+        let change = accept_change(&app, job, operation).await;
         run_all(&app).await;
         let all: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
         assert!(all.iter().all(|it| it.1.as_deref() == Some("shared")), "{kind}");
@@ -261,14 +261,14 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
         app.clock.set(app.now().plus_milliseconds(86_400_000));
         let hidden: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
         assert!(hidden.iter().all(|it| it.1.is_none()), "{kind}: before anyone destroys it");
-        while app.keep_up_one().await.unwrap() {}
+        while app.run_upkeep_step().await.unwrap() {}
         assert!(app.task_key(&acme(), change).await.unwrap().is_none(), "{kind}");
         let hidden: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
         assert_eq!(hidden.len(), 2);
         let gone = shown(&app, job).await.into_values().flatten();
         assert_eq!(gone.filter(|it| it.1.is_none()).count(), 2, "{kind}: creations too");
         app.clock.set(app.now().plus_milliseconds(30 * 86_400_000));
-        while app.keep_up_one().await.unwrap() {}
+        while app.run_upkeep_step().await.unwrap() {}
         assert!(app.store.task(&acme(), change).await.unwrap().is_none(), "{kind}");
     }
 }
@@ -277,17 +277,17 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
 #[tokio::test]
 async fn a_task_is_read_to_its_end_when_the_time_of_its_passwords_comes_meanwhile() {
     for (kind, app, _dir) in apps("task_read_meanwhile").await {
-        let batch = vec![chosen("ann", "first"), FitItem::default()];
+        let batch = vec![chosen("ann", "first"), ValidItem::default()];
         let job = accept(&app, explicit(batch)).await;
         run_all(&app).await;
         let outcome = app.outcome(&acme(), job).await.unwrap();
         let begun = app.now();
         app.clock.set(begun.plus_milliseconds(86_400_000));
-        while app.keep_up_one().await.unwrap() {}
+        while app.run_upkeep_step().await.unwrap() {}
         // Another server's clock may be behind: what was chosen is gone, and nobody makes something up instead.
         for now in [app.now(), begun] {
             app.clock.set(now);
-            let shown = items(&outcome, Which::All, 0, 9).await;
+            let shown = items(&outcome, ItemFilter::All, 0, 9).await;
             let passwords: Vec<_> = shown.into_iter().map(|(_, it)| it.unwrap().1).collect();
             assert_eq!(passwords, [None, None], "{kind}: both are shown, without");
         }
@@ -309,17 +309,17 @@ async fn changes_are_made_one_by_one() {
         let other = accept(&app, other).await;
         run_all(&app).await;
         let (made, unfit) = (made(&app, job).await, made(&app, other).await[0]);
-        let end = Update { status: Some(TargetStatus::Terminated), password: None };
+        let end = AccessUpdate { status: Some(TargetStatus::Terminated), password: None };
         app.update_access(asker(), made[1], end, |_| true).await.unwrap();
         let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
         let named = [Ok(made[0]), Ok(made[1]), Ok(unfit), Ok(unknown), Err("nonsense".to_owned())];
-        let change = |what| {
+        let change = |operation| {
             let ids =
                 named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
-            BatchChange { ids: ids.collect(), what }
+            BatchChange { ids: ids.collect(), operation }
         };
         let suspend =
-            BatchedChange::Update { status: Some(TargetStatus::Suspended), password: None };
+            BatchOperation::Update { status: Some(TargetStatus::Suspended), password: None };
         let task = app.accept_change(&acme(), change(suspend), None, "test").await.unwrap().0;
         run_all(&app).await;
         let failed = [
@@ -333,7 +333,8 @@ async fn changes_are_made_one_by_one() {
         for (index, trouble) in failed {
             assert_eq!(seen[&index], Err(trouble), "{kind}: {index}");
         }
-        let task = app.accept_change(&acme(), change(BatchedChange::Terminate), None, "test").await;
+        let task =
+            app.accept_change(&acme(), change(BatchOperation::Terminate), None, "test").await;
         run_all(&app).await;
         let seen = shown(&app, task.unwrap().0).await;
         assert!(seen[&0].is_ok() && seen[&1].is_ok(), "{kind}: what is over stays over");
@@ -343,7 +344,7 @@ async fn changes_are_made_one_by_one() {
 
         let nothing = BatchChange {
             ids: vec![NamedAccess { index: 0, id: Ok(unknown) }],
-            what: BatchedChange::Terminate,
+            operation: BatchOperation::Terminate,
         };
         let task = app.accept_change(&acme(), nothing, None, "test").await.unwrap().0;
         run_all(&app).await;
@@ -377,9 +378,9 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
         app.put_contract(&acme(), &contract).await.unwrap();
         let job = accept(&app, count(4000)).await;
         let mut worker = TaskWorker::new(app.clone());
-        while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
+        while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         app.put_contract(&acme(), &over).await.unwrap();
-        while worker.run_one().await.unwrap() != Did::Nothing {}
+        while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
         let outcome = app.outcome(&acme(), job).await.unwrap().task;
         assert_eq!((outcome.state, outcome.n_processed()), (TaskState::Failed, 4000), "{kind}");
         assert!(outcome.n_succeeded > 0 && outcome.n_failed > 0, "{kind}");
@@ -393,7 +394,7 @@ async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
         for (n, point) in Failpoint::ALL.into_iter().enumerate() {
             let items = (0..70).map(|i| match i % 3 {
                 0 => chosen(&format!("user-{n}-{i}"), "chosen"),
-                _ => FitItem::default(),
+                _ => ValidItem::default(),
             });
             let job = accept(&app, explicit(items.collect())).await;
             work_with_interruptions(&app, point).await;
@@ -401,8 +402,8 @@ async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
             assert_eq!(shown(&app, job).await.len(), 70);
             let password = Password::new("shared".into()).unwrap();
             let status = Some(TargetStatus::Suspended);
-            let what = BatchedChange::Update { status, password: Some(password) };
-            let change = accept_change(&app, job, what).await;
+            let operation = BatchOperation::Update { status, password: Some(password) };
+            let change = accept_change(&app, job, operation).await;
             work_with_interruptions(&app, point).await;
             let seen: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
             assert!(seen.len() == 70 && seen.iter().all(|it| it.1.as_deref() == Some("shared")));
@@ -428,7 +429,7 @@ async fn work_with_interruptions(app: &App, at: Failpoint) {
         let mut worker = TaskWorker::with_failpoints(app.clone(), failpoints);
         loop {
             match worker.run_one().await {
-                Ok(Did::Nothing) => {
+                Ok(StepOutcome::Nothing) => {
                     assert!(n_deaths > 0, "{at:?} was never passed");
                     return;
                 }
@@ -448,11 +449,15 @@ async fn who_hands_back_is_followed_at_once() {
     for (kind, app, _dir) in apps("task_handed_back").await {
         let job = accept(&app, count(4000)).await;
         let mut first = TaskWorker::new(app.clone());
-        while !matches!(first.run_one().await.unwrap(), Did::Worked(_)) {}
+        while !matches!(first.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         let mut second = TaskWorker::new(app.clone());
-        assert_eq!(second.run_one().await.unwrap(), Did::Nothing, "{kind}: the first has it");
-        first.hand_back().await.unwrap();
-        while second.run_one().await.unwrap() != Did::Nothing {}
+        assert_eq!(
+            second.run_one().await.unwrap(),
+            StepOutcome::Nothing,
+            "{kind}: the first has it"
+        );
+        first.release_lease().await.unwrap();
+        while second.run_one().await.unwrap() != StepOutcome::Nothing {}
         assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
     }
 }
@@ -467,7 +472,7 @@ async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
         app.put_contract(&rival, &contract.unwrap().unwrap().contract).await.unwrap();
         let huge = accept(&app, count(100_000)).await;
         let mut worker = TaskWorker::new(app.clone());
-        while !matches!(worker.run_one().await.unwrap(), Did::Worked(_)) {}
+        while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         let small = app.accept_batch(&rival, count(10), None, "test").await.unwrap().0;
         let mine = accept(&app, count(10)).await;
         let is_over = async |tenant: &TenantName, id| {
@@ -484,7 +489,7 @@ async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
         }
         assert_eq!(state(&app, huge).await, TaskState::InProgress, "{kind}");
         app.stop_task(&acme(), huge).await.unwrap();
-        while worker.run_one().await.unwrap() != Did::Nothing {}
+        while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
         assert_eq!(state(&app, huge).await, TaskState::Terminated, "{kind}");
         assert_sound(&app).await;
     }
@@ -552,7 +557,7 @@ async fn a_contract_with_reserved_places_is_not_deleted() {
     for (kind, app, _dir) in apps("task_reserved").await {
         let job = accept(&app, count(5)).await;
         let mut worker = TaskWorker::new(app.clone());
-        assert_eq!(worker.run_one().await.unwrap(), Did::Started);
+        assert_eq!(worker.run_one().await.unwrap(), StepOutcome::Started);
         let id = "payg".parse().unwrap();
         let refused = app.delete_contract(&acme(), &id).await;
         assert!(matches!(refused, Err(Error::InUse { n_accesses: 5, .. })), "{kind}: {refused:?}");
@@ -568,7 +573,7 @@ async fn a_batch_of_which_nothing_fits_gives_its_places_back() {
         let unfit = || {
             let reason = "must be shorter".to_owned();
             let faults = vec![crate::reader::Fault { name: "password".into(), reason }];
-            NewItem::Unfit(crate::app::batch::UnfitItem { faults, ..Default::default() })
+            NewItem::Invalid(crate::app::batch::InvalidItem { faults, ..Default::default() })
         };
         let items = NewItems::Explicit((0..700).map(|_| unfit()).collect());
         let batch = NewBatch { contract_id: "payg".parse().unwrap(), items };
@@ -582,19 +587,19 @@ async fn a_batch_of_which_nothing_fits_gives_its_places_back() {
 #[tokio::test]
 async fn a_task_is_forgotten_at_once_however_much_of_it_there_is() {
     for (kind, app, _dir) in apps("task_forgotten").await {
-        let names: Vec<FitItem> = (0..1500)
-            .map(|_| FitItem { username: Some("same".parse().unwrap()), ..FitItem::default() })
+        let names: Vec<ValidItem> = (0..1500)
+            .map(|_| ValidItem { username: Some("same".parse().unwrap()), ..ValidItem::default() })
             .collect();
         let job = accept(&app, explicit(names)).await;
         run_all(&app).await;
         assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
         app.clock.set(app.now().plus_milliseconds(30 * 86_400_000));
         let mut n_steps = 0;
-        while app.keep_up_one().await.unwrap() {
+        while app.run_upkeep_step().await.unwrap() {
             n_steps += 1;
             let read = app.outcome(&acme(), job).await;
             let is_whole = match read {
-                Ok(outcome) => items(&outcome, Which::All, 0, 2000).await.len() == 1500,
+                Ok(outcome) => items(&outcome, ItemFilter::All, 0, 2000).await.len() == 1500,
                 Err(error) => matches!(error, Error::NotFound(..)),
             };
             assert!(is_whole, "{kind}: nobody sees a half of it");

@@ -1,7 +1,7 @@
 use super::*;
 
 fn unfit(name: &str) -> NewItem {
-    NewItem::Unfit(UnfitItem {
+    NewItem::Invalid(InvalidItem {
         username: Some(name.into()),
         device_name: None,
         faults: vec![Fault { name: "username".into(), reason: "must be shorter".into() }],
@@ -11,7 +11,7 @@ fn unfit(name: &str) -> NewItem {
 #[test]
 fn a_creation_is_read_as_it_was_written_part_by_part() {
     let fit = |n: u32| {
-        NewItem::Fit(FitItem {
+        NewItem::Valid(ValidItem {
             username: n.is_multiple_of(2).then(|| format!("user-{n}").parse().unwrap()),
             password: n.is_multiple_of(3).then(|| Password::new(format!("pass\0{n}")).unwrap()),
             device_name: n.is_multiple_of(5).then(|| format!("Gerät {n}").parse().unwrap()),

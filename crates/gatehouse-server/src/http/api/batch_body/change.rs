@@ -8,7 +8,7 @@ use gatehouse_core::lifecycle::TargetStatus;
 
 use super::super::access::read_change;
 use super::{Given, Problem, hand_on};
-use crate::app::batch::{BatchChange, BatchedChange, NamedAccess};
+use crate::app::batch::{BatchChange, BatchOperation, NamedAccess};
 use crate::fields::access;
 use crate::fields::batch::{OPERATION_BODY, OPERATION_TYPE, OperationType, access_ids};
 use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, text};
@@ -51,7 +51,7 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
     given.tell(&mut body);
     let change = body.required_by(OPERATION_BODY, object);
     let mut of_change = Faults::default();
-    let what = match (operation.into_known(), change.into_known()) {
+    let operation = match (operation.into_known(), change.into_known()) {
         (Some(operation), Some(change)) => {
             let change = Reader::new(change, OPERATION_BODY.name, &mut of_change);
             Some(read_operation(operation, change))
@@ -71,7 +71,7 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
     faults.check().map_err(Problem::invalid)?;
     Ok(BatchChange {
         ids,
-        what: what.expect("what is missing is a fault, and faults were checked"),
+        operation: operation.expect("what is missing is a fault, and faults were checked"),
     })
 }
 
@@ -85,17 +85,17 @@ fn read_update(mut body: Reader<'_>) -> (Option<TargetStatus>, Option<Password>)
     change
 }
 
-fn read_operation(operation: OperationType, mut body: Reader<'_>) -> BatchedChange {
+fn read_operation(operation: OperationType, mut body: Reader<'_>) -> BatchOperation {
     match operation {
         OperationType::Update => {
             let (status, password) = read_update(body);
-            BatchedChange::Update { status, password }
+            BatchOperation::Update { status, password }
         }
         OperationType::Terminate => {
             if !body.is_empty() {
                 body.fault_of_whole("must be empty, `{}`, for `terminate`");
             }
-            BatchedChange::Terminate
+            BatchOperation::Terminate
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use gatehouse_core::credential::Password;
 
 use super::{Given, Problem};
-use crate::app::batch::{FitItem, NewBatch, NewItem, NewItems, UnfitItem};
+use crate::app::batch::{InvalidItem, NewBatch, NewItem, NewItems, ValidItem};
 use crate::fields::access;
 use crate::fields::batch::{accesses, number_of_accesses};
 use crate::reader::{Fault, Faults, Json, Keep, LongList, Reader, list, printable, text};
@@ -58,7 +58,7 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
     let device_name = item.optional_by(access::DEVICE_NAME, text);
     item.finish();
     let mut faults = Vec::new();
-    let fit = FitItem {
+    let fit = ValidItem {
         username: username
             .as_deref()
             .and_then(|it| kept(access::USERNAME.name, it.parse(), &mut faults)),
@@ -69,10 +69,10 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
             .and_then(|it| kept(access::DEVICE_NAME.name, it.parse(), &mut faults)),
     };
     if faults.is_empty() {
-        return NewItem::Fit(fit);
+        return NewItem::Valid(fit);
     }
     let [username, device_name] = [username, device_name].map(|it| it.map(|it| printable(&it)));
-    NewItem::Unfit(UnfitItem { username, device_name, faults })
+    NewItem::Invalid(InvalidItem { username, device_name, faults })
 }
 
 /// The value of a field, or a fault of its item.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::app::batch::{BatchedChange, NewItem, NewItems};
+use crate::app::batch::{BatchOperation, NewItem, NewItems};
 use crate::http::intake::large_bodies::SMALL_BYTES_MAX;
 use crate::reader::FAULTS_MAX;
 use proptest::prelude::*;
@@ -32,13 +32,13 @@ fn told<T>(read: Result<T, Problem>, show: impl Fn(&T) -> String) -> String {
 
 fn show_item(item: &NewItem) -> String {
     match item {
-        NewItem::Fit(it) => {
+        NewItem::Valid(it) => {
             let username = it.username.as_ref().map(|it| it.as_str());
             let password = it.password.as_ref().map(|it| it.reveal());
             let device_name = it.device_name.as_ref().map(|it| it.as_str());
             format!("fit {username:?} {password:?} {device_name:?}")
         }
-        NewItem::Unfit(it) => {
+        NewItem::Invalid(it) => {
             let faults: Vec<&str> = it.faults.iter().map(|it| it.name.as_str()).collect();
             format!("unfit {:?} {:?} {faults:?}", it.username.as_deref(), it.device_name.as_deref())
         }
@@ -54,9 +54,9 @@ fn show_new(batch: &NewBatch) -> String {
 }
 
 fn show_change(batch: &BatchChange) -> String {
-    let what = match &batch.what {
-        BatchedChange::Terminate => "terminate".to_owned(),
-        BatchedChange::Update { status, password } => {
+    let what = match &batch.operation {
+        BatchOperation::Terminate => "terminate".to_owned(),
+        BatchOperation::Update { status, password } => {
             let status = status.map(|it| it.as_str());
             format!("update {status:?} {:?}", password.as_ref().map(|it| it.reveal()))
         }

@@ -8,7 +8,7 @@ struct Case {
     _dir: tempfile::TempDir,
     place: TokenKeyPlace,
     clock: Clock,
-    own: Own,
+    built_in: BuiltInIssuer,
 }
 
 async fn case() -> Case {
@@ -20,8 +20,8 @@ async fn case() -> Case {
     let place = TokenKeyPlace::new(&config, &store, &vault);
     let keys = TokenKeys::generate();
     keys.save(&dir.path().join("token.key")).unwrap();
-    let own = Own::fixed(keys).found_in(place.clone(), clock.clone());
-    Case { _dir: dir, place, clock, own }
+    let built_in = BuiltInIssuer::fixed(keys).found_in(place.clone(), clock.clone());
+    Case { _dir: dir, place, clock, built_in }
 }
 
 impl Case {
@@ -41,7 +41,7 @@ impl Case {
             }
         };
         tokio::select! {
-            () = self.own.keep_fresh() => false,
+            () = self.built_in.keep_fresh() => false,
             came = tokio::time::timeout(Duration::from_secs(60), wait) => came.is_ok(),
         }
     }
@@ -51,39 +51,48 @@ impl Case {
 #[tokio::test(start_paused = true)]
 async fn a_new_key_is_noticed_within_a_minute() {
     let case = case().await;
-    let before = case.own.signing().id();
-    assert!(!case.within_a_minute(|| case.own.signing().id() != before).await, "nothing to notice");
-    let trusted = case.own.trusted();
+    let before = case.built_in.signing().id();
+    assert!(
+        !case.within_a_minute(|| case.built_in.signing().id() != before).await,
+        "nothing to notice"
+    );
+    let trusted = case.built_in.trusted();
     case.rotate(3600).await;
-    assert!(case.within_a_minute(|| case.own.signing().id() != before).await);
-    assert!(!Arc::ptr_eq(&trusted, &case.own.trusted()), "what is remembered is looked at again");
-    assert_eq!(case.own.trusted().n_keys(), 2);
+    assert!(case.within_a_minute(|| case.built_in.signing().id() != before).await);
+    assert!(
+        !Arc::ptr_eq(&trusted, &case.built_in.trusted()),
+        "what is remembered is looked at again"
+    );
+    assert_eq!(case.built_in.trusted().n_keys(), 2);
 
     case.clock.set(case.clock.now().plus_milliseconds(3_600_000));
-    assert!(case.within_a_minute(|| case.own.trusted().n_keys() == 1).await, "its time is over");
-    assert_eq!(case.own.jwks()["keys"].as_array().unwrap().len(), 1);
+    assert!(
+        case.within_a_minute(|| case.built_in.trusted().n_keys() == 1).await,
+        "its time is over"
+    );
+    assert_eq!(case.built_in.jwks()["keys"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_token_of_an_unknown_key_has_somebody_look_but_not_all_the_time() {
     let case = case().await;
-    let before = case.own.signing().sign(&Claims::new());
+    let before = case.built_in.signing().sign(&Claims::new());
     let token = case.rotate(3600).await;
-    assert!(case.own.verify(&token).await.is_ok());
-    assert!(case.own.verify(&before).await.is_ok());
+    assert!(case.built_in.verify(&token).await.is_ok());
+    assert!(case.built_in.verify(&before).await.is_ok());
     let next = case.rotate(3600).await;
-    assert_eq!(case.own.verify(&next).await.unwrap_err(), Unknown::NotTrusted);
+    assert_eq!(case.built_in.verify(&next).await.unwrap_err(), AuthError::NotTrusted);
     tokio::time::advance(REQUESTED_INTERVAL).await;
-    assert!(case.own.verify(&next).await.is_ok());
+    assert!(case.built_in.verify(&next).await.is_ok());
     let stranger = TokenKeys::generate().sign(&Claims::new());
     tokio::time::advance(REQUESTED_INTERVAL).await;
-    assert_eq!(case.own.verify(&stranger).await.unwrap_err(), Unknown::NotTrusted);
+    assert_eq!(case.built_in.verify(&stranger).await.unwrap_err(), AuthError::NotTrusted);
 }
 
 #[tokio::test(start_paused = true)]
 async fn keys_that_can_not_be_read_leave_those_that_were() {
     let case = case().await;
-    let token = case.own.signing().sign(&Claims::new());
+    let token = case.built_in.signing().sign(&Claims::new());
     std::fs::write(case._dir.path().join("token.key"), "nonsense").unwrap();
-    assert!(!case.within_a_minute(|| case.own.trusted().verify(&token).is_err()).await);
+    assert!(!case.within_a_minute(|| case.built_in.trusted().verify(&token).is_err()).await);
 }

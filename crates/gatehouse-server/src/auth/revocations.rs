@@ -12,14 +12,14 @@ use gatehouse_core::rights::{Rights, Tenants};
 use gatehouse_store::{Revocation, RevocationKind, Store, StoreError};
 use parking_lot::RwLock;
 
-use super::{Caller, Unknown};
+use super::{AuthError, Caller};
 
 /// How often it is looked: what has ended is refused within a second.
 const LOOK_INTERVAL: Duration = Duration::from_millis(400);
 
 /// Whose tokens are refused. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
-pub struct EndedTrust(Arc<RwLock<Lists>>);
+pub struct Revocations(Arc<RwLock<Lists>>);
 
 /// What has ended, and when.
 #[derive(Default)]
@@ -39,7 +39,7 @@ pub(super) struct TokenName {
     pub(super) issued: Option<Timestamp>,
 }
 
-impl EndedTrust {
+impl Revocations {
     /// Takes up what has ended.
     pub(crate) fn add(&self, ended: Revocation) {
         let mut lists = self.0.write();
@@ -82,11 +82,11 @@ impl EndedTrust {
         &self,
         caller: &Arc<Caller>,
         token: &TokenName,
-    ) -> Result<Arc<Caller>, Unknown> {
+    ) -> Result<Arc<Caller>, AuthError> {
         let lists = self.0.read();
         let is_revoked = token.id.as_ref().is_some_and(|id| lists.tokens.contains_key(id));
         if is_revoked || (token.is_own && lists.clients.contains_key(&caller.subject)) {
-            return Err(Unknown::Ended);
+            return Err(AuthError::Revoked);
         }
         let Tenants::Named(names) = &caller.rights.tenants else { return Ok(Arc::clone(caller)) };
         let is_former = |name: &&String| {
@@ -98,7 +98,7 @@ impl EndedTrust {
         }
         let left: BTreeSet<String> = names.iter().filter(|it| !is_former(it)).cloned().collect();
         if left.is_empty() {
-            return Err(Unknown::Ended);
+            return Err(AuthError::Revoked);
         }
         let rights = Rights { tenants: Tenants::Named(left), scopes: caller.rights.scopes.clone() };
         Ok(Arc::new(Caller { rights, ..Caller::clone(caller) }))

@@ -28,7 +28,7 @@ fn poll_once(n_wakes: usize, is_done: bool) -> (Poll<()>, usize, usize) {
         if is_done { Poll::Ready(()) } else { Poll::Pending }
     });
     let waker = Waker::from(Arc::clone(&woken));
-    let polled = OwnTurn::new().poll(&mut Context::from_waker(&waker), pin!(work));
+    let polled = SelfWake::new().poll(&mut Context::from_waker(&waker), pin!(work));
     (polled, n_polls, woken.0.load(Ordering::Relaxed))
 }
 
@@ -49,7 +49,7 @@ fn what_wakes_itself_all_the_time_lets_others_have_their_turn() {
 fn what_waits_is_woken_once_until_it_runs_again() {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
-    let (turn, mut kept) = (OwnTurn::new(), None);
+    let (turn, mut kept) = (SelfWake::new(), None);
     for n in 1..=3 {
         let work = poll_fn(|cx| {
             kept = Some(cx.waker().clone());
@@ -68,7 +68,7 @@ async fn no_call_is_missed() {
     for _ in 0..2_000 {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let sending = tokio::spawn(async move { sender.send(()) });
-        let (turn, mut receiver) = (OwnTurn::new(), pin!(receiver));
+        let (turn, mut receiver) = (SelfWake::new(), pin!(receiver));
         poll_fn(|cx| turn.poll(cx, receiver.as_mut())).await.unwrap();
         sending.await.unwrap().unwrap();
     }

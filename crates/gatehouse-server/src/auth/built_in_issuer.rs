@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::Unknown;
+use super::AuthError;
 use crate::keys::TokenKeyPlace;
 
 /// How often somebody looks whether the keys have changed.
@@ -25,7 +25,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 const REQUESTED_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The built-in issuer's keys.
-pub(super) struct Own {
+pub(super) struct BuiltInIssuer {
     present: RwLock<Present>,
     source: Option<Source>,
 }
@@ -51,7 +51,7 @@ impl Present {
     }
 }
 
-impl Own {
+impl BuiltInIssuer {
     /// Keys that stay what they are.
     pub(super) fn fixed(keys: TokenKeys) -> Self {
         // Those that have had their time are found out by who looks.
@@ -80,17 +80,17 @@ impl Own {
     }
 
     /// The claims of a token that we signed, and the keys that say so.
-    pub(super) async fn verify(&self, token: &str) -> Result<(Claims, Arc<KeySet>), Unknown> {
+    pub(super) async fn verify(&self, token: &str) -> Result<(Claims, Arc<KeySet>), AuthError> {
         let trusted = self.trusted();
         match trusted.verify(token) {
             Ok(claims) => return Ok((claims, trusted)),
-            Err(BadToken::NotSigned) => return Err(Unknown::NotTrusted),
+            Err(BadToken::NotSigned) => return Err(AuthError::NotTrusted),
             Err(BadToken::UnknownKey) => {}
         }
         // In a box: it is rare, and every request would have to have room for it.
         Box::pin(self.look_as_requested()).await;
         let trusted = self.trusted();
-        let claims = trusted.verify(token).map_err(|_| Unknown::NotTrusted)?;
+        let claims = trusted.verify(token).map_err(|_| AuthError::NotTrusted)?;
         Ok((claims, trusted))
     }
 

@@ -16,18 +16,18 @@ fn token(is_own: bool, issued: Option<i64>) -> TokenName {
     TokenName { is_own, id: Some("the-id".into()), issued: issued.map(at) }
 }
 
-fn ended(kind: RevocationKind, name: &str) -> EndedTrust {
-    let trust = EndedTrust::default();
+fn ended(kind: RevocationKind, name: &str) -> Revocations {
+    let trust = Revocations::default();
     trust.add(Revocation { kind, name: name.into(), at: at(1000) });
     trust
 }
 
 /// The tenants that are left to a token.
 fn left(
-    trust: &EndedTrust,
+    trust: &Revocations,
     caller: &Arc<Caller>,
     token: &TokenName,
-) -> Result<Vec<String>, Unknown> {
+) -> Result<Vec<String>, AuthError> {
     let caller = trust.heed(caller, token)?;
     Ok(caller.rights.tenants.words().map(str::to_owned).collect())
 }
@@ -36,7 +36,7 @@ fn left(
 fn a_deleted_client_is_known_by_our_own_tokens_alone() {
     let trust = ended(RevocationKind::Client, "acme~one");
     let one = caller("acme~one", &["acme"]);
-    assert_eq!(left(&trust, &one, &token(true, Some(5000))), Err(Unknown::Ended));
+    assert_eq!(left(&trust, &one, &token(true, Some(5000))), Err(AuthError::Revoked));
     assert_eq!(left(&trust, &one, &token(false, Some(5000))).unwrap(), ["acme"]);
     assert_eq!(left(&trust, &caller("acme~two", &["acme"]), &token(true, None)).unwrap(), ["acme"]);
 }
@@ -44,7 +44,10 @@ fn a_deleted_client_is_known_by_our_own_tokens_alone() {
 #[test]
 fn a_revoked_token_is_refused() {
     let trust = ended(RevocationKind::Token, "the-id");
-    assert_eq!(left(&trust, &caller("a", &["*"]), &token(true, Some(5000))), Err(Unknown::Ended));
+    assert_eq!(
+        left(&trust, &caller("a", &["*"]), &token(true, Some(5000))),
+        Err(AuthError::Revoked)
+    );
     let other = TokenName { id: None, ..token(true, None) };
     assert_eq!(left(&trust, &caller("a", &["*"]), &other).unwrap(), ["*"]);
 }
@@ -55,10 +58,10 @@ fn a_tenant_that_was_made_anew_does_not_honour_what_was_issued_before() {
     let both = caller("a", &["acme", "rival"]);
     for is_own in [true, false] {
         let (before, after) = (token(is_own, Some(1000)), token(is_own, Some(1001)));
-        assert_eq!(left(&trust, &caller("a", &["acme"]), &before), Err(Unknown::Ended));
+        assert_eq!(left(&trust, &caller("a", &["acme"]), &before), Err(AuthError::Revoked));
         assert_eq!(
             left(&trust, &caller("a", &["acme"]), &token(is_own, None)),
-            Err(Unknown::Ended)
+            Err(AuthError::Revoked)
         );
         assert_eq!(left(&trust, &both, &before).unwrap(), ["rival"]);
         assert_eq!(left(&trust, &both, &after).unwrap(), ["acme", "rival"]);
@@ -69,6 +72,6 @@ fn a_tenant_that_was_made_anew_does_not_honour_what_was_issued_before() {
     trust.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(1000) });
     assert_eq!(
         left(&trust, &caller("a", &["acme"]), &token(true, Some(1500))),
-        Err(Unknown::Ended)
+        Err(AuthError::Revoked)
     );
 }

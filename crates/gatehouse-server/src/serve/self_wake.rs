@@ -15,7 +15,7 @@ use futures_util::task::AtomicWaker;
 const POLLS_MAX: usize = 2;
 
 /// The turns of one future.
-pub(super) struct OwnTurn {
+pub(super) struct SelfWake {
     bell: Arc<Bell>,
     waker: Waker,
 }
@@ -31,7 +31,7 @@ const WAITING: u8 = 0;
 const RUNNING: u8 = 1;
 const RUNG: u8 = 2;
 
-impl OwnTurn {
+impl SelfWake {
     pub(super) fn new() -> Self {
         let bell = Bell { state: AtomicU8::new(WAITING), task: AtomicWaker::new() };
         let bell = Arc::new(bell);
