@@ -95,7 +95,7 @@ impl App {
     }
 
     /// Has the server back its store up and check it, as the settings say.
-    pub fn with_store_care(mut self, config: &Config) -> Self {
+    pub fn with_store_maintenance(mut self, config: &Config) -> Self {
         let backups = config.backup.schedule();
         let (store, clock) = (self.store.clone(), self.clock.clone());
         self.backups = backups.map(|it| {

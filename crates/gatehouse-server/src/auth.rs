@@ -18,7 +18,7 @@ mod sign_in;
 pub use discovery::BadIssuer;
 #[cfg(test)]
 pub(crate) use issuer::tests::{IssuerReply, TestIssuer};
-pub use issuer::{Examined, Issuer};
+pub use issuer::{Issuer, IssuerStatus};
 pub use revocations::Revocations;
 pub use sign_in::{SignIn, SignInEndpoints};
 
@@ -33,7 +33,7 @@ use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{KeySet, TokenKeys, named_issuer, random, token_digest};
 use serde_json::{Value, json};
 
-use crate::keys::TokenKeyPlace;
+use crate::keys::TokenKeyStore;
 use built_in_issuer::BuiltInIssuer;
 use claims::ClaimRules;
 use memory::{Known, Remembered};
@@ -144,7 +144,7 @@ impl Auth {
     }
 
     /// Looks for our own keys there from now on, where somebody may change them.
-    pub fn with_key_reload(self, place: TokenKeyPlace, clock: Clock) -> Self {
+    pub fn with_key_reload(self, place: TokenKeyStore, clock: Clock) -> Self {
         Self { built_in: self.built_in.found_in(place, clock), ..self }
     }
 

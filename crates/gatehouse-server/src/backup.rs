@@ -2,9 +2,9 @@
 //!
 //! The command and the schedule of the server (`work/backup.rs`) make them alike. The store gets its name in the backup
 //! last, when every page of the copy has been checked. A directory without that name is no backup, whatever else is in it.
-//! `shelf` keeps backups that are named by their time.
+//! `directory` keeps backups that are named by their time.
 
-pub(crate) mod shelf;
+pub(crate) mod backup_directory;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -22,7 +22,7 @@ const UNFINISHED_FILE: &str = "unfinished";
 
 /// A backup that was made and checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct BackupSummary {
     /// How large the store is in it.
     pub n_bytes: u64,
     /// The files of keys that went along.
@@ -75,7 +75,7 @@ pub fn make<'a>(
     data_dir: &'a Path,
     to: &'a Path,
     stop: &'a CancellationToken,
-) -> BoxFuture<'a, Result<Made, BackupError>> {
+) -> BoxFuture<'a, Result<BackupSummary, BackupError>> {
     Box::pin(async move {
         let (data_dir, to) = (data_dir.to_owned(), to.to_owned());
         let directory = to.clone();
@@ -119,7 +119,7 @@ fn finish(
     to: &Path,
     part: &Path,
     stop: &CancellationToken,
-) -> Result<Made, BackupError> {
+) -> Result<BackupSummary, BackupError> {
     let keys = copy_keys(data_dir, to)?;
     let copied = File::open(part).and_then(|it| it.sync_all().and_then(|()| it.metadata()));
     let n_bytes = copied.map_err(of(part))?.len();
@@ -138,7 +138,7 @@ fn finish(
     sync_directory(to)?;
     let parent = std::path::absolute(to).map_err(of(to))?;
     parent.parent().map_or(Ok(()), sync_directory)?;
-    Ok(Made { n_bytes, keys })
+    Ok(BackupSummary { n_bytes, keys })
 }
 
 /// A file that is new, and its owner's alone.

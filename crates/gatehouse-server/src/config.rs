@@ -20,7 +20,7 @@ pub use duration::{BadDuration, Duration};
 pub use limits::{BODY_BYTES_MAX, FAILED_CHECKS, Limits};
 pub use load::{BadConfig, SETTINGS};
 pub use platforms::Platforms;
-pub use store::StoreCare;
+pub use store::StoreMaintenance;
 pub use tasks::Tasks;
 
 use std::net::SocketAddr;
@@ -71,8 +71,8 @@ pub struct Config {
     /// How external platforms are asked.
     pub platforms: Platforms,
     /// How the embedded store is looked after.
-    #[serde(skip_serializing_if = "StoreCare::is_unset")]
-    pub store: StoreCare,
+    #[serde(skip_serializing_if = "StoreMaintenance::is_unset")]
+    pub store: StoreMaintenance,
     /// When the server backs the embedded store up, and where to.
     #[serde(skip_serializing_if = "Backup::is_unset")]
     pub backup: Backup,
@@ -173,7 +173,7 @@ impl Default for Config {
             limits: Limits::default(),
             tasks: Tasks::default(),
             platforms: Platforms::default(),
-            store: StoreCare::default(),
+            store: StoreMaintenance::default(),
             backup: Backup::default(),
             log: Log::default(),
             traces: Traces::default(),

@@ -2,14 +2,14 @@
 //!
 //! The embedded store has its keys beside it, made at the first start. On PostgreSQL the master keys are given to
 //! every server, and the token key lives in the database, sealed. Either way the database keeps the fingerprints of
-//! the master keys that it was written with (`in_use`): a server that lacks one refuses to start.
+//! the master keys that it was written with (`keys_in_use`): a server that lacks one refuses to start.
 
-mod in_use;
+mod keys_in_use;
 mod token_key;
 
-use in_use::Who;
-pub use in_use::{InUse, retire};
-pub use token_key::TokenKeyPlace;
+use keys_in_use::KeyUser;
+pub use keys_in_use::{KeysInUse, retire};
+pub use token_key::TokenKeyStore;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const TOKEN_FILE: &str = "token.key";
 pub(crate) const FILES: [&str; 2] = [MASTER_FILE, TOKEN_FILE];
 
 /// Whether the master key lies in this directory.
-pub(crate) fn lies_in(dir: &Path) -> bool {
+pub(crate) fn has_master_key(dir: &Path) -> bool {
     dir.join(MASTER_FILE).is_file()
 }
 
@@ -38,7 +38,7 @@ pub struct Keys {
     /// What signs tokens, and what is trusted.
     pub token: TokenKeys,
     /// Where that is looked for again.
-    pub token_place: TokenKeyPlace,
+    pub token_store: TokenKeyStore,
 }
 
 /// Why there are no keys. It says what to do.
@@ -124,15 +124,15 @@ pub async fn open(
     store: &Store,
     given: Option<MasterKeys>,
 ) -> Result<Keys, KeysError> {
-    let kept = InUse::read(store).await?;
+    let kept = KeysInUse::read(store).await?;
     let masters = match given {
         Some(keys) => keys,
         None => own_master_keys(&config.data_dir, kept.as_ref())?,
     };
-    in_use::take_up(store, &masters, Who::Server).await?;
+    keys_in_use::register(store, &masters, KeyUser::Server).await?;
     let vault = Arc::new(Vault::new(&masters));
-    let token_place = TokenKeyPlace::new(config, store, &vault);
-    let token = match token_place.read().await? {
+    let token_store = TokenKeyStore::new(config, store, &vault);
+    let token = match token_store.read().await? {
         Some(keys) => keys,
         None => {
             if kept.is_some() {
@@ -140,30 +140,30 @@ pub async fn open(
                     "the token key is gone: a new one is made, and every older token refused"
                 );
             }
-            token_place.make().await?
+            token_store.make().await?
         }
     };
-    Ok(Keys { vault, token, token_place })
+    Ok(Keys { vault, token, token_store })
 }
 
 /// Where the token key of a server is that has started before; makes nothing.
-pub async fn find_token_key(config: &Config, clock: Clock) -> Result<TokenKeyPlace, KeysError> {
+pub async fn find_token_key(config: &Config, clock: Clock) -> Result<TokenKeyStore, KeysError> {
     let Some(url) = &config.database_url else {
-        return Ok(TokenKeyPlace::in_file(config));
+        return Ok(TokenKeyStore::in_file(config));
     };
     let never_started = || KeysError::NoTokenKey(url.to_string());
     let store = Store::attach_postgres(url, clock).await?.ok_or_else(never_started)?;
-    InUse::read(&store).await?.ok_or_else(never_started)?;
+    KeysInUse::read(&store).await?.ok_or_else(never_started)?;
     let vault = open_vault(config, &store).await?;
-    Ok(TokenKeyPlace::new(config, &store, &Arc::new(vault)))
+    Ok(TokenKeyStore::new(config, &store, &Arc::new(vault)))
 }
 
 /// The same for who is about to change it: the first master key, which it is sealed with, is in use from now on.
-pub async fn join_token_key(config: &Config, clock: Clock) -> Result<TokenKeyPlace, KeysError> {
+pub async fn join_token_key(config: &Config, clock: Clock) -> Result<TokenKeyStore, KeysError> {
     if let Some(url) = &config.database_url {
         let never_started = || KeysError::NoTokenKey(url.to_string());
         let store = Store::attach_postgres(url, clock.clone()).await?.ok_or_else(never_started)?;
-        InUse::read(&store).await?.ok_or_else(never_started)?;
+        KeysInUse::read(&store).await?.ok_or_else(never_started)?;
         join_vault(config, &store).await?;
         store.close().await;
     }
@@ -172,23 +172,23 @@ pub async fn join_token_key(config: &Config, clock: Clock) -> Result<TokenKeyPla
 
 /// The token key alone, of a server that has started before; makes nothing.
 pub async fn open_token_key(config: &Config, clock: Clock) -> Result<TokenKeys, KeysError> {
-    find_token_key(config, clock).await?.read_made().await
+    find_token_key(config, clock).await?.read_existing().await
 }
 
 /// Opens the vault of a store that a server has made; makes nothing.
 pub async fn open_vault(config: &Config, store: &Store) -> Result<Vault, KeysError> {
-    let keys = kept_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
+    let keys = checked_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
     Ok(Vault::new(&keys))
 }
 
 /// What a store on PostgreSQL keeps in place of the files beside this embedded one: the token key, sealed. The
 /// master keys must be those that this store was written with.
-pub async fn to_be_moved(
+pub async fn keys_to_transfer(
     config: &Config,
     store: &Store,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, KeysError> {
-    let place = TokenKeyPlace::in_file(config);
-    let Some(masters) = kept_master_keys(config, store).await? else {
+    let place = TokenKeyStore::in_file(config);
+    let Some(masters) = checked_master_keys(config, store).await? else {
         return Err(KeysError::NoTokenKey(config.data_dir.display().to_string()));
     };
     Ok(vec![place.sealed_for_a_row(&Vault::new(&masters)).await?])
@@ -196,13 +196,13 @@ pub async fn to_be_moved(
 
 /// The same for who is about to write with it: its first master key is in use from now on.
 pub async fn join_vault(config: &Config, store: &Store) -> Result<Vault, KeysError> {
-    let keys = kept_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
-    in_use::take_up(store, &keys, Who::Command).await?;
+    let keys = checked_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
+    keys_in_use::register(store, &keys, KeyUser::Command).await?;
     Ok(Vault::new(&keys))
 }
 
 /// The master keys that this store was written with, as far as they are here: all of them, or this is an error.
-pub async fn kept_master_keys(
+pub async fn checked_master_keys(
     config: &Config,
     store: &Store,
 ) -> Result<Option<MasterKeys>, KeysError> {
@@ -211,7 +211,7 @@ pub async fn kept_master_keys(
         Some(keys) => Some(keys),
         None => load_master_keys(&path)?,
     };
-    match (&keys, InUse::read(store).await?) {
+    match (&keys, KeysInUse::read(store).await?) {
         (None, Some(kept)) => Err(KeysError::Lost { path, kept: kept.to_string() }),
         (Some(given), Some(kept)) => kept.check(given).map(|()| keys),
         (_, None) => Ok(keys),
@@ -220,7 +220,7 @@ pub async fn kept_master_keys(
 
 /// The files of keys in the data directory of an embedded store, where they tell that one was made. A master key alone tells
 /// nothing: people put it there before the first start.
-pub fn beside(config: &Config) -> Vec<PathBuf> {
+pub fn store_key_files(config: &Config) -> Vec<PathBuf> {
     if !config.data_dir.join(TOKEN_FILE).exists() {
         return Vec::new();
     }
@@ -243,7 +243,7 @@ fn is_readable_by_others(path: &Path) -> bool {
 }
 
 /// The embedded store's own keys; the first is made at the first start.
-fn own_master_keys(dir: &Path, kept: Option<&InUse>) -> Result<MasterKeys, KeysError> {
+fn own_master_keys(dir: &Path, kept: Option<&KeysInUse>) -> Result<MasterKeys, KeysError> {
     let path = dir.join(MASTER_FILE);
     match (load_master_keys(&path)?, kept) {
         (Some(keys), _) => Ok(keys),

@@ -14,12 +14,12 @@ use futures_util::future::BoxFuture;
 use gatehouse_store::{Clock, Damage, Integrity, Store, StoreError, Usage, check_fully};
 use tokio_util::sync::CancellationToken;
 
-use crate::backup::shelf::{Shelf, name_of};
+use crate::backup::backup_directory::{BackupDirectory, name_of};
 use crate::backup::{BackupError, make_directory};
 use crate::config::{Config, DATABASE_FILE};
 use crate::data_dir::hold;
 use crate::keys::{self, KeysError};
-use crate::transfer::{Left, refuse_left};
+use crate::transfer::{StoreMoved, refuse_moved};
 use swap::{Plan, Swap};
 
 /// Why a backup was not restored. It says what to do.
@@ -51,7 +51,7 @@ pub enum RestoreError {
     Itself(PathBuf),
     /// The store is elsewhere now.
     #[error(transparent)]
-    Left(#[from] Left),
+    Moved(#[from] StoreMoved),
     /// A server would go on writing to the files that are moved.
     #[error("another gatehouse uses the data directory {}: stop it, then restore", .0.display())]
     InUse(PathBuf),
@@ -89,7 +89,7 @@ pub enum RestoreError {
      BACKUP`, with the same backup",
     .0.display()
 )]
-pub struct Unfinished(PathBuf);
+pub struct UnfinishedRestore(PathBuf);
 
 /// A backup that was restored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,11 +101,11 @@ pub struct Restored {
 }
 
 /// Refuses settings whose data directory a restore has left half-way.
-pub fn refuse_unfinished(config: &Config) -> Result<(), Unfinished> {
+pub fn refuse_unfinished(config: &Config) -> Result<(), UnfinishedRestore> {
     if config.database_url.is_some() {
         return Ok(());
     }
-    swap::unfinished(&config.data_dir).map_or(Ok(()), |path| Err(Unfinished(path)))
+    swap::unfinished(&config.data_dir).map_or(Ok(()), |path| Err(UnfinishedRestore(path)))
 }
 
 /// Checks the backup in `from` and puts it in the place of the store in the settings' data directory.
@@ -118,7 +118,7 @@ pub fn restore<'a>(
         if config.database_url.is_some() {
             return Err(RestoreError::Postgres);
         }
-        refuse_left(config)?;
+        refuse_moved(config)?;
         let data_dir = &config.data_dir;
         let from = recognised(from, data_dir)?;
         checked(&from.join(DATABASE_FILE))?;
@@ -167,7 +167,7 @@ fn recognised(from: &Path, data_dir: &Path) -> Result<PathBuf, RestoreError> {
     if whole.join(DATABASE_FILE).is_file() {
         return Ok(whole);
     }
-    let backups = Shelf::new(&whole).backups()?;
+    let backups = BackupDirectory::new(&whole).backups()?;
     let hint = backups
         .last()
         .map(|newest| format!(": it holds backups, the newest of them {}", newest.path.display()));
@@ -196,12 +196,12 @@ async fn fits(config: &Config, staging: &Path, clock: Clock) -> Result<(), Resto
         let damage = Damage::new("there is no store in it");
         RestoreError::Damaged { path: file.clone(), damage }
     })?;
-    let key_dir = match keys::lies_in(staging) {
+    let key_dir = match keys::has_master_key(staging) {
         true => staging.to_owned(),
         false => config.data_dir.clone(),
     };
     let beside = Config { data_dir: key_dir, ..config.clone() };
-    let fits = keys::kept_master_keys(&beside, &store).await.map(drop);
+    let fits = keys::checked_master_keys(&beside, &store).await.map(drop);
     store.close().await;
     Ok(fits?)
 }

@@ -49,8 +49,8 @@ use crate::data_dir::hold;
 use crate::estate::Estate;
 use crate::http::{Door, Gate, Offer};
 use crate::keys::{self, KeysError};
-use crate::restore::{Unfinished, refuse_unfinished};
-use crate::transfer::{Left, refuse_left};
+use crate::restore::{UnfinishedRestore, refuse_unfinished};
+use crate::transfer::{StoreMoved, refuse_moved};
 use crate::work::{Presence, Workers};
 use listener::{Listener, Setup};
 use open_files::OpenFiles;
@@ -82,10 +82,10 @@ pub enum StartError {
     InUse(PathBuf),
     /// The store is elsewhere now.
     #[error(transparent)]
-    Left(#[from] Left),
+    Moved(#[from] StoreMoved),
     /// A restore was cut off.
     #[error(transparent)]
-    Unfinished(#[from] Unfinished),
+    Unfinished(#[from] UnfinishedRestore),
     /// The database says no.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
@@ -120,7 +120,7 @@ pub enum StartError {
 
 impl StartError {
     /// Whether the disk under the embedded store has failed.
-    pub fn is_of_disk(&self) -> bool {
+    pub fn is_disk_failure(&self) -> bool {
         let (Self::Store(cause) | Self::Keys(KeysError::Store(cause))) = self else { return false };
         matches!(cause, StoreError::Disk(_) | StoreError::Unsure(_))
     }
@@ -142,7 +142,7 @@ pub struct Disk(Store);
 
 impl Disk {
     /// Comes when it has failed, with the reason.
-    pub fn until_it_fails(&self) -> BoxFuture<'static, Arc<str>> {
+    pub fn wait_for_failure(&self) -> BoxFuture<'static, Arc<str>> {
         let store = self.0.clone();
         Box::pin(async move { store.until_disk_fails().await })
     }
@@ -205,7 +205,7 @@ impl Server {
             store.finish_setup()?;
             let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
                 .with_failed_checks(config.limits.failed_checks)
-                .with_store_care(config);
+                .with_store_maintenance(config);
             if let Some(estate) = estate {
                 app.apply_estate(estate).await?;
             }
@@ -215,7 +215,7 @@ impl Server {
             let auth = Auth::new(keys.token, config.auth.audience.clone())
                 .trusting(issuers)
                 .with_revocations(app.revocations.clone(), app.store.clone())
-                .with_key_reload(keys.token_place, app.clock.clone());
+                .with_key_reload(keys.token_store, app.clock.clone());
             let gate = Gate::new(app.clone(), auth, config, offer);
             if let Some(tls) = &tls {
                 gate.metrics().show_also(tls.expiry());
@@ -342,9 +342,9 @@ pub async fn open_store(
     let failed = |cause| StartError::DataDir { path: path.clone(), cause };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
     let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
-    refuse_left(config)?;
+    refuse_moved(config)?;
     refuse_unfinished(config)?;
-    let opener = match (start_empty, keys::beside(config).is_empty()) {
+    let opener = match (start_empty, keys::store_key_files(config).is_empty()) {
         (true, _) => OpenMode::StartEmpty,
         (false, false) => OpenMode::MustExist,
         (false, true) => OpenMode::CreateIfNew,

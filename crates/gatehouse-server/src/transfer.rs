@@ -55,12 +55,12 @@ const MOVED_FILE: &str = "moved-to-postgres";
      (database_url); to go on with what was left behind here, remove that file",
     .0.display()
 )]
-pub struct Left(PathBuf);
+pub struct StoreMoved(PathBuf);
 
 /// Refuses settings that name such a directory.
-pub fn refuse_left(config: &Config) -> Result<(), Left> {
+pub fn refuse_moved(config: &Config) -> Result<(), StoreMoved> {
     let path = config.data_dir.join(MOVED_FILE);
-    if config.database_url.is_none() && path.exists() { Err(Left(path)) } else { Ok(()) }
+    if config.database_url.is_none() && path.exists() { Err(StoreMoved(path)) } else { Ok(()) }
 }
 
 /// Moves the estate of the settings' data directory to an empty PostgreSQL database, or goes on with that.
@@ -91,7 +91,7 @@ pub fn move_estate<'a>(
             Store::open_sqlite(&file, clock.clone()).await?.close().await;
             store = attach().await?;
         }
-        let keys = keys::to_be_moved(config, &store).await?;
+        let keys = keys::keys_to_transfer(config, &store).await?;
         let moved = store.transfer_to(target, clock, keys, tell).await;
         store.close().await;
         let moved = moved?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::guesses::{Guessed, Try};
 use super::{App, Error};
-use crate::keys::InUse;
+use crate::keys::KeysInUse;
 
 impl App {
     /// Lets a device in, or doesn't say why not. The first connection of a prepaid access activates it.
@@ -130,7 +130,7 @@ impl App {
     /// Whether the first master key is the one that came into use last. While servers change their keys one after the
     /// other, those that still have the former one first must not undo what the others have renewed.
     pub(super) async fn has_newest_key(&self) -> Result<bool, StoreError> {
-        let in_use = InUse::read(&self.store).await?;
+        let in_use = KeysInUse::read(&self.store).await?;
         let newest = in_use.as_ref().and_then(|in_use| in_use.iter().last());
         Ok(newest.is_none_or(|newest| newest.starts_with(self.vault.key_name())))
     }

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::AuthError;
-use crate::keys::TokenKeyPlace;
+use crate::keys::TokenKeyStore;
 
 /// How often somebody looks whether the keys have changed.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ struct Present {
 
 /// Where the keys are looked for.
 struct Source {
-    place: TokenKeyPlace,
+    place: TokenKeyStore,
     clock: Clock,
     /// One look at a time; who comes meanwhile waits for its result.
     looked_at: Mutex<Option<Instant>>,
@@ -59,7 +59,7 @@ impl BuiltInIssuer {
     }
 
     /// The same keys, looked for in their place from now on.
-    pub(super) fn found_in(self, place: TokenKeyPlace, clock: Clock) -> Self {
+    pub(super) fn found_in(self, place: TokenKeyStore, clock: Clock) -> Self {
         let source = Source { place, clock, looked_at: Mutex::new(None) };
         Self { source: Some(source), ..self }
     }
@@ -115,7 +115,7 @@ impl BuiltInIssuer {
 
     /// Takes up the keys that are there. Where there are none that can be read, those that were remain.
     async fn look(&self, source: &Source) {
-        let found = match source.place.read_made().await {
+        let found = match source.place.read_existing().await {
             Ok(keys) => Present::new(keys, source.clock.now()),
             Err(why) => {
                 tracing::warn!(%why, "can't look whether the token key has changed");

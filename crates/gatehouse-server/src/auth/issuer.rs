@@ -70,7 +70,7 @@ struct Requested {
 
 /// What an issuer answers.
 #[derive(Clone, Copy, Debug)]
-pub struct Examined {
+pub struct IssuerStatus {
     /// How many keys it has.
     pub n_keys: usize,
     /// What time it is there.
@@ -242,9 +242,9 @@ impl Issuer {
     }
 
     /// What the issuer answers just now, for whoever wants to know whether all is well.
-    pub async fn examine(&self) -> Result<Examined, BadIssuer> {
+    pub async fn examine(&self) -> Result<IssuerStatus, BadIssuer> {
         let Fetched { keys, time, .. } = self.discovery.ask().await?;
-        Ok(Examined { n_keys: keys.n_keys(), time })
+        Ok(IssuerStatus { n_keys: keys.n_keys(), time })
     }
 }
 

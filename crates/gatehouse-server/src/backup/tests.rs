@@ -1,4 +1,4 @@
-use super::shelf::{Shelf, name_of};
+use super::backup_directory::{BackupDirectory, name_of};
 use super::*;
 use gatehouse_core::Timestamp;
 use std::time::Duration;
@@ -10,11 +10,11 @@ fn at(text: &str) -> Timestamp {
 #[test]
 fn only_whole_backups_with_a_time_count() {
     let dir = tempfile::tempdir().unwrap();
-    let shelf = Shelf::new(&dir.path().join("backups"));
+    let directory = BackupDirectory::new(&dir.path().join("backups"));
     let (now, every) = (at("2026-11-17T09:30:00.250Z"), Duration::from_secs(100));
     assert_eq!(name_of(now), "20261117T093000Z");
-    assert_eq!(shelf.backups().unwrap(), [], "there is no directory yet");
-    assert_eq!(shelf.due_in(now, every).unwrap(), Duration::ZERO);
+    assert_eq!(directory.backups().unwrap(), [], "there is no directory yet");
+    assert_eq!(directory.due_in(now, every).unwrap(), Duration::ZERO);
     for (name, is_whole) in [
         ("20261117T092930Z", true),
         ("20261117T092000Z", true),
@@ -30,14 +30,14 @@ fn only_whole_backups_with_a_time_count() {
         let file = if is_whole { DATABASE_FILE } else { "unfinished" };
         std::fs::write(path.join(file), "x").unwrap();
     }
-    let times: Vec<_> = shelf.backups().unwrap().iter().map(|it| it.time).collect();
+    let times: Vec<_> = directory.backups().unwrap().iter().map(|it| it.time).collect();
     assert_eq!(times, [at("2026-11-17T09:20:00Z"), at("2026-11-17T09:29:30Z")]);
-    assert_eq!(shelf.due_in(now, every).unwrap(), Duration::from_millis(69_750));
-    assert_eq!(shelf.due_in(at("2026-11-17T09:31:10Z"), every).unwrap(), Duration::ZERO);
-    assert_eq!(shelf.remove_unfinished().unwrap(), Vec::<PathBuf>::new());
+    assert_eq!(directory.due_in(now, every).unwrap(), Duration::from_millis(69_750));
+    assert_eq!(directory.due_in(at("2026-11-17T09:31:10Z"), every).unwrap(), Duration::ZERO);
+    assert_eq!(directory.remove_unfinished().unwrap(), Vec::<PathBuf>::new());
     let made = dir.path().join("backups/20261117T092000Z");
-    assert_eq!(shelf.remove_old(1, &made).unwrap(), Vec::<PathBuf>::new());
-    let left: Vec<_> = shelf.backups().unwrap().into_iter().map(|it| it.path).collect();
+    assert_eq!(directory.remove_old(1, &made).unwrap(), Vec::<PathBuf>::new());
+    let left: Vec<_> = directory.backups().unwrap().into_iter().map(|it| it.path).collect();
     assert_eq!(left, [made]);
     assert_eq!(std::fs::read_dir(dir.path().join("backups")).unwrap().count(), 6);
 }

@@ -10,13 +10,13 @@ const INTERVAL: std::ops::RangeInclusive<Duration> = Duration::seconds(1)..=Dura
 /// How the embedded store is looked after.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct StoreCare {
+pub struct StoreMaintenance {
     /// How often every page of the store is checked while the server runs; without it, never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check_interval: Option<Duration>,
 }
 
-impl StoreCare {
+impl StoreMaintenance {
     pub(super) fn is_unset(&self) -> bool {
         self.check_interval.is_none()
     }

@@ -15,7 +15,7 @@ const SEALED_FOR: &str = "token key";
 
 /// Where the token key is kept. Whoever changes it there needs to tell nobody: servers look again.
 #[derive(Clone)]
-pub struct TokenKeyPlace(Place);
+pub struct TokenKeyStore(Place);
 
 #[derive(Clone)]
 enum Place {
@@ -23,7 +23,7 @@ enum Place {
     Row { store: Store, vault: Arc<Vault>, shown: String },
 }
 
-impl TokenKeyPlace {
+impl TokenKeyStore {
     /// The place that the settings name.
     pub fn new(config: &Config, store: &Store, vault: &Arc<Vault>) -> Self {
         match &config.database_url {
@@ -57,7 +57,7 @@ impl TokenKeyPlace {
     }
 
     /// The same, of a server that has started before.
-    pub async fn read_made(&self) -> Result<TokenKeys, KeysError> {
+    pub async fn read_existing(&self) -> Result<TokenKeys, KeysError> {
         self.read().await?.ok_or_else(|| self.nothing_there())
     }
 
@@ -66,7 +66,7 @@ impl TokenKeyPlace {
         &self,
         vault: &Vault,
     ) -> Result<(&'static str, Vec<u8>), KeysError> {
-        Ok((NAME, seal(vault, &self.read_made().await?)))
+        Ok((NAME, seal(vault, &self.read_existing().await?)))
     }
 
     /// Makes the first key. Another server may be first; its key is then everyone's.
@@ -89,7 +89,7 @@ impl TokenKeyPlace {
     pub async fn rotate(&self, until: Timestamp, now: Timestamp) -> Result<TokenKeys, KeysError> {
         match &self.0 {
             Place::File(path) => {
-                let after = self.read_made().await?.rotated(until, now)?;
+                let after = self.read_existing().await?.rotated(until, now)?;
                 after.replace(path)?;
                 Ok(after)
             }
@@ -104,7 +104,7 @@ impl TokenKeyPlace {
     }
 
     /// The short name of the master key that they are sealed with, where they are sealed.
-    pub async fn sealed_with(&self) -> Result<Option<String>, KeysError> {
+    pub async fn sealing_key(&self) -> Result<Option<String>, KeysError> {
         let Place::Row { store, .. } = &self.0 else { return Ok(None) };
         let sealed = store.server_key(NAME).await?;
         Ok(sealed.as_deref().and_then(key_of_seal).map(str::to_owned))

@@ -190,7 +190,7 @@ async fn what_can_not_be_restored_changes_nothing() {
     drop(held);
     fs::write(config.data_dir.join("moved-to-postgres"), "").unwrap();
     let why = restore(&config, &from, Clock::machine()).await.unwrap_err();
-    assert!(matches!(why, RestoreError::Left(_)), "{why}");
+    assert!(matches!(why, RestoreError::Moved(_)), "{why}");
     fs::remove_file(config.data_dir.join("moved-to-postgres")).unwrap();
 
     let whole = fs::read(from.join("gatehouse.db")).unwrap();

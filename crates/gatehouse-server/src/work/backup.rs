@@ -13,8 +13,8 @@ use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
 
 use super::SOUND;
-use crate::backup::shelf::Shelf;
-use crate::backup::{BackupError, Made, apart, make};
+use crate::backup::backup_directory::BackupDirectory;
+use crate::backup::{BackupError, BackupSummary, apart, make};
 use crate::config::BackupSchedule;
 
 /// Longest wait after a backup that failed.
@@ -29,7 +29,7 @@ pub(crate) struct Backups {
     clock: Clock,
     schedule: BackupSchedule,
     data_dir: PathBuf,
-    shelf: Shelf,
+    directory: BackupDirectory,
     meter: BackupMeter,
 }
 
@@ -49,10 +49,11 @@ impl Backups {
         schedule: BackupSchedule,
         data_dir: PathBuf,
     ) -> Self {
-        let shelf = Shelf::new(&schedule.to);
-        let backups = Self { store, clock, schedule, data_dir, shelf, meter: BackupMeter::new() };
+        let directory = BackupDirectory::new(&schedule.to);
+        let backups =
+            Self { store, clock, schedule, data_dir, directory, meter: BackupMeter::new() };
         // A backup of an earlier process counts.
-        let newest = backups.shelf.backups().ok().and_then(|mut it| it.pop());
+        let newest = backups.directory.backups().ok().and_then(|mut it| it.pop());
         backups.meter.last_success.set(newest.map_or(0, |it| it.time.as_second()) as f64);
         backups
     }
@@ -90,8 +91,9 @@ impl Backups {
         if !rest.is_zero() {
             return rest;
         }
-        let (shelf, now, every) = (self.shelf.clone(), self.clock.now(), self.schedule.every);
-        let is_good = match apart(move || shelf.due_in(now, every)).await {
+        let (directory, now, every) =
+            (self.directory.clone(), self.clock.now(), self.schedule.every);
+        let is_good = match apart(move || directory.due_in(now, every)).await {
             Ok(wait) if !wait.is_zero() => return wait,
             Ok(_) => self.make_one(stopping).await,
             Err(why) => self.fail(&why),
@@ -111,8 +113,8 @@ impl Backups {
                 self.meter.duration.set(seconds);
                 self.meter.bytes.set(i64::try_from(made.n_bytes).unwrap_or(i64::MAX));
                 tracing::info!(path = %path.display(), bytes = made.n_bytes, seconds, "a backup was made and checked");
-                let (shelf, keep) = (self.shelf.clone(), self.schedule.keep);
-                tell_of_left(apart(move || shelf.remove_old(keep, &path)).await);
+                let (directory, keep) = (self.directory.clone(), self.schedule.keep);
+                tell_of_left(apart(move || directory.remove_old(keep, &path)).await);
                 self.meter.last_success.set(now.as_second() as f64);
                 true
             }
@@ -128,12 +130,12 @@ impl Backups {
         &self,
         now: Timestamp,
         stopping: &CancellationToken,
-    ) -> Result<(PathBuf, Made), BackupError> {
+    ) -> Result<(PathBuf, BackupSummary), BackupError> {
         // What an earlier process has left may have the very name.
-        let shelf = self.shelf.clone();
+        let directory = self.directory.clone();
         let path = apart(move || {
-            tell_of_left(shelf.remove_unfinished());
-            shelf.place_for(now)
+            tell_of_left(directory.remove_unfinished());
+            directory.place_for(now)
         });
         let path = path.await?;
         let made = make(&self.store, &self.data_dir, &path, stopping).await?;

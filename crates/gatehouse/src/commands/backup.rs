@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use gatehouse_server::backup::{Made, make};
+use gatehouse_server::backup::{BackupSummary, make};
 use gatehouse_server::config::Config;
 use gatehouse_store::{Clock, Store};
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ impl Backup {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        let Made { n_bytes, keys } = runtime.block_on(self.copy(&config))?;
+        let BackupSummary { n_bytes, keys } = runtime.block_on(self.copy(&config))?;
         let (from, to) = (config.data_dir.display(), self.to.display());
         let files = keys.join(" and ");
         let with = if keys.is_empty() { "no keys" } else { &files };
@@ -49,7 +49,7 @@ impl Backup {
         Ok(())
     }
 
-    async fn copy(&self, config: &Config) -> Result<Made, String> {
+    async fn copy(&self, config: &Config) -> Result<BackupSummary, String> {
         let from = &config.data_dir;
         let store = Store::attach_sqlite(&config.database_file(), Clock::machine()).await;
         let store = store.map_err(|why| {

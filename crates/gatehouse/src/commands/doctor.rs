@@ -8,12 +8,12 @@ use clap::Args;
 use gatehouse_connectors::Platforms;
 use gatehouse_core::{PageRequest, Timestamp};
 use gatehouse_server::app::{App, Error};
-use gatehouse_server::auth::{Examined, Issuer};
+use gatehouse_server::auth::{Issuer, IssuerStatus};
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::restore::refuse_unfinished;
 use gatehouse_server::serve::{Validity, check_tls};
-use gatehouse_server::transfer::refuse_left;
+use gatehouse_server::transfer::refuse_moved;
 use gatehouse_store::{Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreError, UsernameReuse};
 
 use crate::commands::serve::Settings;
@@ -90,7 +90,7 @@ impl Doctor {
         examine_connectors(config, findings);
         let clock = Clock::machine();
         examine_issuers(config, &clock, findings).await;
-        if let Err(why) = refuse_left(config) {
+        if let Err(why) = refuse_moved(config) {
             findings.wrong(&why.to_string());
         }
         if let Err(why) = refuse_unfinished(config) {
@@ -127,7 +127,7 @@ impl Doctor {
             }
             Err(why) => return findings.wrong(&advice(&place, &why)),
         };
-        match keys::kept_master_keys(config, &store).await {
+        match keys::checked_master_keys(config, &store).await {
             Ok(_) => findings.good("the master key is the one that the store was written with"),
             Err(why) => findings.wrong(&why.to_string()),
         }
@@ -285,7 +285,7 @@ async fn examine_accounts(
 /// Why an account is of no use, and what to do.
 fn explained(why: &Error) -> String {
     match why {
-        Error::Unfit(_) => why.to_string(),
+        Error::InvalidAccount(_) => why.to_string(),
         _ => "what is kept of it can't be opened: put it again, with its credentials".to_owned(),
     }
 }
@@ -356,7 +356,7 @@ async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings
     };
     for issuer in issuers {
         let name = issuer.name();
-        let Examined { n_keys, time } = match issuer.examine().await {
+        let IssuerStatus { n_keys, time } = match issuer.examine().await {
             Ok(examined) => examined,
             Err(why) => {
                 findings.wrong(&format!("issuer {name}: {why}"));

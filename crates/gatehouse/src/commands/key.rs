@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use gatehouse_server::app::App;
 use gatehouse_server::app::reseal::{KeyShares, Resealed};
 use gatehouse_server::config::Config;
-use gatehouse_server::keys::{self, InUse, TokenKeyPlace};
+use gatehouse_server::keys::{self, KeysInUse, TokenKeyStore};
 use gatehouse_store::{Clock, KeyUseKind};
 
 use crate::commands::serve::Settings;
@@ -86,17 +86,17 @@ struct House {
     app: App,
     /// The fingerprints of the master keys that are given, the first first.
     given: Vec<String>,
-    token_place: TokenKeyPlace,
+    token_store: TokenKeyStore,
 }
 
 impl House {
     async fn open(config: &Config, intent: Intent) -> Result<Self, String> {
         let app = open_store::open(config, intent).await?;
-        let masters = keys::kept_master_keys(config, &app.store).await;
+        let masters = keys::checked_master_keys(config, &app.store).await;
         let masters = masters.map_err(|why| why.to_string())?;
         let given = masters.map_or_else(Vec::new, |it| it.fingerprints());
-        let token_place = TokenKeyPlace::new(config, &app.store, &app.vault);
-        Ok(Self { app, given, token_place })
+        let token_store = TokenKeyStore::new(config, &app.store, &app.vault);
+        Ok(Self { app, given, token_store })
     }
 
     /// How much of everything was made with each key, by the key's short name.
@@ -113,7 +113,7 @@ impl House {
                 }
             }
         }
-        all.of_token_key = self.token_place.sealed_with().await.map_err(|why| why.to_string())?;
+        all.of_token_key = self.token_store.sealing_key().await.map_err(|why| why.to_string())?;
         Ok(all)
     }
 
@@ -164,7 +164,7 @@ impl Status {
         let config = self.settings.load(&[])?;
         let house = House::open(&config, Intent::Look).await?;
         let shares = house.shares().await?;
-        let in_use = InUse::read(&house.app.store).await.map_err(|why| why.to_string())?;
+        let in_use = KeysInUse::read(&house.app.store).await.map_err(|why| why.to_string())?;
         house.close().await;
         let titles: String = COLUMNS.iter().map(|(title, _)| format!("  {title:>9}")).collect();
         println!("{:32}  {:8}{titles}  {:>9}", "MASTER KEY", "IS", "TOKEN KEY");
@@ -202,7 +202,7 @@ impl Reseal {
         let config = self.settings.load(&[])?;
         let house = House::open(&config, Intent::Write).await?;
         let mut sum = Resealed::default();
-        let token = house.token_place.reseal().await.map_err(|why| why.to_string())?;
+        let token = house.token_store.reseal().await.map_err(|why| why.to_string())?;
         sum.n_done += u64::from(token);
         for tenant in house.app.store.every_tenant().await.map_err(|why| why.explained())? {
             let name = &tenant.name;
@@ -247,7 +247,7 @@ impl Retire {
             ));
         }
         let fingerprint = self.fingerprint_among(given);
-        let sealed = house.token_place.sealed_with().await.map_err(|why| why.to_string())?;
+        let sealed = house.token_store.sealing_key().await.map_err(|why| why.to_string())?;
         if sealed.is_some_and(|name| fingerprint.starts_with(&name)) {
             return Err(
                 "the token key is sealed with it, and no server could start without: seal it anew \

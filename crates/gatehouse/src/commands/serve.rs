@@ -135,7 +135,7 @@ impl Serve {
             platforms: demo.iter().flat_map(Demo::platforms).collect(),
         };
         let server = Server::start(config, estate.as_ref(), offer, self.start_empty).await;
-        let server = server.map_err(|why| match why.is_of_disk() {
+        let server = server.map_err(|why| match why.is_disk_failure() {
             true => disk_failure::of_disk(&why.to_string()),
             false => Failure::from(why.to_string()),
         })?;

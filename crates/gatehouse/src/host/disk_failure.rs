@@ -16,7 +16,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// Has the process end when the disk fails. A thread of its own waits for that: all others may be waiting for the disk.
 pub(crate) fn end_with(disk: &Disk) -> Result<(), String> {
-    let failure = disk.until_it_fails();
+    let failure = disk.wait_for_failure();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
     let waiting = thread::Builder::new().name("disk-failure".into()).spawn(move || {

@@ -7,7 +7,7 @@ use gatehouse_server::app::App;
 use gatehouse_server::config::Config;
 use gatehouse_server::keys;
 use gatehouse_server::restore::refuse_unfinished;
-use gatehouse_server::transfer::refuse_left;
+use gatehouse_server::transfer::refuse_moved;
 use gatehouse_store::{Clock, Store};
 
 /// What a command is about to do.
@@ -33,7 +33,7 @@ pub(crate) async fn open(config: &Config, intent: Intent) -> Result<App, String>
 
 /// Opens the store that a server has made, beside it.
 async fn join(config: &Config) -> Result<Store, String> {
-    refuse_left(config).map_err(|why| why.to_string())?;
+    refuse_moved(config).map_err(|why| why.to_string())?;
     refuse_unfinished(config).map_err(|why| why.to_string())?;
     let clock = Clock::machine();
     let (store, place) = match &config.database_url {

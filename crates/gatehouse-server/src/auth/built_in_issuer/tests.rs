@@ -6,7 +6,7 @@ use gatehouse_vault::{MasterKey, Vault};
 /// Keys in a file, and those who look for them there.
 struct Case {
     _dir: tempfile::TempDir,
-    place: TokenKeyPlace,
+    place: TokenKeyStore,
     clock: Clock,
     built_in: BuiltInIssuer,
 }
@@ -17,7 +17,7 @@ async fn case() -> Case {
     let clock = Clock::by_hand(Timestamp::from_millisecond(1_800_000_000_000).unwrap());
     let store = Store::open_sqlite(&config.database_file(), clock.clone()).await.unwrap();
     let vault = Arc::new(Vault::new(&MasterKey::generate().into()));
-    let place = TokenKeyPlace::new(&config, &store, &vault);
+    let place = TokenKeyStore::new(&config, &store, &vault);
     let keys = TokenKeys::generate();
     keys.save(&dir.path().join("token.key")).unwrap();
     let built_in = BuiltInIssuer::fixed(keys).found_in(place.clone(), clock.clone());

@@ -38,7 +38,7 @@ pub(in crate::commands::doctor) fn examine(
             false
         }
         Integrity::Absent(what) => {
-            let keys = keys::beside(config);
+            let keys = keys::store_key_files(config);
             if keys.is_empty() {
                 // That there is no store is told with the rest.
                 return true;

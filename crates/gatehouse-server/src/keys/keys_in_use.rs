@@ -16,9 +16,9 @@ const FINGERPRINTS: &str = "master-key-fingerprint";
 /// Least characters of a fingerprint that name it: those that hashes and seals carry.
 const NAME_CHARS: usize = 8;
 
-/// Who takes a key up.
+/// KeyUser takes a key up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Who {
+pub(super) enum KeyUser {
     /// One that runs from now on.
     Server,
     /// One that writes a little beside servers.
@@ -27,9 +27,9 @@ pub(super) enum Who {
 
 /// The fingerprints of the master keys that are in use: one, and several while it is being changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InUse(Vec<String>);
+pub struct KeysInUse(Vec<String>);
 
-impl InUse {
+impl KeysInUse {
     /// Those that are written down, if a server has started here before.
     pub async fn read(store: &Store) -> Result<Option<Self>, StoreError> {
         Ok(store.server_key(FINGERPRINTS).await?.map(|kept| Self::parse(&kept)))
@@ -67,7 +67,7 @@ impl InUse {
     }
 }
 
-impl fmt::Display for InUse {
+impl fmt::Display for KeysInUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join(", "))
     }
@@ -75,18 +75,18 @@ impl fmt::Display for InUse {
 
 /// Writes down that the first of these keys is in use, if all that are in use are among them. A server also has it come
 /// last, as the newest: hashes move to the key that the server which started last has first, so to one at a time.
-pub(super) async fn take_up(
+pub(super) async fn register(
     store: &Store,
     masters: &MasterKeys,
-    who: Who,
+    user: KeyUser,
 ) -> Result<(), KeysError> {
     let first = masters.fingerprints().swap_remove(0);
     let mut kept = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
     loop {
-        let mut in_use = InUse::parse(&kept);
+        let mut in_use = KeysInUse::parse(&kept);
         in_use.check(masters)?;
         let is_newest = in_use.iter().last() == Some(&first);
-        if is_newest || (who == Who::Command && in_use.contains(&first)) {
+        if is_newest || (user == KeyUser::Command && in_use.contains(&first)) {
             return Ok(());
         }
         in_use.0.retain(|it| *it != first);
@@ -101,7 +101,7 @@ pub(super) async fn take_up(
 }
 
 /// The key in use whose fingerprint is this, or begins like this.
-fn find<'a>(in_use: &'a InUse, fingerprint: &str) -> Result<&'a str, KeysError> {
+fn find<'a>(in_use: &'a KeysInUse, fingerprint: &str) -> Result<&'a str, KeysError> {
     let mut named = in_use.iter().filter(|it| it.starts_with(fingerprint));
     match (named.next(), named.next()) {
         (Some(found), None) if fingerprint.len() >= NAME_CHARS => Ok(found),
@@ -117,7 +117,7 @@ pub async fn retire(store: &Store, fingerprint: &str) -> Result<String, KeysErro
     loop {
         let never_started = || KeysError::NotRetired("no server has started here yet".into());
         let kept = store.server_key(FINGERPRINTS).await?.ok_or_else(never_started)?;
-        let mut in_use = InUse::parse(&kept);
+        let mut in_use = KeysInUse::parse(&kept);
         let found = find(&in_use, fingerprint)?.to_owned();
         if in_use.0.len() == 1 {
             return Err(KeysError::NotRetired(
@@ -153,7 +153,7 @@ mod tests {
 
     /// What is in use, by the bytes of keys.
     async fn in_use(store: &Store) -> Vec<u8> {
-        let kept = InUse::read(store).await.unwrap().unwrap();
+        let kept = KeysInUse::read(store).await.unwrap().unwrap();
         let byte = |it: &str| (0..=9).find(|byte| print(*byte) == it).unwrap();
         kept.iter().map(byte).collect()
     }
@@ -161,7 +161,7 @@ mod tests {
     #[tokio::test]
     async fn a_server_needs_every_key_in_use_and_adds_its_first() {
         let (_dir, store) = empty().await;
-        assert_eq!(InUse::read(&store).await.unwrap(), None);
+        assert_eq!(KeysInUse::read(&store).await.unwrap(), None);
         // In the order of a change, with a server that comes late in between.
         for (given, expected) in [
             (&[1][..], Ok(&[1][..])),
@@ -175,7 +175,7 @@ mod tests {
             (&[3, 2], Err("also written with")),
             (&[3], Err("not the one that this database")),
         ] {
-            match (take_up(&store, &keys(given), Who::Server).await, expected) {
+            match (register(&store, &keys(given), KeyUser::Server).await, expected) {
                 (Ok(()), Ok(expected)) => assert_eq!(in_use(&store).await, expected, "{given:?}"),
                 (Err(why), Err(expected)) => {
                     assert!(why.to_string().contains(expected), "{given:?}: {why}");
@@ -184,9 +184,9 @@ mod tests {
             }
         }
         // A command writes beside servers, and turns nothing round.
-        take_up(&store, &keys(&[1, 2]), Who::Command).await.unwrap();
+        register(&store, &keys(&[1, 2]), KeyUser::Command).await.unwrap();
         assert_eq!(in_use(&store).await, [1, 2]);
-        let lacking = take_up(&store, &keys(&[1]), Who::Server).await.unwrap_err().to_string();
+        let lacking = register(&store, &keys(&[1]), KeyUser::Server).await.unwrap_err().to_string();
         assert!(lacking.contains(&format!("key retire {}", print(2))), "{lacking}");
     }
 
@@ -194,19 +194,19 @@ mod tests {
     async fn a_key_that_is_let_go_of_is_needed_no_more() {
         let (_dir, store) = empty().await;
         assert!(retire(&store, &print(1)).await.is_err(), "nothing is in use yet");
-        take_up(&store, &keys(&[1]), Who::Server).await.unwrap();
+        register(&store, &keys(&[1]), KeyUser::Server).await.unwrap();
         let why = retire(&store, &print(1)).await.unwrap_err().to_string();
         assert!(why.contains("only master key"), "{why}");
-        take_up(&store, &keys(&[2, 1]), Who::Server).await.unwrap();
+        register(&store, &keys(&[2, 1]), KeyUser::Server).await.unwrap();
         for unknown in ["", &print(1)[..7], &print(3)] {
             let why = retire(&store, unknown).await.unwrap_err().to_string();
             assert!(why.contains(&print(1)), "{unknown}: {why}");
         }
         assert_eq!(retire(&store, &print(1)[..8]).await.unwrap(), print(1));
         assert_eq!(in_use(&store).await, [2]);
-        take_up(&store, &keys(&[2]), Who::Server).await.unwrap();
+        register(&store, &keys(&[2]), KeyUser::Server).await.unwrap();
         // One that writes with it all the same makes it needed again.
-        take_up(&store, &keys(&[1, 2]), Who::Server).await.unwrap();
-        assert!(take_up(&store, &keys(&[2]), Who::Server).await.is_err());
+        register(&store, &keys(&[1, 2]), KeyUser::Server).await.unwrap();
+        assert!(register(&store, &keys(&[2]), KeyUser::Server).await.is_err());
     }
 }

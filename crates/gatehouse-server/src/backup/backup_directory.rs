@@ -13,16 +13,16 @@ use crate::config::DATABASE_FILE;
 
 /// A backup by its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept {
+pub(crate) struct DatedBackup {
     pub(crate) time: Timestamp,
     pub(crate) path: PathBuf,
 }
 
 /// A directory of backups.
 #[derive(Clone, Debug)]
-pub(crate) struct Shelf(PathBuf);
+pub(crate) struct BackupDirectory(PathBuf);
 
-impl Shelf {
+impl BackupDirectory {
     pub(crate) fn new(directory: &Path) -> Self {
         Self(directory.to_owned())
     }
@@ -34,7 +34,7 @@ impl Shelf {
     }
 
     /// The backups that were made and checked, the oldest first. A directory that isn't there has none.
-    pub(crate) fn backups(&self) -> Result<Vec<Kept>, BackupError> {
+    pub(crate) fn backups(&self) -> Result<Vec<DatedBackup>, BackupError> {
         let (mut backups, _) = self.look()?;
         backups.sort_by_key(|it| it.time);
         Ok(backups)
@@ -66,7 +66,7 @@ impl Shelf {
     }
 
     /// Whole backups, and directories of some that were cut off.
-    fn look(&self) -> Result<(Vec<Kept>, Vec<PathBuf>), BackupError> {
+    fn look(&self) -> Result<(Vec<DatedBackup>, Vec<PathBuf>), BackupError> {
         let (mut whole, mut unfinished) = (Vec::new(), Vec::new());
         let entries = match fs::read_dir(&self.0) {
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
@@ -78,7 +78,9 @@ impl Shelf {
             let path = entry.map_err(of(&self.0))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             match time_of(&name) {
-                Some(time) if path.join(DATABASE_FILE).is_file() => whole.push(Kept { time, path }),
+                Some(time) if path.join(DATABASE_FILE).is_file() => {
+                    whole.push(DatedBackup { time, path })
+                }
                 // A directory with neither file stays: an operator may have compressed the backup in it.
                 Some(_) if path.join(UNFINISHED_FILE).exists() => unfinished.push(path),
                 _ => {}
