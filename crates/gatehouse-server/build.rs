@@ -1,7 +1,7 @@
-//! Makes the files of the pages a part of the crate: those of `/-/docs`, which come out of the packaged Swagger UI
-//! but for a few of our own, and those of `/-/console/`, which are whatever lies in `console/`.
+//! Embeds the files of the web pages into the crate: `/-/docs` (the packaged Swagger UI and a few files of our own) and
+//! `/-/console/` (all of `console/`).
 //!
-//! Each is taken in as it is, and compressed where it is text: nobody does that again when it is asked for.
+//! Text files are also stored gzipped, so that the server compresses nothing per request.
 
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
 
-/// Files of Swagger UI's archive, without the directory that is named for its version.
+/// Files of Swagger UI's archive, without its versioned directory.
 const SWAGGER_UI: [&str; 5] = [
     "dist/swagger-ui-bundle.js",
     "dist/swagger-ui.css",
@@ -22,33 +22,34 @@ const SWAGGER_UI: [&str; 5] = [
     "NOTICE",
 ];
 
-/// The files of `/-/docs` that are our own.
+/// Our own files of `/-/docs`.
 const DOCS: [&str; 3] = ["page.html", "page.js", "page.css"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where we are"));
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo says where to write"));
-    let mut shipped = Shipped { out: &out, table: String::new(), n_files: 0 };
-    shipped.list("DOCS", &docs(&here.join("src/http/pages/docs")));
-    shipped.list("CONSOLE", &console(&here.join("../../console")));
-    write(&out.join("assets.rs"), shipped.table.as_bytes());
+    let here =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let mut assets = AssetTable { out: &out, table: String::new(), n_files: 0 };
+    assets.list("DOCS", &docs(&here.join("src/http/pages/docs")));
+    assets.list("CONSOLE", &console(&here.join("../../console")));
+    write(&out.join("assets.rs"), assets.table.as_bytes());
 }
 
-/// A file and the name that a page knows it by.
+/// A file, and its name in the page's URLs.
 struct File {
     name: String,
     bytes: Vec<u8>,
 }
 
-/// What the page of the API needs.
+/// Files of the API documentation page.
 fn docs(dir: &Path) -> Vec<File> {
     let own = DOCS.map(|name| File { name: name.to_owned(), bytes: read(&dir.join(name)) });
     let mut archive = zip::ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))
-        .expect("the package holds an archive");
+        .expect("the package is a ZIP archive");
     let unpacked = SWAGGER_UI.map(|file| {
-        let is_it = |name: &String| name.split_once('/').is_some_and(|(_, rest)| rest == file);
-        let name = archive.file_names().flatten().map(String::from).find(is_it);
+        let is_wanted = |name: &String| name.split_once('/').is_some_and(|(_, rest)| rest == file);
+        let name = archive.file_names().flatten().map(String::from).find(is_wanted);
         let name = name.unwrap_or_else(|| panic!("Swagger UI has no file {file} any more"));
         let mut bytes = Vec::new();
         archive
@@ -60,7 +61,7 @@ fn docs(dir: &Path) -> Vec<File> {
     own.into_iter().chain(unpacked).collect()
 }
 
-/// Everything below the console's directory.
+/// Files of the console.
 fn console(dir: &Path) -> Vec<File> {
     let mut files = Vec::new();
     collect(dir, "", &mut files);
@@ -77,7 +78,7 @@ fn collect(dir: &Path, prefix: &str, files: &mut Vec<File>) {
     for entry in entries {
         let path = entry.expect("a directory can be read").path();
         let name = path.file_name().and_then(|it| it.to_str()).expect("files have plain names");
-        // What editors and systems put there is not meant for anyone.
+        // Hidden files belong to editors and the operating system.
         if name.starts_with('.') {
             continue;
         }
@@ -90,7 +91,7 @@ fn collect(dir: &Path, prefix: &str, files: &mut Vec<File>) {
     }
 }
 
-/// What a browser is told that a file is, and whether it is text, which compresses well.
+/// The media type of a file, and whether to compress it.
 fn media_type(name: &str) -> (&'static str, bool) {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("html") => ("text/html; charset=utf-8", true),
@@ -104,36 +105,36 @@ fn media_type(name: &str) -> (&'static str, bool) {
         Some("woff2") => ("font/woff2", false),
         None if name == "LICENSE" || name == "NOTICE" => ("text/plain; charset=utf-8", true),
         _ => panic!(
-            "nobody knows what kind of file {name} is: remove it from the page's directory, or give its \
+            "{name} has no known media type: remove it from the page's directory, or give its \
              extension a media type in build.rs"
         ),
     }
 }
 
-/// What is shipped, as a table in Rust and the files that it names.
-struct Shipped<'o> {
+/// The generated Rust table of assets, and the directory of the files that it includes.
+struct AssetTable<'o> {
     out: &'o Path,
     table: String,
     n_files: usize,
 }
 
-impl Shipped<'_> {
+impl AssetTable<'_> {
     fn list(&mut self, name: &str, files: &[File]) {
-        self.say(&format!("pub(super) const {name}: &[Asset] = &["));
+        self.line(&format!("pub(super) const {name}: &[Asset] = &["));
         for File { name, bytes } in files {
             let (media_type, is_text) = media_type(name);
-            let plain = self.form(bytes);
-            let gzip = is_text.then(|| format!("Some({})", self.form(&compressed(bytes))));
+            let plain = self.encoding(bytes);
+            let gzip = is_text.then(|| format!("Some({})", self.encoding(&compressed(bytes))));
             let gzip = gzip.unwrap_or_else(|| "None".to_owned());
-            self.say(&format!(
+            self.line(&format!(
                 "    Asset {{ name: {name:?}, media_type: {media_type:?}, plain: {plain}, gzip: {gzip} }},"
             ));
         }
-        self.say("];");
+        self.line("];");
     }
 
-    /// Keeps one form of a file, and tells how the table names it.
-    fn form(&mut self, bytes: &[u8]) -> String {
+    /// Writes one encoding of a file and returns the table's expression for it.
+    fn encoding(&mut self, bytes: &[u8]) -> String {
         let path = self.out.join(format!("asset-{}", self.n_files));
         self.n_files += 1;
         write(&path, bytes);
@@ -142,15 +143,15 @@ impl Shipped<'_> {
         format!("Form {{ bytes: include_bytes!({path:?}), digest: {:#018x} }}", hasher.finish())
     }
 
-    fn say(&mut self, line: &str) {
-        writeln!(self.table, "{line}").expect("texts take what is written");
+    fn line(&mut self, line: &str) {
+        writeln!(self.table, "{line}").expect("writing to a string doesn't fail");
     }
 }
 
 fn compressed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).expect("memory takes what is written");
-    encoder.finish().expect("memory takes what is written")
+    encoder.write_all(bytes).expect("writing to memory doesn't fail");
+    encoder.finish().expect("writing to memory doesn't fail")
 }
 
 fn read(path: &Path) -> Vec<u8> {

@@ -1,8 +1,7 @@
-//! What the service does, free of HTTP.
+//! The service's operations, independent of HTTP.
 //!
-//! Handlers and the command line come through here for anything that changes state. Plain reads go
-//! straight to the store: a function that only passes its arguments on would be one more room to
-//! walk through.
+//! Handlers and the command line change state through this module. Plain reads go straight to the store: a function
+//! that only passes its arguments on would add nothing.
 
 pub mod access;
 pub mod account;
@@ -36,37 +35,37 @@ use crate::work::backup::Backups;
 use crate::work::check::Checks;
 use crate::work::meter::WorkMeter;
 
-/// Everything that the service works with. Cheap to clone.
+/// The service with everything it uses. Cheap to clone.
 #[derive(Clone)]
 pub struct App {
-    /// What it remembers.
+    /// The database.
     pub store: Store,
-    /// Its secrets.
+    /// Hashes passwords and seals secrets.
     pub vault: Arc<Vault>,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
-    /// How batches are worked off.
+    /// Settings of batch processing.
     pub tasks: Tasks,
-    /// The platforms outside.
+    /// External platforms.
     pub platforms: Arc<Platforms>,
-    /// Which part of every limit is this server's; the lines to platforms look at the same one.
+    /// This server's share of every limit; the platform clients use the same one.
     pub share: CurrentShare,
-    /// Whose tokens are taken no more.
+    /// Revoked tokens, clients and tenants.
     pub(crate) revocations: Revocations,
-    /// How often secrets may be guessed.
+    /// Limits failed checks of passwords and client secrets.
     pub(crate) guesses: Arc<Guesses>,
-    /// Told when there is a batch to work on.
+    /// Notified when a batch is due.
     pub(crate) wake: Arc<Notify>,
-    /// What has been done while nobody waited.
+    /// Figures of background work.
     pub(crate) meter: Arc<WorkMeter>,
-    /// Backups of the embedded store, where the settings ask for them.
+    /// Backups of the embedded store, where the settings schedule them.
     pub(crate) backups: Option<Arc<Backups>>,
-    /// Checks of the embedded store, where the server runs on it.
+    /// Checks of the embedded store; `None` on PostgreSQL.
     pub(crate) checks: Option<Arc<Checks>>,
 }
 
 impl App {
-    /// The service on a store and a vault.
+    /// Creates the service.
     pub fn new(
         store: Store,
         vault: Arc<Vault>,
@@ -94,7 +93,7 @@ impl App {
         }
     }
 
-    /// Has the server back its store up and check it, as the settings say.
+    /// Adds the backups and checks of the embedded store that the settings ask for.
     pub fn with_store_maintenance(mut self, config: &Config) -> Self {
         let backups = config.backup.schedule();
         let (store, clock) = (self.store.clone(), self.clock.clone());
@@ -107,18 +106,18 @@ impl App {
         self
     }
 
-    /// Sets how many failed checks of a secret are free; 0 switches the limit off.
+    /// Sets how many failed checks of a secret are free; 0 turns the limit off.
     pub fn with_failed_checks(mut self, free: u32) -> Self {
         self.guesses = Arc::new(Guesses::new(free, self.share.clone()));
         self
     }
 
-    /// What time it is.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Draws an identifier for an access.
+    /// Generates the id of an access.
     fn draw_access_id(&self) -> AccessId {
         AccessId::new(self.now().unix_milliseconds(), &random::bytes())
     }

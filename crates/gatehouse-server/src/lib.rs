@@ -1,8 +1,8 @@
-//! What gatehouse does, and how it is reached.
+//! The gatehouse server.
 //!
-//! [`app`] changes state and knows no HTTP; [`http`] speaks HTTP and knows no SQL; [`work`] does what is
-//! due; [`config`] is what an operator may set; [`serve`] starts all of it and stops it again;
-//! [`transfer`] moves it to PostgreSQL; [`backup`] copies it, and [`restore`] puts a copy in its place.
+//! [`app`] holds the operations and knows no HTTP; [`http`] is the API and knows no SQL; [`work`] runs in the
+//! background; [`config`] reads the settings; [`serve`] starts and stops the server; [`transfer`] moves a store to
+//! PostgreSQL; [`backup`] and [`restore`] copy it and put a copy in place.
 
 pub mod app;
 pub mod auth;

@@ -1,7 +1,8 @@
-//! Accounts at external platforms, as the operator wants them.
+//! Accounts at external platforms.
 //!
-//! Credentials are sealed before they are kept, each account's for itself: what was sealed for one can't be
-//! opened as another's. They are sent where their giver said, and nowhere else: a change of that takes them again.
+//! Credentials are sealed per account: one account's sealed credentials can't be opened as another's. They are sent
+//! only to the addresses that they were given for; when an account's addresses change, the caller must give its
+//! credentials again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,40 +18,40 @@ use zeroize::Zeroizing;
 use super::{App, Error};
 use crate::reader::Fault;
 
-/// How often a change is tried while others change the same account.
+/// Attempts to store an account while other requests change it.
 const PUT_TRIES_MAX: u32 = 8;
 
-/// An account as it is to be.
+/// An account to create or replace.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccountInput {
     /// The account.
     pub account: Account,
-    /// How its platform is reached.
+    /// The connector's settings.
     pub settings: Settings,
-    /// What it proves itself with; `None` for what it has already.
+    /// The credentials; `None` to keep the stored ones.
     pub credentials: Option<Credentials>,
 }
 
-/// Shows which account it is, not what it is reached with.
+/// Shows the account without settings and credentials.
 impl fmt::Debug for AccountInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AccountInput").field("account", &self.account).finish_non_exhaustive()
     }
 }
 
-/// What came of putting an account.
+/// Result of creating or replacing an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PutAccount {
-    /// Whether it was there before.
+    /// Created or replaced.
     pub put: Put,
-    /// Which of its fields are different now, where it was there before.
+    /// The fields that changed; empty for a new account.
     pub changed: Vec<&'static str>,
-    /// Whether it has credentials now.
+    /// Whether the account has credentials now.
     pub has_credentials: bool,
 }
 
 impl App {
-    /// Makes the account, or makes the one that is there as given, on the word of an operator or of the tenant.
+    /// Creates or replaces the account. `by` tells whether an operator or the tenant gave its addresses.
     pub async fn put_account(
         &self,
         tenant: &TenantName,
@@ -65,7 +66,7 @@ impl App {
         Err(Error::AccountChanging(input.account.name.to_string()))
     }
 
-    /// Makes the account as given; `None` where it was changed while it was looked at.
+    /// Stores the account; `None` if another request changed it meanwhile.
     async fn try_put_account(
         &self,
         tenant: &TenantName,
@@ -73,26 +74,26 @@ impl App {
         by: AddressSource,
     ) -> Result<Option<PutAccount>, Error> {
         let AccountInput { account, settings, credentials } = input;
-        let kept = self.store.account(tenant, &account.name).await?;
-        let had = kept.as_ref().map(|kept| Had::new(self, tenant, kept));
-        self.check_input(input, had.as_ref())?;
-        let address_source = match (by, &had) {
-            (AddressSource::Tenant, Some(had)) if !self.leads_elsewhere(input, had) => {
-                had.kept.address_source
+        let stored = self.store.account(tenant, &account.name).await?;
+        let previous = stored.as_ref().map(|stored| PreviousAccount::new(self, tenant, stored));
+        self.check_input(input, previous.as_ref())?;
+        let address_source = match (by, &previous) {
+            (AddressSource::Tenant, Some(previous)) if !self.changes_addresses(input, previous) => {
+                previous.stored.address_source
             }
             _ => by,
         };
-        // What is the same as before is kept letter by letter: sealed again, it would look different.
+        // Unchanged values keep their stored bytes: sealing them again would look like a change.
         let is_same = |is_same: &dyn Fn(&(Settings, Credentials)) -> bool| {
-            had.as_ref().is_some_and(|had| had.opened.as_ref().is_ok_and(is_same))
+            previous.as_ref().is_some_and(|previous| previous.opened.as_ref().is_ok_and(is_same))
         };
-        let settings = match &kept {
-            Some(kept) if is_same(&|had| had.0 == *settings) => kept.settings.clone(),
+        let settings = match &stored {
+            Some(stored) if is_same(&|previous| previous.0 == *settings) => stored.settings.clone(),
             _ => serde_json::to_string(settings).expect("settings are plain data"),
         };
-        let sealed = credentials.as_ref().map(|credentials| match &kept {
-            Some(kept) if is_same(&|had| had.1 == *credentials) => {
-                kept.credentials.clone().unwrap_or_default()
+        let sealed = credentials.as_ref().map(|credentials| match &stored {
+            Some(stored) if is_same(&|previous| previous.1 == *credentials) => {
+                stored.credentials.clone().unwrap_or_default()
             }
             _ => self.seal(tenant, &account.name, credentials),
         });
@@ -101,12 +102,12 @@ impl App {
             settings,
             credentials: sealed,
             address_source,
-            seen_version: kept.as_ref().map(|kept| kept.version),
+            seen_version: stored.as_ref().map(|stored| stored.version),
         };
         match self.store.put_account(tenant, change).await? {
             Ok(put) => {
                 if put.before.as_ref().map(|it| it.version) != Some(put.after.version) {
-                    // Nobody asks it any more as it was.
+                    // Drops the connection state of the old version.
                     self.platforms.close(tenant, &account.name);
                 }
                 if let Some(before) = &put.before
@@ -141,29 +142,30 @@ impl App {
         Ok(())
     }
 
-    /// What was sealed before goes for good, as far as nobody reads just now.
+    /// Overwrites deleted credentials, unless readers of the database prevent it just now.
     async fn scrub_credentials(&self) {
         let _ = self.store.scrub().await;
     }
 
-    /// What an account is reached with.
+    /// Decodes the settings and opens the credentials of a stored account.
     pub(crate) fn open_account(
         &self,
         tenant: &TenantName,
-        kept: &StoredAccount,
+        stored: &StoredAccount,
     ) -> Result<(Settings, Credentials), Error> {
         let unreadable = |why: Box<dyn std::error::Error + Send + Sync>| {
             Error::Storage(StoreError::Unexpected(why))
         };
-        let settings = serde_json::from_str(&kept.settings);
+        let settings = serde_json::from_str(&stored.settings);
         let settings = settings.map_err(|bad| unreadable(bad.into()))?;
         let mut credentials = Credentials::default();
-        if let Some(sealed) = &kept.credentials {
-            let plain = self.vault.unseal(&purpose(tenant, &kept.account.name), sealed);
+        if let Some(sealed) = &stored.credentials {
+            let plain = self.vault.unseal(&purpose(tenant, &stored.account.name), sealed);
             let plain = Zeroizing::new(plain.map_err(|bad| unreadable(bad.into()))?);
             let secrets = serde_json::from_slice::<BTreeMap<String, String>>(&plain);
-            // What the reader would say might repeat a secret.
-            let secrets = secrets.map_err(|_| unreadable("credentials are no object".into()))?;
+            // The parser's message might quote a secret.
+            let secrets =
+                secrets.map_err(|_| unreadable("credentials are not a JSON object".into()))?;
             for (name, secret) in secrets {
                 credentials.insert(name, secret);
             }
@@ -171,38 +173,41 @@ impl App {
         Ok((settings, credentials))
     }
 
-    /// Whether an account that is kept can still be opened, and its connector can do with it. Nothing is asked
-    /// of its platform.
-    pub fn check_account(&self, tenant: &TenantName, kept: &StoredAccount) -> Result<(), Error> {
-        let (settings, credentials) = self.open_account(tenant, kept)?;
-        self.check(&kept.account, &settings, &credentials)
+    /// Checks that a stored account can be opened and that its connector accepts it. Doesn't call the platform.
+    pub fn check_account(&self, tenant: &TenantName, stored: &StoredAccount) -> Result<(), Error> {
+        let (settings, credentials) = self.open_account(tenant, stored)?;
+        self.check(&stored.account, &settings, &credentials)
     }
 
-    /// Whether an account can be put as given. Nothing is asked of its platform, and nothing is changed.
+    /// Checks whether an account can be stored. Doesn't call the platform, changes nothing.
     pub async fn check_account_input(
         &self,
         tenant: &TenantName,
         input: &AccountInput,
     ) -> Result<(), Error> {
-        let kept = self.store.account(tenant, &input.account.name).await?;
-        let had = kept.as_ref().map(|kept| Had::new(self, tenant, kept));
-        self.check_input(input, had.as_ref())
+        let stored = self.store.account(tenant, &input.account.name).await?;
+        let previous = stored.as_ref().map(|stored| PreviousAccount::new(self, tenant, stored));
+        self.check_input(input, previous.as_ref())
     }
 
-    /// Whether the connector can do with what the account is to be, and with what it keeps.
-    fn check_input(&self, input: &AccountInput, had: Option<&Had<'_>>) -> Result<(), Error> {
-        let none = Credentials::default();
+    /// Checks the new settings with the new credentials, or with the stored ones.
+    fn check_input(
+        &self,
+        input: &AccountInput,
+        previous: Option<&PreviousAccount<'_>>,
+    ) -> Result<(), Error> {
+        let no_credentials = Credentials::default();
         let must_be_given = |why: &str| {
             let reason = format!("must be given: {why}");
             Err(Error::InvalidAccount(vec![Fault { name: "credentials".into(), reason }]))
         };
-        let credentials = match (&input.credentials, had) {
+        let credentials = match (&input.credentials, previous) {
             (Some(given), _) => given,
-            (None, None) => &none,
-            (None, Some(had)) => match &had.opened {
+            (None, None) => &no_credentials,
+            (None, Some(previous)) => match &previous.opened {
                 Ok((_, credentials)) => {
-                    if !credentials.is_empty() && self.leads_elsewhere(input, had) {
-                        // Whatever else is wrong with the account is told as well.
+                    if !credentials.is_empty() && self.changes_addresses(input, previous) {
+                        // Reports the other faults too.
                         let mut faults = self.faults(&input.account, &input.settings, credentials);
                         let reason = "must be given again: connector and settings change where they are sent";
                         faults.push(Fault { name: "credentials".into(), reason: reason.into() });
@@ -212,7 +217,7 @@ impl App {
                 }
                 Err(_) => {
                     return must_be_given(
-                        "those that are kept can't be opened with the keys that are here",
+                        "the stored credentials can't be opened with the present master keys",
                     );
                 }
             },
@@ -220,17 +225,17 @@ impl App {
         self.check(&input.account, &input.settings, credentials)
     }
 
-    /// Whether an account's platform would be elsewhere, so that its secrets would be sent elsewhere.
-    fn leads_elsewhere(&self, input: &AccountInput, had: &Had<'_>) -> bool {
-        let Ok((settings, _)) = &had.opened else { return true };
-        let connector = &had.kept.account.connector;
+    /// Whether the change sends the credentials to other addresses.
+    fn changes_addresses(&self, input: &AccountInput, previous: &PreviousAccount<'_>) -> bool {
+        let Ok((settings, _)) = &previous.opened else { return true };
+        let connector = &previous.stored.account.connector;
         if (connector, settings) == (&input.account.connector, &input.settings) {
             return false;
         }
         let catalog = self.platforms.catalog();
-        let was = catalog.addresses(connector, settings);
-        let is = catalog.addresses(&input.account.connector, &input.settings);
-        *connector != input.account.connector || was.is_none() || was != is
+        let old = catalog.addresses(connector, settings);
+        let new = catalog.addresses(&input.account.connector, &input.settings);
+        *connector != input.account.connector || old.is_none() || old != new
     }
 
     fn check(
@@ -253,14 +258,14 @@ impl App {
         faults.into_iter().map(|it| Fault { name: it.name, reason: it.reason }).collect()
     }
 
-    /// Seals credentials for one account; none are nothing.
+    /// Seals credentials for one account; no credentials are empty bytes.
     fn seal(&self, tenant: &TenantName, name: &AccountName, credentials: &Credentials) -> Vec<u8> {
         if credentials.is_empty() {
             return Vec::new();
         }
         let secrets: BTreeMap<&str, &str> =
             credentials.names().filter_map(|it| Some((it, credentials.reveal(it)?))).collect();
-        // As much as it can take at most, so that it never moves and leaves a copy behind.
+        // The maximum size: a reallocation would leave a copy of the secrets in memory.
         let n_bytes: usize =
             secrets.iter().map(|(name, secret)| 6 * (name.len() + secret.len()) + 6).sum();
         let mut plain = Zeroizing::new(Vec::with_capacity(n_bytes + 2));
@@ -269,31 +274,31 @@ impl App {
     }
 }
 
-/// An account as it is kept, and what it is reached with, where that can be opened.
-struct Had<'a> {
-    kept: &'a StoredAccount,
+/// A stored account, opened where the keys allow it.
+struct PreviousAccount<'a> {
+    stored: &'a StoredAccount,
     opened: Result<(Settings, Credentials), Error>,
 }
 
-impl<'a> Had<'a> {
-    fn new(app: &App, tenant: &TenantName, kept: &'a StoredAccount) -> Self {
-        Self { kept, opened: app.open_account(tenant, kept) }
+impl<'a> PreviousAccount<'a> {
+    fn new(app: &App, tenant: &TenantName, stored: &'a StoredAccount) -> Self {
+        Self { stored, opened: app.open_account(tenant, stored) }
     }
 }
 
-/// Tenants have no spaces in them, so no two accounts have the same one.
+/// Purpose of an account's seal. Unique, because tenant names have no spaces.
 pub(super) fn purpose(tenant: &TenantName, name: &AccountName) -> String {
     format!("account {tenant} {name}")
 }
 
-/// The fields of an account that are different now, by their names on the wire.
+/// Names of the changed fields in the API.
 fn changed(put: &AccountPut) -> Vec<&'static str> {
     let Some(before) = &put.before else { return Vec::new() };
-    let (was, is) = (&before.account, &put.after.account);
+    let (old, new) = (&before.account, &put.after.account);
     let fields = [
-        ("platform", was.platform != is.platform),
-        ("connector", was.connector != is.connector),
-        ("platformAccount", was.platform_account != is.platform_account),
+        ("platform", old.platform != new.platform),
+        ("connector", old.connector != new.connector),
+        ("platformAccount", old.platform_account != new.platform_account),
         ("settings", before.settings != put.after.settings),
         ("credentials", before.credentials != put.after.credentials),
     ];

@@ -1,8 +1,7 @@
-//! Batches: what a client may ask for at once, and accepting it.
+//! Accepting batches.
 //!
-//! Accepting is all that happens while the client waits: what was asked for is written down, sealed
-//! where it holds passwords, and a worker goes on from there (`work/task.rs`). What comes of it is in
-//! `outcome`.
+//! While the client waits, the server only stores the request, sealed where it holds passwords. A worker processes it
+//! (`work/task.rs`); `outcome` shows the results.
 
 mod part;
 
@@ -18,35 +17,35 @@ use gatehouse_vault::{TaskKey, random};
 use super::{App, Error};
 use crate::reader::Fault;
 
-/// A batch of new accesses, as a client asked for it.
+/// A client's batch of new accesses.
 #[derive(Debug)]
 pub struct NewBatch {
-    /// Under which contract.
+    /// The contract.
     pub contract_id: ContractId,
-    /// Which.
+    /// The accesses to create.
     pub items: NewItems,
 }
 
-/// Which accesses a client wants.
+/// The accesses of a creation.
 #[derive(Debug)]
 pub enum NewItems {
-    /// So many, with everything generated.
+    /// A number of accesses with generated values.
     Count(u32),
-    /// These.
+    /// One item per access.
     Explicit(Vec<NewItem>),
 }
 
-/// One access that a client wants.
+/// One access to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewItem {
-    /// It can be tried.
+    /// All values are valid.
     Valid(ValidItem),
-    /// It can't.
+    /// A value is invalid: the item fails.
     Invalid(InvalidItem),
 }
 
 impl NewItem {
-    /// The username that the client chose, if it did and it can be one.
+    /// The chosen username of a valid item.
     fn username(&self) -> Option<&Username> {
         match self {
             Self::Valid(item) => item.username.as_ref(),
@@ -54,7 +53,7 @@ impl NewItem {
         }
     }
 
-    /// The password that the client chose, if it did.
+    /// The chosen password of a valid item.
     pub fn password(&self) -> Option<&Password> {
         match self {
             Self::Valid(item) => item.password.as_ref(),
@@ -63,63 +62,62 @@ impl NewItem {
     }
 }
 
-/// What a client says about one access; what it left out is generated.
+/// A valid item; missing values are generated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValidItem {
-    /// A username of the client's choice.
+    /// The chosen username.
     pub username: Option<Username>,
-    /// A password of the client's choice.
+    /// The chosen password.
     pub password: Option<Password>,
     /// The device's name.
     pub device_name: Option<DeviceName>,
 }
 
-/// An item with a value out of bounds: it fails alone, inside the Task.
+/// An item with an invalid value. It fails alone, inside the Task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InvalidItem {
-    /// The username that was asked for, shortened.
+    /// The requested username, shortened.
     pub username: Option<String>,
-    /// The device's name that was asked for, shortened.
+    /// The requested device name, shortened.
     pub device_name: Option<String>,
-    /// What is wrong.
+    /// The faults.
     pub faults: Vec<Fault>,
 }
 
-/// A batch of changes, as a client asked for it.
+/// A client's batch of changes.
 #[derive(Debug)]
 pub struct BatchChange {
-    /// Of which accesses, each named once.
+    /// The accesses, each once.
     pub ids: Vec<NamedAccess>,
-    /// What is to happen to them.
+    /// The operation on all of them.
     pub operation: BatchOperation,
 }
 
-/// An access that a batch names.
+/// An access that a change names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedAccess {
-    /// Its first position in the request.
+    /// First position in the request.
     pub index: u32,
-    /// Its identifier, or a text that can't be one, shortened.
+    /// The id; an invalid id as text, shortened.
     pub id: Result<AccessId, String>,
 }
 
-/// What is to happen to all accesses of a batch.
+/// The operation of a batch of changes.
 #[derive(Debug)]
 pub enum BatchOperation {
-    /// Another status, another password, or both.
+    /// Set a status, a password, or both.
     Update {
-        /// The status that they are to have.
+        /// The new status.
         status: Option<TargetStatus>,
-        /// The password that all of them are to have.
+        /// The new password of all accesses.
         password: Option<Password>,
     },
-    /// They end with the month.
+    /// Terminate at the end of the month.
     Terminate,
 }
 
 impl App {
-    /// Accepts a batch of new accesses. One that is to be accepted `once`, and was already, is the Task that
-    /// it became then.
+    /// Accepts a batch of new accesses. An idempotent request (`once`) that was accepted before gets its first Task.
     pub async fn accept_batch(
         &self,
         tenant: &TenantName,
@@ -130,11 +128,11 @@ impl App {
         let NewBatch { contract_id, items } = batch;
         let is_explicit = matches!(items, NewItems::Explicit(_));
         let work = TaskWork::Creation { contract_id, is_explicit };
-        if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
+        if let Some(id) = self.find_accepted(tenant, once.as_ref()).await? {
             return Ok((id, work));
         }
         if let NewItems::Explicit(items) = &items {
-            // Here, because a Task could only wait.
+            // A worker could only postpone the item, so it is refused here.
             let mut usernames = items.iter().filter_map(NewItem::username);
             usernames.try_for_each(|it| self.refuse_unreadable(Some(it)))?;
         }
@@ -144,7 +142,7 @@ impl App {
             NewItems::Count(n) => (n, Vec::new()),
             NewItems::Explicit(items) => {
                 let sealed = move || (count(&items), part::write_creation(&items, &key));
-                away(sealed).await
+                run_blocking(sealed).await
             }
         };
         let new = NewTask {
@@ -159,7 +157,7 @@ impl App {
         self.accept(tenant, new).await
     }
 
-    /// Accepts a batch of changes, `once` as above.
+    /// Accepts a batch of changes, idempotent like [`Self::accept_batch`].
     pub async fn accept_change(
         &self,
         tenant: &TenantName,
@@ -174,7 +172,7 @@ impl App {
             }
             BatchOperation::Terminate => (TaskWork::Termination, None),
         };
-        if let Some(id) = self.accepted_already(tenant, once.as_ref()).await? {
+        if let Some(id) = self.find_accepted(tenant, once.as_ref()).await? {
             return Ok((id, work));
         }
         let id = self.draw_task_id();
@@ -207,8 +205,8 @@ impl App {
             }
             Err(NotAccepted::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(NotAccepted::Repeated) => {
-                // Another server was quicker. By its clock the answer is kept, whatever ours says.
-                let once = once.expect("only a request with a key is one that was made before");
+                // Another server has accepted the request. Its clock decides how long the response is kept, not ours.
+                let once = once.expect("only a request with an idempotency key is repeated");
                 let id = self.accepted_before(tenant, &once, Timestamp::EPOCH).await?;
                 id.map(|id| (id, work)).ok_or(Error::InProgress(once.key))
             }
@@ -216,7 +214,7 @@ impl App {
         }
     }
 
-    async fn accepted_already(
+    async fn find_accepted(
         &self,
         tenant: &TenantName,
         once: Option<&IdempotentRequest>,
@@ -227,20 +225,20 @@ impl App {
         }
     }
 
-    /// Stops a Task that is not over. What it has done stays.
+    /// Stops an unfinished Task; processed items stay as they are.
     pub async fn stop_task(&self, tenant: &TenantName, id: TaskId) -> Result<Task, Error> {
         match self.store.stop_task(tenant, id, self.tasks.lifetimes()).await? {
             None => Err(Error::NotFound("task", id.to_string())),
             Some(Ok(task)) => {
-                self.tell_end(tenant, &task);
+                self.report_task_end(tenant, &task);
                 Ok(task)
             }
             Some(Err(state)) => Err(Error::TaskFinished(state)),
         }
     }
 
-    /// Counts a Task that is over, and writes it into the log.
-    pub(crate) fn tell_end(&self, tenant: &TenantName, task: &Task) {
+    /// Counts and logs a finished Task.
+    pub(crate) fn report_task_end(&self, tenant: &TenantName, task: &Task) {
         self.meter.count_end(task);
         tracing::info!(
             task = %task.id,
@@ -263,11 +261,11 @@ fn count<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).expect("a batch is bounded far below that")
 }
 
-/// Does what takes a while where nobody waits for it.
-async fn away<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+/// Runs blocking work on a thread of its own.
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     #[cfg(test)]
     if gatehouse_vault::simulation::is_on() {
-        // All of a simulation happens on one thread.
+        // A simulation has one thread.
         return work();
     }
     match tokio::task::spawn_blocking(work).await {
@@ -276,17 +274,17 @@ async fn away<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T
     }
 }
 
-/// How far a Task has to be for something to be asked of it.
+/// The progress that a Task needs for a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Over.
+    /// The Task has ended.
     Terminal,
-    /// Over, with accesses to show.
+    /// The Task has ended with results: DONE or FAILED.
     HasResults,
 }
 
 impl Stage {
-    /// Whether a Task in this state will do.
+    /// Whether `state` satisfies it.
     pub fn is_met(self, state: TaskState) -> bool {
         match self {
             Self::Terminal => state.is_terminal(),

@@ -1,4 +1,4 @@
-//! Clients: machines that get their tokens from us.
+//! OAuth clients, whose tokens the built-in issuer signs.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +15,16 @@ use super::guesses::Guessed;
 use super::verify::RENEWAL_MAX;
 use super::{App, Error};
 
-/// A client with its secret, which is never shown again.
+/// A new client with its secret, which is never shown again.
 pub struct NewClient {
     /// The client.
     pub client: Client,
-    /// What it proves itself with.
+    /// The client secret.
     pub secret: OneTimePassword,
 }
 
 impl App {
-    /// Makes a client whose tokens may allow these scopes.
+    /// Creates a client whose tokens may have these scopes.
     pub async fn create_client(
         &self,
         tenant: &TenantName,
@@ -42,13 +42,13 @@ impl App {
         Ok(NewClient { client, secret: OneTimePassword::new(secret) })
     }
 
-    /// The client that this identifier and secret belong to.
+    /// Finds the client with this id and secret.
     ///
-    /// Its secret can't be guessed, so a right one is always taken, whatever others try under its name: only failures are
-    /// counted, and told apart where there are too many.
+    /// Generated secrets can't be guessed, so the right one is always accepted, whatever others try with the client's
+    /// id. Only failures are counted, and a distinct error reports too many.
     pub async fn authenticate_client(
         &self,
-        gone: &dyn Disconnection,
+        disconnection: &dyn Disconnection,
         id: &str,
         secret: &str,
     ) -> Result<Option<Client>, Error> {
@@ -59,27 +59,26 @@ impl App {
         let Some((client, hash)) = self.store.client(id.tenant(), &id).await? else {
             return Ok(None);
         };
-        if self.check_secret(gone, &client, &hash, &secret).await? {
+        if self.check_secret(disconnection, &client, &hash, &secret).await? {
             return Ok(Some(client));
         }
         let counted = self.guesses.begin(Guessed::Client, id.tenant(), &id.to_string());
         counted.map(|_| None).map_err(|wait| Error::TooManyGuesses(wait, None))
     }
 
-    /// Whether the secret is the client's. A right one is hashed again under the first master key, where a former
-    /// one has made its hash.
+    /// Checks the secret. If a former master key made its hash, a right secret is hashed again with the first key.
     async fn check_secret(
         &self,
-        gone: &dyn Disconnection,
+        disconnection: &dyn Disconnection,
         client: &Client,
         hash: &StoredHash,
         secret: &Password,
     ) -> Result<bool, Error> {
         let id = &client.id;
-        let asker = HashCaller { tenant: id.tenant(), gone };
-        let is_right = match self.vault.check(asker, hash, secret).await {
+        let caller = HashCaller { tenant: id.tenant(), gone: disconnection };
+        let is_right = match self.vault.check(caller, hash, secret).await {
             Err(VaultError::UnknownKey) => {
-                tracing::warn!(client = %id, "its secret was hashed with a master key that is not here");
+                tracing::warn!(client = %id, "the master key of the client's secret is missing");
                 false
             }
             checked => checked?,
@@ -88,7 +87,7 @@ impl App {
             return Ok(false);
         }
         let renewing = async {
-            let renewed = self.vault.renew(asker, hash, secret).await;
+            let renewed = self.vault.renew(caller, hash, secret).await;
             let Ok(Some(after)) = renewed else { return Ok(()) };
             if !self.has_newest_key().await? {
                 return Ok(());
@@ -97,15 +96,15 @@ impl App {
         };
         if let Ok(Err(why)) = tokio::time::timeout(RENEWAL_MAX, renewing).await {
             let why: StoreError = why;
-            tracing::warn!(%why, client = %id, "its secret keeps the hash of a former master key");
+            tracing::warn!(%why, client = %id, "the client's secret could not be hashed with the new master key");
         }
         Ok(true)
     }
 
-    /// Deletes a client. Tokens that it has got are taken no more: here at once, by other servers within a second.
+    /// Deletes a client and revokes its tokens: here at once, at other servers within a second.
     pub async fn delete_client(&self, tenant: &TenantName, id: &ClientId) -> Result<(), Error> {
-        let ended = self.store.delete_client(tenant, id).await?;
-        self.revocations.add(ended.ok_or_else(|| Error::NotFound("client", id.to_string()))?);
+        let revocation = self.store.delete_client(tenant, id).await?;
+        self.revocations.add(revocation.ok_or_else(|| Error::NotFound("client", id.to_string()))?);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Contracts, as the operator wants them.
+//! Creating, replacing and deleting contracts.
 
 use gatehouse_core::{Contract, ContractId, TenantName};
 use gatehouse_store::{ContractInUse, Put, PutContractRefused};
@@ -6,7 +6,7 @@ use gatehouse_store::{ContractInUse, Put, PutContractRefused};
 use super::{App, Error};
 
 impl App {
-    /// Makes the contract, or makes the one that is there as given.
+    /// Creates or replaces the contract.
     pub async fn put_contract(
         &self,
         tenant: &TenantName,

@@ -1,4 +1,4 @@
-//! Why the service did not do what it was asked.
+//! Errors of the service's operations.
 
 use std::time::Duration;
 
@@ -10,93 +10,92 @@ use gatehouse_vault::{PoolBusy, VaultError};
 
 use crate::reader::{Fault, told};
 
-/// Why the service did not do what it was asked.
+/// An error of the service.
 ///
-/// Callers match on the variants, so each stands for something a caller would treat differently.
-/// Nothing here knows a status code; `http::problem` holds that table.
+/// Each variant is one that callers handle differently. HTTP statuses are in `http::problem`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The tenant doesn't exist.
     #[error("there is no tenant `{0}`")]
     NoTenant(String),
-    /// The thing doesn't exist, or belongs to another tenant: the caller must not learn which.
+    /// The object doesn't exist, or belongs to another tenant: the caller must not learn which.
     #[error("there is no {0} `{1}`")]
     NotFound(&'static str, String),
-    /// The request names a contract that the tenant doesn't have.
+    /// The contract doesn't exist.
     #[error("{}", BatchFailure::unknown_contract(.0).detail)]
     UnknownContract(ContractId),
     /// Another access of the tenant has this username.
     #[error("{}", BatchFailure::username_taken(.0).detail)]
     UsernameTaken(Username),
-    /// A server of an older version, which is there or was a short while ago, could not read this username.
+    /// A server of an older version runs, or ran until recently, and can't parse this username.
     #[error(
         "username `{0}` has a `:`, which servers of an older version can't read: try again when all servers are of the \
          new version"
     )]
     UsernameUnreadable(Username),
-    /// The present state doesn't allow it.
+    /// The object's state doesn't allow the operation.
     #[error(transparent)]
     StateConflict(#[from] StateConflict),
-    /// What has accesses can't be deleted, or become something else.
+    /// An object with accesses can't be deleted or changed this way.
     #[error(
         "{what} while there are accesses: it has {n_accesses}, TERMINATED and reserved ones included"
     )]
     InUse {
-        /// What can't be done.
+        /// The refused operation.
         what: &'static str,
-        /// How many there are.
+        /// Number of accesses.
         n_accesses: u64,
     },
-    /// What an account says is nothing that its connector can do with.
+    /// The connector refuses the account's settings or credentials.
     #[error("{}", told(.0))]
     InvalidAccount(Vec<Fault>),
-    /// The tenant has as many accounts as it may have.
+    /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,
-    /// A Task that is over can't be stopped.
+    /// The Task has ended and can't be stopped.
     #[error("the Task is {}, and only one that is ACKNOWLEDGED or IN_PROGRESS can be stopped", .0.as_str())]
     TaskFinished(TaskState),
-    /// The Task is not there yet.
+    /// The Task hasn't made enough progress.
     #[error("the Task is {}; {what}", .state.as_str())]
     TaskNotReady {
-        /// Where it is.
+        /// Its state.
         state: TaskState,
-        /// What can be asked when.
+        /// What the request needs.
         what: &'static str,
     },
-    /// The key of a request was used for another one.
+    /// The idempotency key was used with another body.
     #[error(
         "the key `{0}` was used with another body in the last 24 hours; another request needs another key"
     )]
     KeyReused(RequestKey),
-    /// The same request is being worked on.
+    /// A request with the same idempotency key is in progress.
     #[error("a request with the key `{0}` is under way; try again to learn what came of it")]
     InProgress(RequestKey),
-    /// A secret was guessed wrongly so often that none is looked at for so long.
+    /// Too many failed checks: the next is allowed after this time.
     #[error("too many failed checks of this name: none is looked at for {} s", seconds(*.0))]
     TooManyGuesses(Duration, Option<AccessId>),
-    /// Others change the account all the time.
+    /// Concurrent changes of the account kept interfering.
     #[error("the account `{0}` is being changed by others; try again")]
     AccountChanging(String),
-    /// The access has changed since the client saw it.
+    /// The access's version doesn't match the request's condition.
     #[error(
         "the access has the ETag \"{0}\", which If-Match or If-None-Match excludes; an ETag is written \
          with its quotes"
     )]
     Stale(u64),
-    /// A device's credentials don't let it in. Why is nobody's business.
+    /// The device's credentials are refused, without a reason.
     #[error("the credentials are refused")]
     CredentialsRefused(Option<AccessId>),
-    /// A test ended a worker's step.
+    /// A test interrupted the worker.
     #[error("interrupted")]
     Interrupted,
-    /// Too much is being hashed just now.
+    /// The hashing pool is full.
     #[error(transparent)]
     Busy(#[from] PoolBusy),
-    /// A stored hash can't be read with the keys that are here.
+    /// The master key of a stored hash is missing.
     #[error("a stored password can't be checked")]
     Vault(#[source] VaultError),
-    /// Our own storage let us down; the cause is for the log, never for the client.
+    /// The store failed; the cause is for the log, never for the client.
     #[error("storage failed")]
     Storage(#[from] StoreError),
 }
@@ -110,7 +109,7 @@ impl Failure for Error {
     }
 }
 
-/// Whole seconds after which so much time has passed.
+/// The time in seconds, rounded up.
 pub(crate) fn seconds(time: Duration) -> u64 {
     time.as_millis().div_ceil(1000).try_into().unwrap_or(u64::MAX)
 }

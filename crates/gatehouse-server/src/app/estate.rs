@@ -1,4 +1,4 @@
-//! Making an estate so, at start.
+//! Applying an estate file at start.
 
 use gatehouse_core::account::AddressSource;
 use gatehouse_store::Put;
@@ -6,40 +6,40 @@ use gatehouse_store::Put;
 use super::{App, Error};
 use crate::estate::Estate;
 
-/// An object of an estate that could not be made as the file says.
+/// An object of an estate that could not be applied.
 #[derive(Debug, thiserror::Error)]
 #[error("{object}: {cause}")]
 pub struct NotApplied {
-    /// Which object.
+    /// The object.
     pub object: String,
-    /// Why.
+    /// The error.
     pub cause: Error,
 }
 
 impl App {
-    /// Makes each object that the estate names exactly as it says, and deletes nothing.
+    /// Creates or replaces every object of the estate; deletes nothing.
     pub async fn apply_estate(&self, estate: &Estate) -> Result<(), NotApplied> {
-        // What can be seen to be wrong is seen before anything is made.
-        for wanted in &estate.tenants {
-            for input in &wanted.accounts {
-                self.check_account_input(&wanted.tenant.name, input).await.map_err(|cause| {
-                    let (account, tenant) = (&input.account.name, &wanted.tenant.name);
+        // Checks all accounts before the first write.
+        for entry in &estate.tenants {
+            for input in &entry.accounts {
+                self.check_account_input(&entry.tenant.name, input).await.map_err(|cause| {
+                    let (account, tenant) = (&input.account.name, &entry.tenant.name);
                     NotApplied { object: format!("account {account} of tenant {tenant}"), cause }
                 })?;
             }
         }
         let mut n_created = 0;
         let mut count = |put| n_created += usize::from(put == Put::Created);
-        for wanted in &estate.tenants {
-            let name = &wanted.tenant.name;
+        for entry in &estate.tenants {
+            let name = &entry.tenant.name;
             let failed = |object: String| move |cause| NotApplied { object, cause };
-            let put = self.put_tenant(&wanted.tenant).await;
+            let put = self.put_tenant(&entry.tenant).await;
             count(put.map_err(failed(format!("tenant {name}")))?);
-            for contract in &wanted.contracts {
+            for contract in &entry.contracts {
                 let put = self.put_contract(name, contract).await;
                 count(put.map_err(failed(format!("contract {} of tenant {name}", contract.id)))?);
             }
-            for input in &wanted.accounts {
+            for input in &entry.accounts {
                 let account = &input.account.name;
                 let put = self.put_account(name, input, AddressSource::Operator).await;
                 let put = put.map_err(failed(format!("account {account} of tenant {name}")))?;

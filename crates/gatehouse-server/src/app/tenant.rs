@@ -1,4 +1,4 @@
-//! Tenants, as the operator wants them.
+//! Creating, replacing and deleting tenants.
 
 use gatehouse_core::{Tenant, TenantName};
 use gatehouse_store::{Put, TenantInUse};
@@ -6,20 +6,19 @@ use gatehouse_store::{Put, TenantInUse};
 use super::{App, Error};
 
 impl App {
-    /// Makes the tenant, or makes the one that is there as given.
+    /// Creates or replaces the tenant.
     pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, Error> {
         Ok(self.store.put_tenant(tenant).await?)
     }
 
-    /// Deletes a tenant that has no accesses, and its contracts. Its tokens are taken no more, also where another one of its
-    /// name is made.
+    /// Deletes a tenant without accesses, its contracts included. Its tokens stay revoked if the name is used again.
     pub async fn delete_tenant(&self, name: &TenantName) -> Result<(), Error> {
         match self.store.delete_tenant(name).await? {
             None => Err(Error::NoTenant(name.to_string())),
-            Some(Ok(ended)) => {
-                ended.into_iter().for_each(|it| self.revocations.add(it));
+            Some(Ok(revoked)) => {
+                revoked.into_iter().for_each(|it| self.revocations.add(it));
                 self.platforms.keep_only(name, &[]);
-                // What was sealed goes for good, as far as nobody reads just now.
+                // Overwrites deleted secrets, unless readers of the database prevent it just now.
                 let _ = self.store.scrub().await;
                 Ok(())
             }

@@ -233,7 +233,7 @@ impl TaskWorker {
     fn tell(&self, lease: &Lease, task: &Task, n_worked: u32) {
         self.app.meter.items.inc_by(n_worked.into());
         if task.state.is_terminal() {
-            self.app.tell_end(&lease.key.tenant, task);
+            self.app.report_task_end(&lease.key.tenant, task);
         }
     }
 

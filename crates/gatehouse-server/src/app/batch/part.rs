@@ -1,7 +1,7 @@
-//! What a client sent of a batch, in parts of so many items, as bytes.
+//! Binary encoding of a batch's items, in parts of [`PART_ITEMS`] items.
 //!
-//! Whoever needs some items reads one part, not all of them. Parts with passwords are sealed under the
-//! Task's key. A text is its length in two bytes and then itself; what may be missing has a byte before it.
+//! Readers load only the part they need. Parts with passwords are sealed with the Task's key. A text is a two-byte
+//! length and its bytes; a byte before an optional text tells whether it is present.
 
 use gatehouse_core::AccessId;
 use gatehouse_core::credential::Password;
@@ -11,17 +11,17 @@ use gatehouse_vault::TaskKey;
 use super::{InvalidItem, NamedAccess, NewItem, ValidItem};
 use crate::reader::Fault;
 
-/// Items in a part.
+/// Items per part.
 pub(crate) const PART_ITEMS: u32 = 500;
 
-const FIT: u8 = 0;
-const UNFIT: u8 = 1;
+const VALID: u8 = 0;
+const INVALID: u8 = 1;
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
 type Parts = Vec<(u32, Vec<u8>)>;
 
-/// The items of a creation, sealed.
+/// Encodes and seals the items of a creation.
 pub(super) fn write_creation(items: &[NewItem], key: &TaskKey) -> Parts {
     let parts = items.chunks(PART_ITEMS as usize).zip(0..);
     let sealed = parts.map(|(items, part)| {
@@ -34,7 +34,7 @@ pub(super) fn write_creation(items: &[NewItem], key: &TaskKey) -> Parts {
     sealed.collect()
 }
 
-/// The items of one part of a creation.
+/// Decodes one part of a creation.
 pub(crate) fn read_creation(
     part: u32,
     sealed: &[u8],
@@ -50,7 +50,7 @@ pub(crate) fn read_creation(
     Ok(items)
 }
 
-/// The accesses that a change names.
+/// Encodes the accesses of a change.
 pub(super) fn write_change(ids: &[NamedAccess]) -> Parts {
     let parts = ids.chunks(PART_ITEMS as usize).zip(0..);
     let written = parts.map(|(ids, part)| {
@@ -59,11 +59,11 @@ pub(super) fn write_change(ids: &[NamedAccess]) -> Parts {
             bytes.extend_from_slice(&index.to_be_bytes());
             match id {
                 Ok(id) => {
-                    bytes.push(FIT);
+                    bytes.push(VALID);
                     bytes.extend_from_slice(id.as_bytes());
                 }
                 Err(text) => {
-                    bytes.push(UNFIT);
+                    bytes.push(INVALID);
                     write_text(&mut bytes, text);
                 }
             }
@@ -73,7 +73,7 @@ pub(super) fn write_change(ids: &[NamedAccess]) -> Parts {
     written.collect()
 }
 
-/// The accesses that one part of a change names.
+/// Decodes one part of a change.
 pub(crate) fn read_change(bytes: &[u8]) -> Result<Vec<NamedAccess>, StoreError> {
     let mut bytes = Bytes(bytes);
     let mut ids = Vec::new();
@@ -90,13 +90,13 @@ fn unreadable() -> StoreError {
 fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
     match item {
         NewItem::Valid(ValidItem { username, password, device_name }) => {
-            bytes.push(FIT);
+            bytes.push(VALID);
             write_optional(bytes, username.as_ref().map(|it| it.as_str()));
             write_optional(bytes, password.as_ref().map(Password::reveal));
             write_optional(bytes, device_name.as_ref().map(|it| it.as_str()));
         }
         NewItem::Invalid(InvalidItem { username, device_name, faults }) => {
-            bytes.push(UNFIT);
+            bytes.push(INVALID);
             write_optional(bytes, username.as_deref());
             write_optional(bytes, device_name.as_deref());
             for Fault { name, reason } in faults {
@@ -109,7 +109,7 @@ fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
 }
 
 fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
-    if bytes.byte()? == FIT {
+    if bytes.byte()? == VALID {
         let username = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
         let password = bytes.optional()?.map(|text| Password::new(text.into())).transpose().ok()?;
         let device_name = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
@@ -129,7 +129,7 @@ fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
 fn read_named(bytes: &mut Bytes<'_>) -> Option<NamedAccess> {
     let index = u32::from_be_bytes(*bytes.take(4)?.first_chunk()?);
     let id = match bytes.byte()? {
-        FIT => Ok(AccessId::from_bytes(*bytes.take(16)?.first_chunk()?)),
+        VALID => Ok(AccessId::from_bytes(*bytes.take(16)?.first_chunk()?)),
         _ => Err(bytes.text()?.to_owned()),
     };
     Some(NamedAccess { index, id })
@@ -151,7 +151,7 @@ fn write_text(bytes: &mut Vec<u8>, text: &str) {
     bytes.extend_from_slice(text.as_bytes());
 }
 
-/// What is left to be read.
+/// The bytes not yet decoded.
 struct Bytes<'b>(&'b [u8]);
 
 impl<'b> Bytes<'b> {

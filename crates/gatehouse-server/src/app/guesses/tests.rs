@@ -9,7 +9,7 @@ fn guesses(free: u32, share: ReplicaShare) -> Guesses {
 }
 
 #[test]
-fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
+fn the_wait_doubles_up_to_a_minute_after_the_free_failures() {
     let guesses = guesses(10, ReplicaShare::WHOLE);
     let mut now = Instant::now();
     for n in 0..10 {
@@ -21,7 +21,7 @@ fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
         assert_eq!(
             guesses.count(Guessed::Access, NAME, now + wait / 2),
             Err(wait / 2),
-            "asking makes it no longer"
+            "a refused check doesn't extend the wait"
         );
         assert_eq!(guesses.count(Guessed::Access, [1, 3], now), Ok(()), "another name");
         guesses.forget(Guessed::Access, [1, 3]);
@@ -31,11 +31,11 @@ fn some_failures_are_free_and_then_the_wait_doubles_up_to_a_minute() {
     assert!(guesses.count(Guessed::Access, NAME, now + Duration::from_secs(59)).is_err());
     now += 10 * LONGEST_WAIT;
     let n_free = (0..20).filter(|_| guesses.count(Guessed::Access, NAME, now).is_ok()).count();
-    assert_eq!(n_free, 10, "what is long ago is forgotten");
+    assert_eq!(n_free, 10, "old failures expire");
 }
 
 #[test]
-fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
+fn a_success_resets_the_count_and_an_unchecked_guess_does_not_count() {
     let guesses = guesses(2, ReplicaShare::WHOLE);
     let tenant: TenantName = "acme".parse().unwrap();
     let begin = || guesses.begin(Guessed::Access, &tenant, "pump");
@@ -53,7 +53,7 @@ fn a_success_ends_it_and_what_was_not_looked_at_does_not_count() {
 }
 
 #[test]
-fn of_several_servers_each_has_its_slice() {
+fn each_server_enforces_its_share() {
     let guesses = guesses(10, ReplicaShare::new(2, 3).unwrap());
     let now = Instant::now();
     let n_free = (0..20).filter(|_| guesses.count(Guessed::Access, NAME, now).is_ok()).count();
@@ -62,7 +62,7 @@ fn of_several_servers_each_has_its_slice() {
 }
 
 #[test]
-fn without_a_limit_nothing_is_counted() {
+fn without_a_limit_no_guess_is_counted() {
     let guesses = guesses(0, ReplicaShare::WHOLE);
     let tenant: TenantName = "acme".parse().unwrap();
     assert!((0..1000).all(|_| guesses.begin(Guessed::Access, &tenant, "pump").is_ok()));
@@ -80,7 +80,7 @@ fn memory_does_not_grow_without_bound() {
 }
 
 #[test]
-fn the_slowest_rate_is_kept_also_where_few_are_free_or_servers_are_many() {
+fn the_slowest_rate_holds_with_few_free_guesses_and_many_servers() {
     for (free, share) in [
         (1, ReplicaShare::WHOLE),
         (3, ReplicaShare::new(0, 4).unwrap()),
@@ -95,7 +95,7 @@ fn the_slowest_rate_is_kept_also_where_few_are_free_or_servers_are_many() {
                 Err(wait) => now += wait,
             }
         }
-        // One a minute in a day over all servers, and the few at the beginning.
+        // One per minute and day over all servers, plus the free ones at the start.
         let most = 24 * 60 / share.of() + 20;
         assert!(n_tried <= most, "{free} {share:?}: {n_tried} > {most}");
     }

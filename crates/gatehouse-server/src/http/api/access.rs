@@ -177,7 +177,7 @@ pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
         body.fault(access::ROTATE_PASSWORD.name, reason);
     }
     body.finish();
-    let drawn = rotates.map(|()| NewPassword::Drawn);
+    let drawn = rotates.map(|()| NewPassword::Generated);
     AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(drawn) }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 
-fn unfit(name: &str) -> NewItem {
+fn invalid(name: &str) -> NewItem {
     NewItem::Invalid(InvalidItem {
         username: Some(name.into()),
         device_name: None,
@@ -9,8 +9,8 @@ fn unfit(name: &str) -> NewItem {
 }
 
 #[test]
-fn a_creation_is_read_as_it_was_written_part_by_part() {
-    let fit = |n: u32| {
+fn an_encoded_creation_decodes_part_by_part() {
+    let valid = |n: u32| {
         NewItem::Valid(ValidItem {
             username: n.is_multiple_of(2).then(|| format!("user-{n}").parse().unwrap()),
             password: n.is_multiple_of(3).then(|| Password::new(format!("pass\0{n}")).unwrap()),
@@ -18,7 +18,7 @@ fn a_creation_is_read_as_it_was_written_part_by_part() {
         })
     };
     let items: Vec<NewItem> =
-        (0..1201).map(|n| if n % 7 == 0 { unfit("zu lang") } else { fit(n) }).collect();
+        (0..1201).map(|n| if n % 7 == 0 { invalid("zu lang") } else { valid(n) }).collect();
     let key = TaskKey::draw();
     let parts = write_creation(&items, &key);
     assert_eq!(parts.iter().map(|(n, _)| *n).collect::<Vec<_>>(), [0, 1, 2]);
@@ -29,7 +29,7 @@ fn a_creation_is_read_as_it_was_written_part_by_part() {
 }
 
 #[test]
-fn a_change_is_read_as_it_was_written() {
+fn an_encoded_change_decodes() {
     let named = |index: u32| NamedAccess {
         index,
         id: match index % 3 {
