@@ -1,8 +1,8 @@
-//! Who is calling: bearer tokens, and what their claims allow.
+//! Authentication: bearer tokens, and the rights in their claims.
 //!
-//! A token is trusted when an issuer that is configured, or the built-in one, has signed it, and its
-//! claims hold now. Checking a signature costs more than everything else about most requests, so a
-//! token that was found good is remembered, until it expires or its issuer gives up the key.
+//! A token is accepted when a configured issuer or the built-in one has signed it and its claims hold now. A signature
+//! check costs more than the rest of most requests, so accepted tokens are cached until they expire or their issuer
+//! drops the key.
 
 mod built_in_issuer;
 mod claims;
@@ -39,71 +39,73 @@ use claims::ClaimRules;
 use memory::{Known, Remembered};
 use meter::TokenMeter;
 
-/// The built-in issuer's name.
+/// The built-in issuer's name (`iss`).
 pub const ISSUER: &str = "gatehouse";
 
-/// Longest token that is looked at.
+/// Longest accepted token.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
-/// Somebody whose token was checked.
+/// The holder of an accepted token.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The token's subject; empty where it has none.
     pub subject: String,
-    /// What the token allows.
+    /// The token's rights.
     pub rights: Rights,
-    /// When it ends.
+    /// When the token expires.
     pub expires: Timestamp,
 }
 
-/// Why nobody is recognised. The text goes to the client and says nothing of the token.
+/// Why a token is refused. The text goes to the client and tells nothing about the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// There is no token.
+    /// The request has no token.
     #[error("the request needs the header `Authorization: Bearer <token>`, once")]
     NoToken,
-    /// The token is not one of ours.
+    /// No trusted issuer signed the token.
     #[error(
         "the token is malformed, or no issuer that is trusted here has signed it; perhaps it was made \
          with another data directory or database"
     )]
     NotTrusted,
-    /// Its time is over, or has no end.
+    /// The token has expired, or has no expiry.
     #[error("the token has expired, or says nothing about when it does (`exp`)")]
     Expired,
-    /// Its time has not come.
+    /// The token isn't valid yet.
     #[error("the token is not valid yet (`nbf`)")]
     NotYetValid,
-    /// It is meant for somebody else.
+    /// The token has another audience.
     #[error("the token is meant for another audience (`aud`)")]
     OtherAudience,
-    /// It was issued by somebody else.
+    /// The token's issuer isn't trusted.
     #[error("the token names another issuer (`iss`) than those that are trusted here")]
     OtherIssuer,
     /// The token was revoked, or its client or tenant was deleted.
     #[error("the token was revoked, or its client or tenant was deleted")]
     Revoked,
-    /// It is no access token, or lives longer than its issuer's may.
+    /// The token isn't an access token, or is valid for longer than its issuer's tokens may be.
     #[error(
         "the token is not an access token (`typ`; `nonce` and `at_hash` are an ID token's), or is good for longer than \
          the tokens of its issuer may be"
     )]
     NotForAccess,
-    /// Its issuer is trusted, but its keys can't be had just now.
-    #[error("the keys of the token's issuer can't be had just now, so nobody can tell whose it is")]
+    /// The issuer is trusted, but its keys can't be fetched.
+    #[error(
+        "the keys of the token's issuer can't be fetched just now, so the token can't be checked"
+    )]
     IssuerDown,
 }
 
-/// What a new token is to say.
+/// Contents of a new token.
 #[derive(Clone, Debug)]
 pub struct Grant {
-    /// Whose it is.
+    /// The subject.
     pub subject: String,
-    /// For which tenants; `*` for all.
+    /// The tenants; `*` for all.
     pub tenants: Vec<String>,
-    /// What it allows.
+    /// The scopes.
     pub scopes: BTreeSet<Scope>,
-    /// How long it is good for.
+    /// Validity in seconds.
     pub lifetime_seconds: i64,
 }
 
@@ -113,70 +115,70 @@ pub struct Auth {
     built_in_rules: ClaimRules,
     issuers: Vec<Issuer>,
     remembered: Remembered,
-    ended: Revocations,
-    /// Where others write down what has ended.
+    revocations: Revocations,
+    /// Source of other servers' revocations.
     store: Option<Store>,
     meter: TokenMeter,
 }
 
 impl Auth {
-    /// Trusts what `keys` sign for `audience`.
+    /// Trusts tokens for `audience` that `keys` have signed.
     pub fn new(keys: TokenKeys, audience: String) -> Self {
         Self {
             built_in: BuiltInIssuer::fixed(keys),
-            built_in_rules: ClaimRules::of_our_own(audience),
+            built_in_rules: ClaimRules::of_built_in(audience),
             issuers: Vec::new(),
             remembered: Remembered::default(),
-            ended: Revocations::default(),
+            revocations: Revocations::default(),
             store: None,
             meter: TokenMeter::new(),
         }
     }
 
-    /// Trusts these issuers too.
+    /// Adds trusted issuers.
     pub fn trusting(self, issuers: Vec<Issuer>) -> Self {
         Self { issuers, ..self }
     }
 
-    /// Refuses whose trust has ended, also where others write that down.
-    pub fn with_revocations(self, ended: Revocations, store: Store) -> Self {
-        Self { ended, store: Some(store), ..self }
+    /// Adds the revocations, and the store to reload them from.
+    pub fn with_revocations(self, revocations: Revocations, store: Store) -> Self {
+        Self { revocations, store: Some(store), ..self }
     }
 
-    /// Looks for our own keys there from now on, where somebody may change them.
-    pub fn with_key_reload(self, place: TokenKeyStore, clock: Clock) -> Self {
-        Self { built_in: self.built_in.found_in(place, clock), ..self }
+    /// Reloads the built-in issuer's keys from `place` from now on, because an operator may rotate them.
+    pub fn with_key_reload(self, store: TokenKeyStore, clock: Clock) -> Self {
+        Self { built_in: self.built_in.with_reload(store, clock), ..self }
     }
 
-    /// Fetches the keys of all issuers, now and before they are old, and looks for our own. It never ends.
+    /// Keeps the keys of all issuers and the revocations fresh. Never returns.
     pub async fn keep_fresh(&self) {
         let issuers = join_all(self.issuers.iter().map(|issuer| issuer.keep_fresh(&self.meter)));
-        let ended = async {
+        let revocations = async {
             match &self.store {
-                Some(store) => self.ended.keep_fresh(store).await,
+                Some(store) => self.revocations.keep_fresh(store).await,
                 None => std::future::pending().await,
             }
         };
-        tokio::join!(issuers, ended, self.built_in.keep_fresh());
+        tokio::join!(issuers, revocations, self.built_in.keep_fresh());
     }
 
-    /// What is counted about tokens.
+    /// Figures of tokens.
     pub(crate) fn meter(&self) -> &TokenMeter {
         &self.meter
     }
 
-    /// Who sent a request with this `Authorization` header.
+    /// Finds the caller by the request's `Authorization` header.
     pub async fn authenticate(
         &self,
         header: Option<&str>,
         now: Timestamp,
     ) -> Result<Arc<Caller>, AuthError> {
-        let caller = self.recognise(header, now).await;
+        let caller = self.find_caller(header, now).await;
         self.meter.count(&caller);
         caller
     }
 
-    async fn recognise(
+    async fn find_caller(
         &self,
         header: Option<&str>,
         now: Timestamp,
@@ -193,17 +195,17 @@ impl Auth {
         if let Some(known) = self.remembered.recall(&digest)
             && self.still_has(known.issuer, &known.keys)
         {
-            self.meter.count_remembered();
+            self.meter.count_cached();
             known.validity.check(now)?;
-            return self.ended.heed(&known.caller, &known.token);
+            return self.revocations.check(&known.caller, &known.token);
         }
-        // Boxed, since most tokens are remembered.
+        // Boxed, because most tokens are cached.
         let known = Box::pin(self.verify(token, now)).await?;
         self.remembered.remember(digest, known.clone());
-        self.ended.heed(&known.caller, &known.token)
+        self.revocations.check(&known.caller, &known.token)
     }
 
-    /// Whether the issuer, our own where there is no number, still stands by these keys.
+    /// Whether the issuer still has these keys; `None` is the built-in issuer.
     fn still_has(&self, issuer: Option<usize>, keys: &Arc<KeySet>) -> bool {
         match issuer {
             None => Arc::ptr_eq(&self.built_in.trusted(), keys),
@@ -212,15 +214,15 @@ impl Auth {
     }
 
     async fn verify(&self, token: &str, now: Timestamp) -> Result<Known, AuthError> {
-        // Whom it names decides whose keys are tried, and nothing else before they have been.
-        let named = named_issuer(token).ok_or(AuthError::NotTrusted)?;
-        let issuer = self.issuers.iter().position(|it| it.name() == named);
+        // The issuer's name only selects the keys; nothing else is trusted before the signature is checked.
+        let name = named_issuer(token).ok_or(AuthError::NotTrusted)?;
+        let issuer = self.issuers.iter().position(|it| it.name() == name);
         let (claims, keys, rules) = match issuer {
             Some(n) => {
                 let (claims, keys) = self.issuers[n].verify(token, &self.meter).await?;
                 (claims, keys, self.issuers[n].rules())
             }
-            None if named == ISSUER => {
+            None if name == ISSUER => {
                 let (claims, keys) = self.built_in.verify(token).await?;
                 (claims, keys, &self.built_in_rules)
             }
@@ -229,7 +231,7 @@ impl Auth {
         rules.check_type(token, &claims)?;
         let (caller, validity) = rules.read(&claims, now)?;
         validity.check(now)?;
-        let token = Arc::new(rules.name_of(&claims));
+        let token = Arc::new(rules.revocation_key(&claims));
         Ok(Known { caller: Arc::new(caller), validity, token, issuer, keys })
     }
 
@@ -253,12 +255,12 @@ impl Auth {
         }
     }
 
-    /// The issuers that people can sign in with, in the order of the settings.
+    /// The issuers that users can sign in with, in the order of the settings.
     pub fn sign_ins(&self) -> Vec<SignIn> {
         self.issuers.iter().filter_map(Issuer::sign_in).collect()
     }
 
-    /// The public keys, for whoever wants to check our tokens.
+    /// The built-in issuer's public keys.
     pub fn jwks(&self) -> Value {
         self.built_in.jwks()
     }

@@ -1,8 +1,8 @@
-//! Backups of the embedded store: a directory with the store as one file, and the keys that lie beside it.
+//! Backups of the embedded store: a directory with the store as one file, and its key files.
 //!
-//! The command and the schedule of the server (`work/backup.rs`) make them alike. The store gets its name in the backup
-//! last, when every page of the copy has been checked. A directory without that name is no backup, whatever else is in it.
-//! `directory` keeps backups that are named by their time.
+//! The command and the server's schedule (`work/backup.rs`) make backups the same way. The store's file gets its final
+//! name last, after every page of the copy is checked. A directory without that name is not a backup.
+//! `backup_directory` holds backups that are named by time.
 
 pub(crate) mod backup_directory;
 
@@ -17,22 +17,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::DATABASE_FILE;
 
-/// The store in a backup that isn't made yet.
+/// Name of the store's file until the backup is complete.
 const UNFINISHED_FILE: &str = "unfinished";
 
-/// A backup that was made and checked.
+/// A complete, checked backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupSummary {
-    /// How large the store is in it.
+    /// Size of the store's file.
     pub n_bytes: u64,
-    /// The files of keys that went along.
+    /// The copied key files.
     pub keys: Vec<String>,
 }
 
-/// Why there is no backup. Nothing is left of it.
+/// Why no backup was made. Nothing of it is left.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// There is something that it would be mixed with.
+    /// The directory has other files.
     #[error(
         "{} is not empty: give a directory that is not there yet, so that no backup is overwritten",
         .0.display()
@@ -41,35 +41,35 @@ pub enum BackupError {
     /// A file or directory can't be read or written.
     #[error("{}: {cause}", path.display())]
     File {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
     /// The store can't be copied.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
-    /// The copy was made, and isn't whole.
+    /// The copy is damaged.
     #[error(
         "the copy was made, but it is damaged, and has been removed ({0}): look at the store with \
          `gatehouse doctor --deep`, and at the disk that the copy was written to"
     )]
     Damaged(Damage),
-    /// The copy was made, and can't be checked.
+    /// The copy can't be checked.
     #[error("the copy was made, but could not be checked, and has been removed: {0}")]
     Unchecked(String),
-    /// The server stops.
-    #[error("it was stopped before its end")]
+    /// The server is stopping.
+    #[error("it was stopped before it was complete")]
     Stopped,
 }
 
-/// An error of a file, with its name.
+/// Adds the path to an I/O error.
 pub(crate) fn of(path: &Path) -> impl FnOnce(io::Error) -> BackupError {
     move |cause| BackupError::File { path: path.to_owned(), cause }
 }
 
-/// Makes a backup in `to`, a directory that isn't there yet or is empty: of the store, and of the keys in its data
-/// directory. A failure leaves nothing behind. Nothing of it runs on the threads that answer requests.
+/// Backs the store and the key files of its data directory up to `to`, which must be new or empty. A failure leaves
+/// nothing behind. Runs on other threads than requests.
 pub fn make<'a>(
     store: &'a Store,
     data_dir: &'a Path,
@@ -79,10 +79,10 @@ pub fn make<'a>(
     Box::pin(async move {
         let (data_dir, to) = (data_dir.to_owned(), to.to_owned());
         let directory = to.clone();
-        let (part, is_new) = apart(move || begin(&directory)).await?;
+        let (part, is_new) = run_blocking(move || begin(&directory)).await?;
         let copied = store.copy_to(&part, stop).await;
         let stop = stop.clone();
-        apart(move || {
+        run_blocking(move || {
             let made = match copied {
                 _ if stop.is_cancelled() => Err(BackupError::Stopped),
                 Ok(()) => finish(&data_dir, &to, &part, &stop),
@@ -97,23 +97,23 @@ pub fn make<'a>(
     })
 }
 
-/// Does what may take long on a thread for that.
-pub(crate) async fn apart<T: Send + 'static>(
+/// Runs blocking work on a thread of its own.
+pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, BackupError> + Send + 'static,
 ) -> Result<T, BackupError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|_| Err(StoreError::Unexpected("a backup panicked".into()).into()))
 }
 
-/// Makes the directory with an empty file for the copy; tells that file, and whether the directory is new.
+/// Creates the directory with an empty file for the copy; returns the file, and whether the directory is new.
 fn begin(to: &Path) -> Result<(PathBuf, bool), BackupError> {
     let is_new = make_empty(to)?;
     let part = to.join(UNFINISHED_FILE);
-    drop(owners_own().open(&part).map_err(of(&part))?);
+    drop(private_file().open(&part).map_err(of(&part))?);
     Ok((part, is_new))
 }
 
-/// Adds the keys, checks the copy, and gives it its name.
+/// Adds the keys, checks the copy, and gives it its final name.
 fn finish(
     data_dir: &Path,
     to: &Path,
@@ -141,14 +141,14 @@ fn finish(
     Ok(BackupSummary { n_bytes, keys })
 }
 
-/// A file that is new, and its owner's alone.
-fn owners_own() -> OpenOptions {
+/// Options for a new file that only its owner can read.
+fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     options
 }
 
-/// Makes a directory that its owner alone can look into; whether it wasn't there before.
+/// Creates a directory that only its owner can read, and fails if it has files; returns whether it is new.
 fn make_empty(directory: &Path) -> Result<bool, BackupError> {
     let is_new = !directory.exists();
     make_directory(directory)?;
@@ -158,17 +158,17 @@ fn make_empty(directory: &Path) -> Result<bool, BackupError> {
     }
 }
 
-/// Makes a directory that its owner alone can look into, unless it is there.
+/// Creates a directory that only its owner can read, unless it exists.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), BackupError> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(of(directory))
 }
 
-/// Has the names of a directory's files survive a loss of power.
+/// Flushes a directory, so that its entries survive a power failure.
 pub(crate) fn sync_directory(directory: &Path) -> Result<(), BackupError> {
     File::open(directory).and_then(|it| it.sync_all()).map_err(of(directory))
 }
 
-/// Copies the files of keys that lie beside a store.
+/// Copies the key files of a data directory.
 fn copy_keys(from: &Path, to: &Path) -> Result<Vec<String>, BackupError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(from).map_err(of(from))? {
@@ -181,36 +181,36 @@ fn copy_keys(from: &Path, to: &Path) -> Result<Vec<String>, BackupError> {
     Ok(names)
 }
 
-/// Whether a file holds a key, by its name.
+/// Whether a file is a key file, by its name.
 fn is_key(path: &Path) -> bool {
     path.extension() == Some("key".as_ref())
 }
 
-/// Copies a file to one that isn't there yet, and has it survive a loss of power.
+/// Copies a file to a new one and flushes it.
 pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), BackupError> {
     let mut source = File::open(from).map_err(of(from))?;
-    let mut target = owners_own().open(to).map_err(of(to))?;
+    let mut target = private_file().open(to).map_err(of(to))?;
     io::copy(&mut source, &mut target).and_then(|_| target.sync_all()).map_err(of(to))
 }
 
-/// Whether SQLite gives files such an ending that it makes beside a database.
-fn is_of_sqlite(ending: &str) -> bool {
+/// Whether SQLite appends this suffix to its auxiliary files.
+fn is_sqlite_suffix(ending: &str) -> bool {
     matches!(ending, "-wal" | "-shm" | "-journal")
 }
 
-/// Removes a backup: first the name that makes it one, then its files, and the directory where nothing else is in it and it
-/// may go. What can't be removed stays, and is no backup any more.
+/// Removes a backup: first the store's final name, then its files, then the directory if it `with_directory` and is
+/// empty. Returns false if the directory could not be removed.
 fn remove(directory: &Path, with_directory: bool) -> bool {
     let _ = fs::rename(directory.join(DATABASE_FILE), directory.join(UNFINISHED_FILE));
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let of_store = |file: &str| name.strip_prefix(file).is_some_and(is_of_sqlite);
-        if of_store(UNFINISHED_FILE) || of_store(DATABASE_FILE) || is_key(&path) {
+        let belongs_to = |file: &str| name.strip_prefix(file).is_some_and(is_sqlite_suffix);
+        if belongs_to(UNFINISHED_FILE) || belongs_to(DATABASE_FILE) || is_key(&path) {
             let _ = fs::remove_file(&path);
         }
     }
-    // Last, because it says that the rest is ours to remove.
+    // Last: the file marks the rest as ours to remove.
     let _ = fs::remove_file(directory.join(UNFINISHED_FILE));
     !with_directory || fs::remove_dir(directory).is_ok()
 }

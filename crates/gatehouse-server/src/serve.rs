@@ -211,7 +211,7 @@ impl Server {
             }
             // This server alone uses the embedded store, so every lease in it is of a process that has ended.
             app.store.release_stale_leases().await?;
-            app.revocations.look(&app.store).await?;
+            app.revocations.reload(&app.store).await?;
             let auth = Auth::new(keys.token, config.auth.audience.clone())
                 .trusting(issuers)
                 .with_revocations(app.revocations.clone(), app.store.clone())

@@ -75,7 +75,7 @@ impl App {
     ) -> Result<IssuedAccess, Error> {
         let tenant = caller.tenant;
         if let Some(once) = &once
-            && let Some(issued) = self.issued_before(tenant, once, self.now()).await?
+            && let Some(issued) = self.stored_creation(tenant, once, self.now()).await?
         {
             return Ok(issued);
         }
@@ -99,7 +99,7 @@ impl App {
             password: hash,
             device_name: request.device_name,
             created_by: None,
-            once: once.clone().map(|once| self.with_answer(tenant, once, &password)),
+            once: once.clone().map(|once| self.with_response(tenant, once, &password)),
         };
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
@@ -111,7 +111,7 @@ impl App {
             Err(CreateRefused::Repeated) => {
                 // Another server has served the request. Its clock decides how long the response is kept, not ours.
                 let once = once.expect("only a request with an idempotency key is repeated");
-                let issued = self.issued_before(tenant, &once, Timestamp::EPOCH).await?;
+                let issued = self.stored_creation(tenant, &once, Timestamp::EPOCH).await?;
                 issued.ok_or(Error::InProgress(once.key))
             }
         }

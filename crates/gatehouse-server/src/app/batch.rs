@@ -207,7 +207,7 @@ impl App {
             Err(NotAccepted::Repeated) => {
                 // Another server has accepted the request. Its clock decides how long the response is kept, not ours.
                 let once = once.expect("only a request with an idempotency key is repeated");
-                let id = self.accepted_before(tenant, &once, Timestamp::EPOCH).await?;
+                let id = self.stored_batch(tenant, &once, Timestamp::EPOCH).await?;
                 id.map(|id| (id, work)).ok_or(Error::InProgress(once.key))
             }
             Err(NotAccepted::Store(error)) => Err(error.into()),
@@ -220,7 +220,7 @@ impl App {
         once: Option<&IdempotentRequest>,
     ) -> Result<Option<TaskId>, Error> {
         match once {
-            Some(once) => self.accepted_before(tenant, once, self.now()).await,
+            Some(once) => self.stored_batch(tenant, once, self.now()).await,
             None => Ok(None),
         }
     }

@@ -69,13 +69,13 @@ pub enum Error {
     )]
     KeyReused(RequestKey),
     /// A request with the same idempotency key is in progress.
-    #[error("a request with the key `{0}` is under way; try again to learn what came of it")]
+    #[error("a request with the key `{0}` is in progress; try again to get its result")]
     InProgress(RequestKey),
     /// Too many failed checks: the next is allowed after this time.
-    #[error("too many failed checks of this name: none is looked at for {} s", seconds(*.0))]
+    #[error("too many failed checks of this name: try again in {} s", seconds(*.0))]
     TooManyGuesses(Duration, Option<AccessId>),
     /// Concurrent changes of the account kept interfering.
-    #[error("the account `{0}` is being changed by others; try again")]
+    #[error("the account `{0}` is being changed by other requests; try again")]
     AccountChanging(String),
     /// The access's version doesn't match the request's condition.
     #[error(

@@ -1,9 +1,8 @@
-//! What came of a Task: its accesses as they are now, and the items that failed.
+//! Results of a Task: its accesses as they are now, and its failed items.
 //!
-//! Nothing is read whole. Items are asked for in stretches, by their ordinals or by their places among
-//! those that succeeded or failed, so a Task of any size is shown without holding it. A password is shown
-//! while its time lasts and while it is still the access's own: it is derived or unsealed again, and, where
-//! the access was changed since, compared with what is stored.
+//! Items are read in ranges, by ordinal or by position among the succeeded or failed ones, so a Task of any size is
+//! shown in little memory. A password is derived or unsealed again. It is shown until it expires, and only while the
+//! access still has it: if the access was changed since, it is compared with the stored hash.
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle;
@@ -17,20 +16,20 @@ use super::access::OneTimePassword;
 use super::batch::{NamedAccess, NewItem, PART_ITEMS, Stage, read_change, read_creation};
 use super::{App, Error};
 
-/// A Task, and the way to its items.
+/// A Task, and access to its items.
 pub struct TaskOutcome {
     app: App,
     tenant: TenantName,
     /// The Task.
     pub task: Task,
     password: Option<StoredHash>,
-    /// Its key, where passwords are shown.
+    /// The Task's key, where passwords are shown.
     key: Option<TaskKey>,
-    /// The part that was read last: items are mostly asked for in order.
+    /// The part that was read last: items are mostly read in order.
     part: Mutex<Option<Part>>,
 }
 
-/// One part of what the client sent.
+/// One part of the client's request.
 struct Part {
     number: u32,
     items: PartItems,
@@ -41,37 +40,37 @@ enum PartItems {
     Named(Vec<NamedAccess>),
 }
 
-/// An item, and what came of it.
+/// An item's result.
 pub enum TaskItem<'a> {
-    /// It succeeded.
+    /// The item succeeded.
     Succeeded(SucceededItem<'a>),
-    /// It failed.
+    /// The item failed.
     Failed(Box<FailedItem>),
 }
 
-/// An item that succeeded.
+/// A succeeded item.
 pub struct SucceededItem<'a> {
-    /// Its position in the request.
+    /// Position in the request.
     pub index: u32,
     /// The access as it is now.
     pub access: ShownAccess<'a>,
-    /// The password that the Task gave it, while it has that and it may be shown.
+    /// The password that the Task set, while the access has it and it may be shown.
     pub password: Option<OneTimePassword>,
 }
 
-/// Which items are asked for.
+/// Selects items by result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemFilter {
-    /// All of them.
+    /// All items.
     All,
-    /// Those that succeeded.
+    /// Succeeded items.
     Succeeded,
-    /// Those that failed.
+    /// Failed items.
     Failed,
 }
 
 impl App {
-    /// A Task, and the way to its items.
+    /// Loads a Task to read its items.
     pub async fn outcome(&self, tenant: &TenantName, id: TaskId) -> Result<TaskOutcome, Error> {
         let stored = self.store.task(tenant, id).await?;
         let StoredTask { task, password } =
@@ -84,7 +83,7 @@ impl App {
         Ok(TaskOutcome { app, tenant, task, password, key, part: Mutex::default() })
     }
 
-    /// The key of a Task, while it has one.
+    /// A Task's key, until it is destroyed.
     pub(crate) async fn task_key(
         &self,
         tenant: &TenantName,
@@ -97,58 +96,58 @@ impl App {
 }
 
 impl TaskOutcome {
-    /// Hides the passwords of the Task, from a caller whose token may not write accesses.
+    /// Hides the passwords, for a caller whose token may not write accesses.
     pub fn without_passwords(self) -> Self {
         Self { key: None, ..self }
     }
 
-    /// Whose Task it is.
+    /// The Task's tenant.
     pub fn tenant(&self) -> &TenantName {
         &self.tenant
     }
 
-    /// Refuses a Task that is not at this stage.
+    /// Refuses a Task that is not at `stage`; `what` tells the client what it needs.
     pub fn check(&self, stage: Stage, what: &'static str) -> Result<(), Error> {
         let state = self.task.state;
         if stage.is_met(state) { Ok(()) } else { Err(Error::TaskNotReady { state, what }) }
     }
 
-    /// Until when the passwords that it gave can be read here; `None` where it gave none, or their time is over. While it is
-    /// under way nobody knows: their time begins with its end.
+    /// When the shown passwords expire; `None` without passwords, and while the Task runs: the time starts at its end.
     pub fn shows_passwords_until(&self) -> Option<Timestamp> {
         let has_any = self.key.is_some() && self.task.n_succeeded > 0;
         self.task.shows_secrets_until.filter(|_| has_any)
     }
 
-    /// How many items there are of these.
-    pub fn n_items(&self, which: ItemFilter) -> u32 {
-        match which {
+    /// Number of selected items.
+    pub fn n_items(&self, filter: ItemFilter) -> u32 {
+        match filter {
             ItemFilter::All => self.task.n_processed(),
             ItemFilter::Succeeded => self.task.n_succeeded,
             ItemFilter::Failed => self.task.n_failed,
         }
     }
 
-    /// Shows items of these, from the one at this place on, in request order. Some may have been shown when an error comes.
+    /// Shows `n` selected items in request order, beginning with number `from`. Some may have been shown before an
+    /// error.
     pub async fn show(
         &self,
-        which: ItemFilter,
+        filter: ItemFilter,
         from: u32,
         n: u32,
         show: &mut (impl FnMut(TaskItem<'_>) + Send),
     ) -> Result<(), Error> {
-        let to = from.saturating_add(n).min(self.n_items(which));
+        let to = from.saturating_add(n).min(self.n_items(filter));
         if from >= to {
             return Ok(());
         }
         let (store, id) = (&self.app.store, self.task.id);
-        match which {
+        match filter {
             ItemFilter::All => {
                 let (n_before, failed) = self.failed_within(from, to).await?;
-                let ordinals = without(&failed, from, to);
+                let ordinals = without_failed(&failed, from, to);
                 let mut failed = failed.into_iter().peekable();
                 let mut ordinal = from;
-                self.succeeded(from - n_before, &ordinals, &mut |success| {
+                self.show_succeeded(from - n_before, &ordinals, &mut |success| {
                     while let Some(item) = failed.next_if(|item| item.ordinal == ordinal) {
                         show(TaskItem::Failed(Box::new(item)));
                         ordinal += 1;
@@ -173,13 +172,13 @@ impl TaskOutcome {
         Ok(())
     }
 
-    /// Why a Task was rejected.
+    /// Why the Task was rejected.
     pub async fn rejection(&self) -> Result<Option<FailedItem>, Error> {
         let why = self.app.store.failed_items(&self.tenant, self.task.id, 0, 1).await?;
         Ok(why.into_iter().next())
     }
 
-    /// Shows those of the items with these ordinals that succeeded.
+    /// Shows the succeeded items among these ordinals.
     pub async fn show_succeeded_within(
         &self,
         from: u32,
@@ -187,43 +186,44 @@ impl TaskOutcome {
         show: &mut (impl FnMut(SucceededItem<'_>) + Send),
     ) -> Result<(), Error> {
         let (n_before, failed) = self.failed_within(from, until).await?;
-        self.succeeded(from - n_before, &without(&failed, from, until), show).await
+        self.show_succeeded(from - n_before, &without_failed(&failed, from, until), show).await
     }
 
-    /// The ordinal of the item that succeeded at this place among those that did, from 0.
+    /// The ordinal of the succeeded item number `position`, from 0.
     ///
-    /// It stands behind as many items as succeeded before it, and those that failed before it: how many
-    /// these are is found by halving, since they are numbered in order.
-    async fn ordinal_of_success(&self, place: u32) -> Result<u32, Error> {
-        let (mut known, mut most) = (0, self.task.n_failed);
-        while known < most {
-            let number = known + (most - known).div_ceil(2);
+    /// The ordinal is the position plus the number of failed items before it, found by binary search.
+    async fn ordinal_of_success(&self, position: u32) -> Result<u32, Error> {
+        let (mut low, mut high) = (0, self.task.n_failed);
+        while low < high {
+            let number = low + (high - low).div_ceil(2);
             let failed =
                 self.app.store.failed_items(&self.tenant, self.task.id, number - 1, number);
             let failed = failed.await?.into_iter().next().ok_or_else(missing)?;
-            if failed.ordinal - (number - 1) <= place {
-                known = number;
+            if failed.ordinal - (number - 1) <= position {
+                low = number;
             } else {
-                most = number - 1;
+                high = number - 1;
             }
         }
-        Ok(place + known)
+        Ok(position + low)
     }
 
-    /// Shows the items with these ordinals, which succeeded, as did so many before them.
-    async fn succeeded(
+    /// Shows the succeeded items with these ordinals, which come after `after` other succeeded items.
+    async fn show_succeeded(
         &self,
         after: u32,
         ordinals: &[u32],
         show: &mut (impl FnMut(SucceededItem<'_>) + Send),
     ) -> Result<(), Error> {
         match self.task.work {
-            TaskWork::Creation { .. } => self.made(after, ordinals, show).await,
-            TaskWork::Update { .. } | TaskWork::Termination => self.changed(ordinals, show).await,
+            TaskWork::Creation { .. } => self.show_created(after, ordinals, show).await,
+            TaskWork::Update { .. } | TaskWork::Termination => {
+                self.show_changed(ordinals, show).await
+            }
         }
     }
 
-    /// Those of the items with these ordinals that failed, and how many did before them.
+    /// The number of failed items before this range, and the failed items in it.
     async fn failed_within(&self, from: u32, until: u32) -> Result<(u32, Vec<FailedItem>), Error> {
         if self.task.n_failed == 0 {
             return Ok((0, Vec::new()));
@@ -233,8 +233,8 @@ impl TaskOutcome {
         Ok((n_before, store.failed_items_within(&self.tenant, id, from, until).await?))
     }
 
-    /// Accesses that the Task made: those behind so many others, which have these ordinals.
-    async fn made(
+    /// Shows created accesses with these ordinals, which come after `after` others.
+    async fn show_created(
         &self,
         after: u32,
         ordinals: &[u32],
@@ -246,14 +246,14 @@ impl TaskOutcome {
             Some(key) => self.chosen_passwords(key, ordinals).await?,
             None => None,
         };
-        // Without those that were chosen, nobody knows which ones were not.
+        // Without the chosen passwords, the generated ones can't be told apart.
         let key = key.filter(|_| chosen.is_some());
         let chosen = chosen.unwrap_or_default().into_iter().chain(std::iter::repeat(None));
         let mut next = ordinals.iter().zip(chosen);
         let take = |made: CreatedAccess<'_>| {
             let Some((ordinal, chosen)) = next.next() else { return };
-            let CreatedAccess { access, password: kept } = made;
-            let given = |key| self.given_password(key, kept.as_ref(), *ordinal, chosen);
+            let CreatedAccess { access, password: stored } = made;
+            let given = |key| self.given_password(key, stored.as_ref(), *ordinal, chosen);
             show(success(*ordinal, access, key.and_then(given), now));
         };
         let store = &self.app.store;
@@ -264,36 +264,37 @@ impl TaskOutcome {
         }
     }
 
-    /// The key, as long as passwords are shown: also an answer that takes long to read shows none after that.
+    /// The key until the passwords expire: a long response shows none after that.
     fn key(&self, now: Timestamp) -> Option<&TaskKey> {
         self.key.as_ref().filter(|_| self.task.shows_secrets(now))
     }
 
-    /// The password that the Task gave to an access, while it still has it: surely when nothing was changed, and
-    /// else when what is kept by now was made of it.
+    /// The password that the Task set, if the access still has it: surely if nothing changed, otherwise if the stored
+    /// hash matches.
     fn given_password(
         &self,
         key: &TaskKey,
-        kept: Option<&StoredHash>,
+        stored: Option<&StoredHash>,
         ordinal: u32,
         chosen: Option<Password>,
     ) -> Option<Password> {
         let vault = &self.app.vault;
         match chosen {
             Some(chosen) => {
-                let is_its = kept.is_none_or(|kept| vault.has_salt(kept, &key.salt(ordinal)));
-                is_its.then_some(chosen)
+                let is_current =
+                    stored.is_none_or(|stored| vault.has_salt(stored, &key.salt(ordinal)));
+                is_current.then_some(chosen)
             }
             None => {
                 let generated = key.password(ordinal);
-                let is_its = kept.is_none_or(|kept| vault.is_hash_of_generated(kept, &generated));
-                is_its.then_some(generated)
+                let is_current =
+                    stored.is_none_or(|stored| vault.is_hash_of_generated(stored, &generated));
+                is_current.then_some(generated)
             }
         }
     }
 
-    /// The passwords that the client chose for the items with these ordinals, in their order; `None` where they are
-    /// gone, since the time of passwords has run out after the key was read.
+    /// The chosen passwords of these items, in order; `None` if they were destroyed after the key was read.
     async fn chosen_passwords(
         &self,
         key: &TaskKey,
@@ -316,8 +317,8 @@ impl TaskOutcome {
         Ok(Some(chosen))
     }
 
-    /// Accesses that the Task changed.
-    async fn changed(
+    /// Shows changed accesses.
+    async fn show_changed(
         &self,
         ordinals: &[u32],
         show: &mut (impl FnMut(SucceededItem<'_>) + Send),
@@ -340,28 +341,28 @@ impl TaskOutcome {
         let now = self.app.now();
         let password = self.set_password(now).await?;
         for (stored, (index, _)) in rows.iter().zip(named) {
-            let is_its = self.password.as_ref() == Some(&stored.password);
-            let password = password.clone().filter(|_| is_its);
+            let is_current = self.password.as_ref() == Some(&stored.password);
+            let password = password.clone().filter(|_| is_current);
             show(success(index, stored.access.shown(), password, now));
         }
         Ok(())
     }
 
-    /// The password that the Task sets, while it may be shown.
+    /// The password that the Task sets, until it expires.
     async fn set_password(&self, now: Timestamp) -> Result<Option<Password>, Error> {
         let Some(key) = self.key(now) else { return Ok(None) };
         self.app.password_of_change(&self.tenant, self.task.id, key).await
     }
 
-    /// A part of what the client sent, as long as that is kept; the last one is remembered.
+    /// A part of the client's request, while it is stored. Caches the last one.
     async fn part<'l>(
         &self,
         last: &'l mut Option<Part>,
         number: u32,
         key: Option<&TaskKey>,
     ) -> Result<Option<&'l Part>, Error> {
-        let kept = last.take().filter(|part| part.number == number);
-        let part = match kept {
+        let cached = last.take().filter(|part| part.number == number);
+        let part = match cached {
             Some(part) => part,
             None => {
                 let bytes = self.app.store.task_part(&self.tenant, self.task.id, number).await?;
@@ -396,7 +397,7 @@ impl App {
 }
 
 /// The ordinals of the items that didn't fail.
-fn without(failed: &[FailedItem], from: u32, until: u32) -> Vec<u32> {
+fn without_failed(failed: &[FailedItem], from: u32, until: u32) -> Vec<u32> {
     let mut failed = failed.iter().map(|item| item.ordinal).peekable();
     (from..until).filter(|ordinal| failed.next_if_eq(ordinal).is_none()).collect()
 }
@@ -411,7 +412,7 @@ fn success(
     SucceededItem { index, access, password: password.map(OneTimePassword::new) }
 }
 
-/// Something that a Task has written down is not there.
+/// Stored data of a Task is missing.
 fn missing() -> StoreError {
-    StoreError::Unexpected("a piece of a Task is missing".into())
+    StoreError::Unexpected("data of a Task is missing".into())
 }

@@ -1,4 +1,4 @@
-//! Products: the tenant's accounts are opened as far as they have to be, and asked.
+//! Reading products from the tenant's accounts, which are opened as needed.
 
 use std::sync::Arc;
 
@@ -13,55 +13,55 @@ use gatehouse_store::StoredAccount;
 
 use super::{App, Error};
 
-/// Most accounts that one request reads at a time.
-const OPENED_AT_ONCE: usize = 8;
+/// Accounts that one request loads at the same time.
+const CONCURRENT_LOADS: usize = 8;
 
 impl App {
-    /// One page over all accounts of a tenant that a filter leaves.
+    /// A page of the products in all accounts that the filter allows.
     pub async fn list_products(
         &self,
         tenant: &TenantName,
         filter: &ProductFilter,
         page: PageRequest,
-        ask: CallContext,
+        context: CallContext,
     ) -> Result<Listing, Error> {
         let matches = |account: &Account| filter.scope(account) != Scope::Nothing;
         let accounts = self.live_accounts(tenant, matches).await?;
-        Ok(self.platforms.list(&accounts, filter, page, ask).await)
+        Ok(self.platforms.list(&accounts, filter, page, context).await)
     }
 
-    /// Looks for many products at once.
+    /// Finds many products at once.
     pub async fn find_products(
         &self,
         tenant: &TenantName,
-        wanted: &FindRequest,
-        ask: CallContext,
+        request: &FindRequest,
+        context: CallContext,
     ) -> Result<FindResult, Error> {
         let may_have = |account: &Account| {
-            !wanted.identifiers.is_empty()
-                || wanted.ids.iter().any(|id| id.platform == account.platform)
+            !request.identifiers.is_empty()
+                || request.ids.iter().any(|id| id.platform == account.platform)
         };
         let accounts = self.live_accounts(tenant, may_have).await?;
-        Ok(self.platforms.find(&accounts, wanted, ask).await)
+        Ok(self.platforms.find(&accounts, request, context).await)
     }
 
-    /// Asks for one product.
+    /// Reads one product.
     pub async fn read_product(
         &self,
         tenant: &TenantName,
         id: &ProductId,
-        ask: CallContext,
+        context: CallContext,
     ) -> Result<ReadResult, Error> {
         let is_there = |account: &Account| account.platform == id.platform;
         let accounts = self.live_accounts(tenant, is_there).await?;
-        Ok(self.platforms.read(&accounts, id, ask).await)
+        Ok(self.platforms.read(&accounts, id, context).await)
     }
 
-    /// The accounts that are `wanted`, ready to be asked, in their order.
+    /// The `selected` accounts in order, opened.
     async fn live_accounts(
         &self,
         tenant: &TenantName,
-        wanted: impl Fn(&Account) -> bool,
+        selected: impl Fn(&Account) -> bool,
     ) -> Result<Vec<Arc<LiveAccount>>, Error> {
         let Some(accounts) = self.store.accounts(tenant).await? else {
             self.platforms.keep_only(tenant, &[]);
@@ -69,45 +69,44 @@ impl App {
         };
         let all: Vec<_> = accounts.iter().map(|(account, _)| &account.name).collect();
         self.platforms.keep_only(tenant, &all);
-        let wanted = accounts.into_iter().filter(|(account, _)| wanted(account)).enumerate();
+        let accounts = accounts.into_iter().filter(|(account, _)| selected(account)).enumerate();
         let (mut live, mut closed) = (Vec::new(), Vec::new());
-        for (n, (account, version)) in wanted {
+        for (n, (account, version)) in accounts {
             match self.platforms.live(tenant, &account.name, version) {
                 Some(it) => live.push((n, it)),
                 None => closed.push((n, account.name)),
             }
         }
         let opened = closed.into_iter().map(async |(n, name)| {
-            let opened = self.bring_to_life(tenant, &name).await?;
+            let opened = self.open_live(tenant, &name).await?;
             Ok::<_, Error>(opened.map(|it| (n, it)))
         });
-        let opened: Vec<_> = stream::iter(opened).buffered(OPENED_AT_ONCE).try_collect().await?;
+        let opened: Vec<_> = stream::iter(opened).buffered(CONCURRENT_LOADS).try_collect().await?;
         live.extend(opened.into_iter().flatten());
         live.sort_unstable_by_key(|(n, _)| *n);
         Ok(live.into_iter().map(|(_, it)| it).collect())
     }
 
-    /// Opens an account as it is kept; nothing where it is gone meanwhile. One that can't be read is live
-    /// too: asked, it tells so, as a platform that fails would.
-    async fn bring_to_life(
+    /// Loads and opens an account; `None` if it was deleted meanwhile. An unreadable account is open too: its calls
+    /// fail like those of a failing platform.
+    async fn open_live(
         &self,
         tenant: &TenantName,
         name: &AccountName,
     ) -> Result<Option<Arc<LiveAccount>>, Error> {
-        let Some(kept) = self.store.account(tenant, name).await? else { return Ok(None) };
-        let opened = self.open_account(tenant, &kept);
-        let StoredAccount { account, version, address_source, .. } = kept;
+        let Some(stored) = self.store.account(tenant, name).await? else { return Ok(None) };
+        let opened = self.open_account(tenant, &stored);
+        let StoredAccount { account, version, address_source, .. } = stored;
         Ok(Some(match opened {
             Ok((settings, credentials)) => {
                 let (settings, credentials) = (&settings, &credentials);
-                let reached = AccountSetup { settings, credentials, address_source };
-                self.platforms.open(tenant, account, version, reached)
+                let setup = AccountSetup { settings, credentials, address_source };
+                self.platforms.open(tenant, account, version, setup)
             }
             Err(error) => {
                 let cause = &error as &(dyn std::error::Error + 'static);
                 tracing::error!(%tenant, account = %name, cause, "an account can't be read");
-                let detail =
-                    "its settings or credentials can't be read as they are kept; give them again";
+                let detail = "the stored settings or credentials can't be read; give them again";
                 let failure = Failure::new(FailureKind::Error, detail);
                 LiveAccount::closed(tenant, account, version, failure)
             }

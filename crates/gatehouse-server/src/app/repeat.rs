@@ -1,4 +1,4 @@
-//! Requests that come again: they get what they got the first time.
+//! Repeated idempotent requests, which get the stored response of the first one.
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::{TaskId, TenantName, Timestamp};
@@ -8,15 +8,15 @@ use super::access::{IssuedAccess, OneTimePassword};
 use super::{App, Error};
 
 impl App {
-    /// What a creation was answered, if that is kept until after `at`.
-    pub(super) async fn issued_before(
+    /// The stored response of a creation, if it is kept until after `at`.
+    pub(super) async fn stored_creation(
         &self,
         tenant: &TenantName,
         once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<IssuedAccess>, Error> {
         let repeated = self.store.repeated_creation(tenant, once, at).await?;
-        let Some((access, sealed)) = same(once, repeated)? else { return Ok(None) };
+        let Some((access, sealed)) = with_same_body(once, repeated)? else { return Ok(None) };
         let password = self.vault.unseal(&purpose(tenant, &once.secret_name()), &sealed);
         let password = password.map_err(|bad| StoreError::Unexpected(bad.into()))?;
         let password = String::from_utf8(password).map_err(|_| unreadable())?;
@@ -24,18 +24,18 @@ impl App {
         Ok(Some(IssuedAccess { access, password: Some(OneTimePassword::new(password)) }))
     }
 
-    /// The Task that a batch became, if that is kept until after `at`.
-    pub(super) async fn accepted_before(
+    /// The Task of an accepted batch, if the response is kept until after `at`.
+    pub(super) async fn stored_batch(
         &self,
         tenant: &TenantName,
         once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<TaskId>, Error> {
-        same(once, self.store.repeated_batch(tenant, once, at).await?)
+        with_same_body(once, self.store.repeated_batch(tenant, once, at).await?)
     }
 
-    /// The same request with what its answer will show.
-    pub(super) fn with_answer(
+    /// Adds the sealed password, which a repeated request shows.
+    pub(super) fn with_response(
         &self,
         tenant: &TenantName,
         once: IdempotentRequest,
@@ -47,8 +47,11 @@ impl App {
     }
 }
 
-/// What was made by the same request, unless it was another one.
-fn same<T>(once: &IdempotentRequest, repeated: Option<Repeated<T>>) -> Result<Option<T>, Error> {
+/// The stored result, if the request has the same body.
+fn with_same_body<T>(
+    once: &IdempotentRequest,
+    repeated: Option<Repeated<T>>,
+) -> Result<Option<T>, Error> {
     match repeated {
         None => Ok(None),
         Some(Repeated::Same(made)) => Ok(Some(made)),
@@ -56,11 +59,11 @@ fn same<T>(once: &IdempotentRequest, repeated: Option<Repeated<T>>) -> Result<Op
     }
 }
 
-/// What an answer is sealed for. Neither tenants nor the operations, with which names begin, have spaces in them.
+/// Purpose of a stored response's seal. Unique, because tenants and operations have no spaces.
 pub(super) fn purpose(tenant: &TenantName, name: &str) -> String {
     format!("answer {tenant} {name}")
 }
 
 fn unreadable() -> Error {
-    StoreError::Unexpected("a kept answer holds no password".into()).into()
+    StoreError::Unexpected("a stored response holds no password".into()).into()
 }

@@ -1,7 +1,7 @@
-//! Changing the master key: what each key still has, and sealing again what a former one has sealed.
+//! Rotating the master key: counts what each key has made, and seals again what a former key has sealed.
 //!
-//! It is done beside servers that run, a little at a time, and may be interrupted anywhere: what is sealed anew is found
-//! no more.
+//! Runs in small transactions while servers run, and can be interrupted at any point: resealed rows are not found
+//! again.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +12,23 @@ use gatehouse_vault::{BadSeal, HASH_NAME_CHARS, SEAL_NAME_BYTES, key_of_hash, ke
 
 use super::{App, Error, account, repeat};
 
-/// Seals that are made anew together, each by itself.
-const TOGETHER: u32 = 32;
+/// Seals that are replaced concurrently.
+const CONCURRENT_SEALS: u32 = 32;
 
-/// How many things of each kind were made with each key, by the key's short name.
+/// Number of objects by key (short name) and kind.
 pub type KeyShares = BTreeMap<String, BTreeMap<KeyUseKind, u64>>;
 
-/// What came of sealing a tenant's things anew.
+/// Result of resealing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resealed {
-    /// So many are sealed under the first key now.
+    /// Objects that are now sealed with the first key.
     pub n_done: u64,
-    /// So many can't be opened with the keys that are here.
+    /// Objects that can't be opened with the present keys.
     pub n_failed: u64,
 }
 
 impl App {
-    /// What the tenant has that was made with each key. That looks at every access.
+    /// Counts the tenant's objects by key. Reads every access.
     pub async fn key_shares(&self, tenant: &TenantName) -> Result<KeyShares, Error> {
         let mut shares = KeyShares::new();
         for KeyUse { kind, prefix, n } in
@@ -46,56 +46,59 @@ impl App {
         Ok(shares)
     }
 
-    /// Seals under the first master key what is sealed under another.
+    /// Seals with the first master key what another key has sealed.
     pub async fn reseal(&self, tenant: &TenantName) -> Result<Resealed, Error> {
         let name = self.vault.seal_name();
-        let mut resealed = Resealed::default();
+        let mut total = Resealed::default();
         let accounts = self.store.former_seals_of_accounts(tenant, name).await?;
-        for some in accounts.chunks(TOGETHER as usize) {
-            self.reseal_some(tenant, some, &mut resealed).await?;
+        for seals in accounts.chunks(CONCURRENT_SEALS as usize) {
+            self.reseal_some(tenant, seals, &mut total).await?;
         }
         for kind in [SecretKind::Task, SecretKind::Answer] {
-            let mut behind = String::new();
+            let mut after_name = String::new();
             loop {
-                let some = self.store.former_secrets(tenant, kind, name, &behind, TOGETHER).await?;
-                let Some(last) = some.last() else { break };
-                behind = match &last.owner {
+                let seals = self
+                    .store
+                    .former_secrets(tenant, kind, name, &after_name, CONCURRENT_SEALS)
+                    .await?;
+                let Some(last) = seals.last() else { break };
+                after_name = match &last.owner {
                     SealOwner::Account(name) => name.to_string(),
                     SealOwner::Task(id) => id.to_string(),
                     SealOwner::Answer(name) => name.clone(),
                 };
-                self.reseal_some(tenant, &some, &mut resealed).await?;
+                self.reseal_some(tenant, &seals, &mut total).await?;
             }
         }
-        if resealed.n_done > 0 {
-            // What was sealed before goes for good, as far as nobody reads just now.
+        if total.n_done > 0 {
+            // Overwrites the old seals, unless readers of the database prevent it just now.
             let _ = self.store.scrub().await;
         }
-        Ok(resealed)
+        Ok(total)
     }
 
     async fn reseal_some(
         &self,
         tenant: &TenantName,
         seals: &[FormerSeal],
-        resealed: &mut Resealed,
+        total: &mut Resealed,
     ) -> Result<(), Error> {
         let mut writes = Vec::new();
         for before in seals {
-            match self.sealed_anew(tenant, before) {
+            match self.resealed(tenant, before) {
                 Ok(after) => writes.push(async move {
-                    // One that has changed meanwhile is new, or gone.
+                    // A seal that changed meanwhile is new, or deleted.
                     let replaced = self.store.replace_seal(tenant, before, &after).await?;
                     Ok::<_, StoreError>(u64::from(replaced))
                 }),
-                Err(BadSeal) => resealed.n_failed += 1,
+                Err(BadSeal) => total.n_failed += 1,
             }
         }
-        resealed.n_done += try_join_all(writes).await?.into_iter().sum::<u64>();
+        total.n_done += try_join_all(writes).await?.into_iter().sum::<u64>();
         Ok(())
     }
 
-    fn sealed_anew(&self, tenant: &TenantName, before: &FormerSeal) -> Result<Vec<u8>, BadSeal> {
+    fn resealed(&self, tenant: &TenantName, before: &FormerSeal) -> Result<Vec<u8>, BadSeal> {
         let FormerSeal { owner, sealed } = before;
         match owner {
             SealOwner::Account(name) => self.vault.reseal(&account::purpose(tenant, name), sealed),

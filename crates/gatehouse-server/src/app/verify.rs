@@ -1,4 +1,4 @@
-//! Checking a device's credentials. The row is read at every check: what has been answered is obeyed.
+//! Checking a device's credentials. Each check reads the row, so that a confirmed change takes effect at once.
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle::{self, CheckRefused};
@@ -13,40 +13,42 @@ use super::{App, Error};
 use crate::keys::KeysInUse;
 
 impl App {
-    /// Lets a device in, or doesn't say why not. The first connection of a prepaid access activates it.
+    /// Accepts a device's credentials, or refuses them without a reason. A prepaid access is activated by its first
+    /// connection.
     pub async fn verify(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         username: &Username,
         password: &Password,
     ) -> Result<Access, Error> {
-        let tenant = asker.tenant;
+        let tenant = caller.tenant;
         let Some(stored) = self.store.access_by_username(tenant, username).await? else {
             let is_slow = self.vault.unknown_is_slow(username.as_str());
             let guess = self.guess(tenant, username, None, is_slow)?;
-            let nothing = self.vault.check_unknown(asker, username.as_str(), password).await;
-            looked_at(guess, nothing)?;
+            let checked = self.vault.check_unknown(caller, username.as_str(), password).await;
+            settle_guess(guess, checked)?;
             return Err(self.refuse(tenant, None).await?);
         };
         let id = stored.access.id;
         let is_slow = self.vault.is_slow(&stored.password);
         let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
             let guess = self.guess(tenant, username, Some(id), is_slow)?;
-            // Not by what is remembered: that would be quick for the right password alone.
-            let checked = match self.vault.check_uncached(asker, &stored.password, password).await {
+            // Without the cache: it would be fast for the right password alone.
+            let checked = match self.vault.check_uncached(caller, &stored.password, password).await
+            {
                 Err(VaultError::UnknownKey) => {
                     let name = username.as_str();
-                    self.vault.check_unknown(asker, name, password).await.map_err(Error::from)
+                    self.vault.check_unknown(caller, name, password).await.map_err(Error::from)
                 }
                 checked => checked.map(drop).map_err(Error::from),
             };
-            looked_at(guess, checked)?;
+            settle_guess(guess, checked)?;
             return Err(self.refuse(tenant, Some(id)).await?);
         };
         if !self.vault.is_cached(&stored.password, password) {
             let guess = self.guess(tenant, username, Some(id), is_slow)?;
             let (guess, is_right) =
-                looked_at(guess, self.check_password(asker, &stored, password).await)?;
+                settle_guess(guess, self.check_password(caller, &stored, password).await)?;
             if !is_right {
                 return Err(self.refuse(tenant, Some(id)).await?);
             }
@@ -54,11 +56,11 @@ impl App {
         }
         match entry {
             Some(access) => {
-                self.renew_password(asker, &stored, password).await;
+                self.renew_password(caller, &stored, password).await;
                 Ok(access)
             }
-            // Boxed, since it happens once.
-            None => Box::pin(self.connect_first(asker, stored, password)).await,
+            // Boxed, because it happens once per access.
+            None => Box::pin(self.connect_first(caller, stored, password)).await,
         }
     }
 
@@ -77,65 +79,65 @@ impl App {
         begun.map(Some).map_err(|wait| Error::TooManyGuesses(wait, access))
     }
 
-    /// Whether the password is the access's. One that was hashed with a master key that is gone is nobody's.
+    /// Checks the password. No password matches a hash whose master key is missing.
     async fn check_password(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         stored: &StoredAccess,
         password: &Password,
     ) -> Result<bool, Error> {
-        match self.vault.check_uncached(asker, &stored.password, password).await {
+        match self.vault.check_uncached(caller, &stored.password, password).await {
             Err(VaultError::UnknownKey) => {
                 let access = stored.access.id;
-                tracing::warn!(%access, "its password was hashed with a master key that is not here");
+                tracing::warn!(%access, "the master key of the access's password is missing");
                 let username = stored.access.username.as_str();
-                self.vault.check_unknown(asker, username, password).await?;
+                self.vault.check_unknown(caller, username, password).await?;
                 Ok(false)
             }
             checked => Ok(checked?),
         }
     }
 
-    /// Hashes a password that was just found right under the first master key, where a former one has made its
-    /// hash. What comes of it is nothing to who is let in: the next check tries again.
+    /// Hashes a right password with the first master key, if a former key made its hash. Failures don't matter to the
+    /// device: the next check tries again.
     async fn renew_password(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         stored: &StoredAccess,
         password: &Password,
     ) {
         let (id, before) = (stored.access.id, &stored.password);
         let renewing = async {
-            let renewed = self.vault.renew(asker, before, password).await;
+            let renewed = self.vault.renew(caller, before, password).await;
             let Ok(Some(after)) = renewed else { return Ok(()) };
-            // Boxed, since few are renewed.
+            // Boxed, because few passwords are renewed.
             let writing = async {
                 if !self.has_newest_key().await? {
                     return Ok(());
                 }
-                self.store.renew_password(asker.tenant, id, before, &after).await.map(drop)
+                self.store.renew_password(caller.tenant, id, before, &after).await.map(drop)
             };
             Box::pin(writing).await
         };
         match tokio::time::timeout(RENEWAL_MAX, renewing).await {
             Ok(Ok(())) => {}
             Ok(Err(why)) => {
-                tracing::warn!(%why, access = %id, "its password keeps the hash of a former master key");
+                tracing::warn!(%why, access = %id, "the access's password could not be hashed with the new master key");
             }
-            // Somebody else has the access just now.
+            // Another transaction holds the row.
             Err(_) => {}
         }
     }
 
-    /// Whether the first master key is the one that came into use last. While servers change their keys one after the
-    /// other, those that still have the former one first must not undo what the others have renewed.
+    /// Whether the first master key is the newest one in use. While keys are rotated server by server, a server whose
+    /// first key is older must not undo the others' renewals.
     pub(super) async fn has_newest_key(&self) -> Result<bool, StoreError> {
         let in_use = KeysInUse::read(&self.store).await?;
         let newest = in_use.as_ref().and_then(|in_use| in_use.iter().last());
         Ok(newest.is_none_or(|newest| newest.starts_with(self.vault.key_name())))
     }
 
-    /// The one refusal. It looks for the tenant whatever the reason, so that each takes as long.
+    /// The refusal. Reads the tenant whatever the reason, so that every refusal takes equally long.
     async fn refuse(&self, tenant: &TenantName, access: Option<AccessId>) -> Result<Error, Error> {
         Ok(match self.store.tenant(tenant).await? {
             Some(_) => Error::CredentialsRefused(access),
@@ -143,15 +145,15 @@ impl App {
         })
     }
 
-    /// Counts the first connection, exactly once however many come at the same time.
+    /// Records the first connection, once under concurrent requests.
     async fn connect_first(
         &self,
-        asker: HashCaller<'_>,
+        caller: HashCaller<'_>,
         mut checked: StoredAccess,
         password: &Password,
     ) -> Result<Access, Error> {
-        let (tenant, id, now) = (asker.tenant, checked.access.id, self.now());
-        for _ in 0..CHECKS_MAX {
+        let (tenant, id, now) = (caller.tenant, checked.access.id, self.now());
+        for _ in 0..CONNECT_TRIES_MAX {
             let checked_with = checked.password.clone();
             let access = self.store.change_access(tenant, id, move |stored, contract| {
                 if stored.password != checked_with {
@@ -163,12 +165,11 @@ impl App {
             });
             match access.await {
                 Ok(access) => return access.ok_or(Error::CredentialsRefused(Some(id))),
-                Err(NotConnected::For(why)) => return Err(why),
+                Err(NotConnected::Failed(why)) => return Err(why),
                 Err(NotConnected::Changed(password)) => checked.password = password,
             }
-            // A password that was rotated since it was checked lets nobody in; the same one under another
-            // master key does.
-            if !self.check_password(asker, &checked, password).await? {
+            // Checks the new hash: it may be the same password under another master key.
+            if !self.check_password(caller, &checked, password).await? {
                 break;
             }
         }
@@ -176,8 +177,8 @@ impl App {
     }
 }
 
-/// What came of a check, and the try that it was: given back where nothing was looked at.
-fn looked_at<'a, T, E: Into<Error>>(
+/// The check's result with its guess. A failed check gives the guess back.
+fn settle_guess<'a, T, E: Into<Error>>(
     guess: Option<Try<'a>>,
     checked: Result<T, E>,
 ) -> Result<(Option<Try<'a>>, T), Error> {
@@ -190,22 +191,22 @@ fn looked_at<'a, T, E: Into<Error>>(
     }
 }
 
-/// How long who is let in waits at most for a hash to be renewed.
+/// Longest time that a device waits for its hash to be renewed.
 pub(super) const RENEWAL_MAX: Duration = Duration::from_millis(250);
 
-/// How often a hash that changes all the time is looked at.
-const CHECKS_MAX: usize = 3;
+/// Attempts while the hash changes.
+const CONNECT_TRIES_MAX: usize = 3;
 
-/// Why a first connection was not counted.
+/// Why a first connection was not recorded.
 enum NotConnected {
-    /// Another hash is kept than the one that was checked: this one.
+    /// The stored hash is not the checked one, but this one.
     Changed(StoredHash),
-    For(Error),
+    Failed(Error),
 }
 
 impl<E: Into<Error>> From<E> for NotConnected {
     fn from(why: E) -> Self {
-        Self::For(why.into())
+        Self::Failed(why.into())
     }
 }
 
@@ -213,7 +214,7 @@ impl Failure for NotConnected {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Changed(_) => None,
-            Self::For(why) => why.of_store(),
+            Self::Failed(why) => why.of_store(),
         }
     }
 }

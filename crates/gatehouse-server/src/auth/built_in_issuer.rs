@@ -1,8 +1,8 @@
-//! The built-in issuer's keys as they are now: the one that signs, and those whose tokens are trusted.
+//! The built-in issuer's current keys: the signing key, and the trusted ones.
 //!
-//! An operator may change them while servers run. Every server looks now and then, and at once when a token names a key
-//! that it doesn't know: another server, or the command line, may have looked before it. That look costs a point read
-//! and can be had once in a while, however many tokens make names up.
+//! An operator may rotate them while servers run. Every server reloads them periodically, and at once when a token
+//! names an unknown key: another server or the command line may have reloaded earlier. That reload costs a point read
+//! and is rate limited, however many tokens invent key ids.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,33 +18,34 @@ use tokio::time::Instant;
 use super::AuthError;
 use crate::keys::TokenKeyStore;
 
-/// How often somebody looks whether the keys have changed.
-const LOOK_INTERVAL: Duration = Duration::from_secs(30);
+/// Interval of periodic reloads.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How long nobody looks again because of a token.
-const REQUESTED_INTERVAL: Duration = Duration::from_secs(1);
+/// Shortest interval of reloads that tokens trigger.
+const TOKEN_RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The built-in issuer's keys.
 pub(super) struct BuiltInIssuer {
-    present: RwLock<Present>,
+    current: RwLock<CurrentKeys>,
     source: Option<Source>,
 }
 
-struct Present {
+struct CurrentKeys {
     keys: Arc<TokenKeys>,
     trusted: Arc<KeySet>,
     jwks: Value,
 }
 
-/// Where the keys are looked for.
+/// Where the keys are reloaded from.
 struct Source {
-    place: TokenKeyStore,
+    store: TokenKeyStore,
     clock: Clock,
-    /// One look at a time; who comes meanwhile waits for its result.
-    looked_at: Mutex<Option<Instant>>,
+    /// Time of the last reload that a token triggered; held during a reload, so that concurrent requests wait for its
+    /// result.
+    reloaded_at: Mutex<Option<Instant>>,
 }
 
-impl Present {
+impl CurrentKeys {
     fn new(keys: TokenKeys, now: Timestamp) -> Self {
         let (trusted, jwks) = (Arc::new(keys.key_set(now)), keys.jwks(now));
         Self { keys: Arc::new(keys), trusted, jwks }
@@ -52,34 +53,34 @@ impl Present {
 }
 
 impl BuiltInIssuer {
-    /// Keys that stay what they are.
+    /// Keys that are never reloaded.
     pub(super) fn fixed(keys: TokenKeys) -> Self {
-        // Those that have had their time are found out by who looks.
-        Self { present: RwLock::new(Present::new(keys, Timestamp::EPOCH)), source: None }
+        // Expired keys are included: [`Self::with_reload`] finds out which.
+        Self { current: RwLock::new(CurrentKeys::new(keys, Timestamp::EPOCH)), source: None }
     }
 
-    /// The same keys, looked for in their place from now on.
-    pub(super) fn found_in(self, place: TokenKeyStore, clock: Clock) -> Self {
-        let source = Source { place, clock, looked_at: Mutex::new(None) };
+    /// Reloads the keys from `store` from now on.
+    pub(super) fn with_reload(self, store: TokenKeyStore, clock: Clock) -> Self {
+        let source = Source { store, clock, reloaded_at: Mutex::new(None) };
         Self { source: Some(source), ..self }
     }
 
-    /// What signs now.
+    /// The signing keys.
     pub(super) fn signing(&self) -> Arc<TokenKeys> {
-        Arc::clone(&self.present.read().keys)
+        Arc::clone(&self.current.read().keys)
     }
 
-    /// What is trusted now.
+    /// The trusted keys.
     pub(super) fn trusted(&self) -> Arc<KeySet> {
-        Arc::clone(&self.present.read().trusted)
+        Arc::clone(&self.current.read().trusted)
     }
 
-    /// The public keys, for whoever wants to check our tokens.
+    /// The public keys as a JSON Web Key Set.
     pub(super) fn jwks(&self) -> Value {
-        self.present.read().jwks.clone()
+        self.current.read().jwks.clone()
     }
 
-    /// The claims of a token that we signed, and the keys that say so.
+    /// Verifies a token; returns its claims, and the keys that it was verified with.
     pub(super) async fn verify(&self, token: &str) -> Result<(Claims, Arc<KeySet>), AuthError> {
         let trusted = self.trusted();
         match trusted.verify(token) {
@@ -87,46 +88,46 @@ impl BuiltInIssuer {
             Err(BadToken::NotSigned) => return Err(AuthError::NotTrusted),
             Err(BadToken::UnknownKey) => {}
         }
-        // In a box: it is rare, and every request would have to have room for it.
-        Box::pin(self.look_as_requested()).await;
+        // Boxed: it is rare, and would enlarge the future of every request.
+        Box::pin(self.reload_for_token()).await;
         let trusted = self.trusted();
         let claims = trusted.verify(token).map_err(|_| AuthError::NotTrusted)?;
         Ok((claims, trusted))
     }
 
-    /// Looks now and then whether the keys have changed. It never ends.
+    /// Reloads the keys periodically. Never returns.
     pub(super) async fn keep_fresh(&self) {
         let Some(source) = &self.source else { return std::future::pending().await };
         loop {
-            self.look(source).await;
-            tokio::time::sleep(LOOK_INTERVAL).await;
+            self.reload(source).await;
+            tokio::time::sleep(RELOAD_INTERVAL).await;
         }
     }
 
-    /// Looks because a token names a key that is not there, unless somebody has just done so.
-    async fn look_as_requested(&self) {
+    /// Reloads the keys for a token with an unknown key, unless another request has just done so.
+    async fn reload_for_token(&self) {
         let Some(source) = &self.source else { return };
-        let mut looked_at = source.looked_at.lock().await;
-        if looked_at.is_none_or(|at| at.elapsed() >= REQUESTED_INTERVAL) {
-            self.look(source).await;
-            *looked_at = Some(Instant::now());
+        let mut reloaded_at = source.reloaded_at.lock().await;
+        if reloaded_at.is_none_or(|at| at.elapsed() >= TOKEN_RELOAD_INTERVAL) {
+            self.reload(source).await;
+            *reloaded_at = Some(Instant::now());
         }
     }
 
-    /// Takes up the keys that are there. Where there are none that can be read, those that were remain.
-    async fn look(&self, source: &Source) {
-        let found = match source.place.read_existing().await {
-            Ok(keys) => Present::new(keys, source.clock.now()),
+    /// Loads the keys; unreadable keys leave the current ones in place.
+    async fn reload(&self, source: &Source) {
+        let loaded = match source.store.read_existing().await {
+            Ok(keys) => CurrentKeys::new(keys, source.clock.now()),
             Err(why) => {
-                tracing::warn!(%why, "can't look whether the token key has changed");
+                tracing::warn!(%why, "the token key can't be reloaded");
                 return;
             }
         };
-        let mut present = self.present.write();
-        // Tokens are remembered with the keys that they were checked with.
-        if found.trusted.digest() != present.trusted.digest() {
-            tracing::info!(key = found.keys.id(), "the keys of the built-in issuer have changed");
-            *present = found;
+        let mut current = self.current.write();
+        // Equal keys keep their identity: tokens are cached with the keys that they were checked with.
+        if loaded.trusted.digest() != current.trusted.digest() {
+            tracing::info!(key = loaded.keys.id(), "the keys of the built-in issuer have changed");
+            *current = loaded;
         }
     }
 }

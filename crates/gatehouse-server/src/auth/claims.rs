@@ -1,4 +1,4 @@
-//! What the claims of a token must say, and what they allow.
+//! Checking a token's claims, and reading the rights in them.
 
 use std::collections::BTreeSet;
 
@@ -8,41 +8,41 @@ use gatehouse_core::rights::{Rights, Scope, Tenants, scopes_from_words};
 use gatehouse_vault::{Claims, token_type};
 use serde_json::Value;
 
-use super::revocations::TokenName;
+use super::revocations::RevocationKey;
 use super::{AuthError, Caller, ISSUER};
 
-/// How far clocks may disagree.
+/// Allowed clock skew.
 pub(super) const LEEWAY_SECONDS: f64 = 60.0;
 
-/// What an issuer's claims must say, and what they are called.
+/// What the claims of an issuer's tokens must contain, and their names.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimRules {
     pub(super) issuer: String,
     pub(super) audience: String,
     pub(super) tenants_claim: String,
     pub(super) scope_claim: String,
-    /// What else binds an issuer that isn't our own.
+    /// Bounds of an external issuer.
     pub(super) bounds: Option<Bounds>,
 }
 
-/// What an issuer may say, whatever its tokens say.
+/// Limits on an external issuer's tokens, whatever their claims.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
-    /// The tenants that it may name; without them, any by its name, but not all at once.
+    /// Allowed tenants; `None` for any tenant by name, but not `*`.
     pub(super) tenants: Option<BTreeSet<String>>,
-    /// The scopes that it may give; without them, all.
+    /// Allowed scopes; `None` for all.
     pub(super) scopes: Option<BTreeSet<Scope>>,
-    /// What its tokens may call themselves (`typ`); without it, what access tokens do.
+    /// Allowed token types (`typ`); `None` for those of access tokens.
     pub(super) token_types: Option<Vec<String>>,
-    /// How long its tokens may be good for, in seconds.
+    /// Longest validity in seconds.
     pub(super) lifetime_max: f64,
 }
 
-/// What access tokens call themselves: RFC 7519's word, and RFC 9068's.
-const ACCESS_TOKEN_TYPES: [&str; 2] = [ANY_TOKEN, "at+jwt"];
-const ANY_TOKEN: &str = "JWT";
+/// Types of access tokens, by RFC 7519 and RFC 9068.
+const ACCESS_TOKEN_TYPES: [&str; 2] = [GENERIC_TYPE, "at+jwt"];
+const GENERIC_TYPE: &str = "JWT";
 
-/// When a token is good, in seconds since 1970. Numeric dates may have fractions.
+/// A token's validity in seconds since 1970. Numeric dates may have fractions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validity {
     begins: Option<f64>,
@@ -50,8 +50,8 @@ pub(super) struct Validity {
 }
 
 impl ClaimRules {
-    /// Those of the built-in issuer.
-    pub(super) fn of_our_own(audience: String) -> Self {
+    /// The built-in issuer's rules.
+    pub(super) fn of_built_in(audience: String) -> Self {
         Self {
             issuer: ISSUER.into(),
             audience,
@@ -61,45 +61,45 @@ impl ClaimRules {
         }
     }
 
-    /// Refuses a token that is no access token.
+    /// Refuses a token that isn't an access token.
     pub(super) fn check_type(&self, token: &str, claims: &Claims) -> Result<(), AuthError> {
         let Some(bounds) = &self.bounds else { return Ok(()) };
         let typ = token_type(token);
-        // A media type may be written without its beginning (RFC 7515, section 4.1.9).
+        // The prefix of a media type may be omitted (RFC 7515, section 4.1.9).
         let typ = typ.as_deref().map(|it| it.strip_prefix("application/").unwrap_or(it));
         let is = |word: &str| typ.is_some_and(|typ| word.eq_ignore_ascii_case(typ));
         let is_listed = match &bounds.token_types {
             Some(types) => types.iter().any(|it| is(it)),
             None => typ.is_none() || ACCESS_TOKEN_TYPES.into_iter().any(is),
         };
-        // A name of its own says what it is; `JWT` and none say nothing.
-        let is_named = typ.is_some() && !is(ANY_TOKEN);
+        // A specific type is decisive; `JWT` and no type are not.
+        let is_specific = typ.is_some() && !is(GENERIC_TYPE);
         let claimed = claims.get("typ").and_then(Value::as_str);
         let has = |name: &&str| claims.contains_key(*name);
         let is_for_sign_in = ["at_hash", "c_hash"].iter().any(has)
             || (has(&"nonce") && claimed != Some("Bearer"))
             || claimed == Some("ID");
-        if is_listed && (is_named || !is_for_sign_in) {
+        if is_listed && (is_specific || !is_for_sign_in) {
             Ok(())
         } else {
             Err(AuthError::NotForAccess)
         }
     }
 
-    /// What tells a token from others, as far as trust in it can end.
-    pub(super) fn name_of(&self, claims: &Claims) -> TokenName {
+    /// The parts of a token that a revocation can match.
+    pub(super) fn revocation_key(&self, claims: &Claims) -> RevocationKey {
         let id = claims.get("jti").and_then(Value::as_str).map(str::to_owned);
-        let is_own = self.bounds.is_none();
-        // Our own tokens have their time in their identifier, to the millisecond.
+        let is_built_in = self.bounds.is_none();
+        // The ids of our own tokens hold their time in milliseconds.
         let by_id = || {
             id.as_deref().and_then(milliseconds_of).map(|it| Timestamp::EPOCH.plus_milliseconds(it))
         };
         let by_claim = claims.get("iat").and_then(Value::as_f64).map(instant);
-        let issued = if is_own { by_id().or(by_claim) } else { by_claim };
-        TokenName { is_own, id, issued }
+        let issued = if is_built_in { by_id().or(by_claim) } else { by_claim };
+        RevocationKey { is_built_in, id, issued }
     }
 
-    /// Who the claims of a token that was signed speak of, and when they hold.
+    /// Reads the caller and the validity from verified claims.
     pub(super) fn read(
         &self,
         claims: &Claims,
@@ -111,7 +111,7 @@ impl ClaimRules {
         if !strings(claims.get("aud")).contains(&self.audience.as_str()) {
             return Err(AuthError::OtherAudience);
         }
-        // A date that is there must be one.
+        // A present date must be a number.
         let date = |name| claims.get(name).map(|it| it.as_f64().filter(|date| date.is_finite()));
         let expires = date("exp").flatten().ok_or(AuthError::Expired)?;
         let begins = date("nbf").map(|it| it.ok_or(AuthError::NotYetValid)).transpose()?;
@@ -121,7 +121,7 @@ impl ClaimRules {
         let mut tenants = strings(find(claims, &self.tenants_claim));
         if let Some(bounds) = &self.bounds {
             tenants.retain(|name| match &bounds.tenants {
-                Some(named) => named.contains(*name) || named.contains(Tenants::ALL_WORD),
+                Some(allowed) => allowed.contains(*name) || allowed.contains(Tenants::ALL_WORD),
                 None => *name != Tenants::ALL_WORD,
             });
             scopes.retain(|scope| bounds.scopes.as_ref().is_none_or(|it| it.contains(scope)));
@@ -142,7 +142,7 @@ impl ClaimRules {
 }
 
 impl Validity {
-    /// Whether the token is good by now.
+    /// Whether the token is valid now.
     pub(super) fn check(self, now: Timestamp) -> Result<(), AuthError> {
         let now = now.as_second() as f64;
         if self.expires + LEEWAY_SECONDS <= now {
@@ -155,18 +155,18 @@ impl Validity {
     }
 }
 
-/// A numeric date as an instant; one that the calendar doesn't have is its end.
+/// Converts a numeric date; one beyond the calendar becomes its end.
 fn instant(date: f64) -> Timestamp {
     Timestamp::EPOCH.plus_milliseconds((date * 1000.0) as i64)
 }
 
-/// Whose token it is. A machine's often names only its client.
+/// The token's subject. A machine's token often names only its client.
 fn subject(claims: &Claims) -> String {
     let named = |name: &&str| claims.get(*name).and_then(Value::as_str);
     ["sub", "client_id", "azp"].iter().find_map(named).unwrap_or_default().to_owned()
 }
 
-/// A claim by its name, which may have dots in it, or by its path through objects.
+/// Finds a claim by its name, which may contain dots, or by its path through objects.
 fn find<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
     if let Some(claim) = claims.get(name) {
         return Some(claim);
@@ -178,7 +178,7 @@ fn find<'c>(claims: &'c Claims, name: &str) -> Option<&'c Value> {
     }
 }
 
-/// A claim that may be one string or an array of them.
+/// The strings of a claim that is one string or an array.
 fn strings(claim: Option<&Value>) -> Vec<&str> {
     match claim {
         Some(Value::String(one)) => vec![one],

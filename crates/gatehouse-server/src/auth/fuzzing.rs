@@ -11,14 +11,14 @@ use reqwest::Url;
 use serde_json::Value;
 
 use super::discovery::{max_age, time};
-use super::sign_in::Described;
+use super::sign_in::SignInDocument;
 use super::{Auth, AuthError, Caller, Grant, ISSUER};
 use crate::config::safe_url::is_safe;
 
-/// What the tokens of the target are meant for.
+/// Audience of the tokens.
 const AUDIENCE: &str = "gatehouse";
 
-/// The built-in issuer, with keys that nobody knows.
+/// The built-in issuer, with random keys.
 static AUTH: LazyLock<Auth> =
     LazyLock::new(|| Auth::new(TokenKeys::generate(), AUDIENCE.to_owned()));
 
@@ -26,15 +26,15 @@ fn now() -> Timestamp {
     "2026-11-17T12:00:00Z".parse().expect("an instant")
 }
 
-fn recognised(header: &str) -> Result<Caller, AuthError> {
-    // There is no one to ask and nothing to wait for.
-    let recognised = AUTH.authenticate(Some(header), now()).now_or_never();
-    recognised.expect("a fixed key is at hand").map(|it| Caller::clone(&it))
+fn authenticate(header: &str) -> Result<Caller, AuthError> {
+    // Fixed keys need no fetch and no wait.
+    let caller = AUTH.authenticate(Some(header), now()).now_or_never();
+    caller.expect("a fixed key needs no wait").map(|it| Caller::clone(&it))
 }
 
-/// No header that was made without the key lets anyone in, and one of ours does however it is written.
+/// A header that was made without the key is always refused, and a signed token is accepted with any valid scheme.
 pub(crate) fn authorization(header: &str) {
-    assert!(recognised(header).is_err());
+    assert!(authenticate(header).is_err());
     static TOKEN: LazyLock<String> = LazyLock::new(|| {
         let scopes = scopes_from_words("access:read");
         let tenants = vec!["acme".to_owned()];
@@ -43,15 +43,15 @@ pub(crate) fn authorization(header: &str) {
     });
     let (scheme, rest) = header.split_once(' ').unwrap_or((header, ""));
     let is_ours = scheme.eq_ignore_ascii_case("bearer") && rest.trim().is_empty();
-    assert_eq!(recognised(&format!("{header} {}", *TOKEN)).is_ok(), is_ours);
+    assert_eq!(authenticate(&format!("{header} {}", *TOKEN)).is_ok(), is_ours);
 }
 
-/// Whatever claims the key has signed, who is let in has a token for us whose time has come and is not over.
+/// A caller's token has our issuer and is valid now, whatever claims the key has signed.
 pub(crate) fn claims(bytes: &[u8]) {
     let Ok(Value::Object(claims)) = serde_json::from_slice(bytes) else { return };
     let token = AUTH.built_in.signing().sign(&claims);
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
-    match recognised(&format!("Bearer {token}")) {
+    match authenticate(&format!("Bearer {token}")) {
         Ok(caller) => {
             assert_eq!(text("iss"), Some(ISSUER));
             assert!(caller.expires.as_millisecond() + 60_000 >= now().as_millisecond());
@@ -60,7 +60,7 @@ pub(crate) fn claims(bytes: &[u8]) {
             assert!(caller.rights.scopes.is_empty() || claims.contains_key("scope"));
         }
         Err(AuthError::OtherIssuer) => assert_ne!(text("iss"), Some(ISSUER)),
-        // Before it looks at the issuer, the server refuses a malformed date or subject.
+        // The server refuses a malformed date or subject before it checks the issuer.
         Err(AuthError::NotTrusted) => {
             let is_date = |name: &&str| claims.get(*name).is_none_or(Value::is_number);
             let has_subject = claims.get("sub").is_none_or(Value::is_string);
@@ -71,13 +71,17 @@ pub(crate) fn claims(bytes: &[u8]) {
     }
 }
 
-/// Whatever an issuer says of itself, nobody is sent where others could listen.
+/// No document leads to a sign-in address that others on the network could read.
 pub(crate) fn issuer(bytes: &[u8]) {
     let _ = KeySet::parse(bytes);
     if let Ok(document) = serde_json::from_slice::<Value>(bytes) {
-        let described = Described::read(&document, is_safe);
-        let addresses =
-            [described.authorization, described.token, described.end_session, described.revocation];
+        let document_endpoints = SignInDocument::read(&document, is_safe);
+        let addresses = [
+            document_endpoints.authorization,
+            document_endpoints.token,
+            document_endpoints.end_session,
+            document_endpoints.revocation,
+        ];
         let is_open = |it: &Url| it.scheme() == "https" || it.scheme() == "http" && is_safe(it);
         assert!(addresses.iter().flatten().all(is_open));
     }

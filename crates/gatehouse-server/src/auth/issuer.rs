@@ -1,9 +1,8 @@
-//! An OpenID Connect issuer: which of its keys are good, and how often anyone may look for new ones.
+//! An OpenID Connect issuer: its current keys, and how often they are fetched.
 //!
-//! The keys are fetched when the server starts and again before they are old. A token that names a
-//! key which is not there may mean that the issuer has a new one, or that somebody makes names up: it
-//! gets the keys fetched at once, but only so often, however many such tokens come. While the issuer
-//! can't be reached, the keys that were fetched last are good for a day. How it is asked is in `discovery`.
+//! The keys are fetched at start, and again before they are stale. A token with an unknown key may mean that the issuer
+//! has rotated its keys, or that a client invents key ids. It triggers a fetch at once, but only at a limited rate,
+//! however many such tokens arrive. While the issuer can't be reached, the last keys stay valid for a day.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,66 +18,66 @@ use super::AuthError;
 use super::claims::{Bounds, ClaimRules};
 use super::discovery::{BadIssuer, Discovery, FRESH_DEFAULT, Fetched};
 use super::meter::TokenMeter;
-use super::sign_in::{ConsoleClient, Described, SignIn};
+use super::sign_in::{ConsoleClient, SignIn, SignInDocument};
 use crate::config;
 
-/// Fetches that tokens can cause one after the other, and the time in which one more is allowed.
-const REQUESTED_MAX: u32 = 2;
-const REQUESTED_INTERVAL: Duration = Duration::from_secs(10);
+/// Burst of fetches that tokens can trigger, and the interval in which one more is allowed.
+const TOKEN_FETCHES_MAX: u32 = 2;
+const TOKEN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long nobody waits for another fetch after one that failed.
-const FAILED_FOR: Duration = Duration::from_secs(5);
+/// Time after a failed fetch in which requests don't wait for another.
+const FAILURE_SHARED_FOR: Duration = Duration::from_secs(5);
 
-/// Requests that may wait for a fetch; those after them hear at once that there are no keys.
+/// Requests that may wait for a fetch; further ones fail at once.
 const WAITING_MAX: usize = 1024;
 
-/// How long to wait after a fetch that failed.
+/// Retry interval after a failed fetch.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long keys are used while no new ones can be fetched.
+/// How long keys stay valid while no new ones can be fetched.
 const STALE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// An issuer whose tokens are trusted.
+/// A trusted external issuer.
 pub struct Issuer {
     rules: ClaimRules,
     console: Option<ConsoleClient>,
     discovery: Discovery,
-    latest: RwLock<Latest>,
-    /// One fetch at a time; who comes meanwhile waits for its result.
-    fetching: Mutex<Requested>,
+    state: RwLock<FetchState>,
+    /// Held during a fetch: concurrent requests wait for its result.
+    fetching: Mutex<FetchLimit>,
     waiting: Semaphore,
 }
 
-/// What was fetched last.
+/// The last fetched keys and endpoints.
 #[derive(Clone)]
-struct Latest {
+struct FetchState {
     keys: Option<Arc<KeySet>>,
-    described: Option<Described>,
+    document: Option<SignInDocument>,
     fetched_at: Instant,
     fresh: Duration,
-    /// How often it was tried, well or in vain.
-    n_tried: u64,
-    /// When it was tried in vain, if that was the last time.
+    /// Number of fetches, failed ones included.
+    n_fetches: u64,
+    /// When the last fetch failed; `None` if it succeeded.
     failed_at: Option<Instant>,
 }
 
-/// What tokens with unknown keys may still cause.
-struct Requested {
-    n_left: u32,
+/// Rate limit of fetches that tokens trigger.
+struct FetchLimit {
+    n_remaining: u32,
     refilled_at: Instant,
 }
 
-/// What an issuer answers.
+/// Result of asking an issuer for its keys.
 #[derive(Clone, Copy, Debug)]
 pub struct IssuerStatus {
-    /// How many keys it has.
+    /// Number of keys.
     pub n_keys: usize,
-    /// What time it is there.
+    /// The issuer's time.
     pub time: Option<Timestamp>,
 }
 
 impl Issuer {
-    /// The issuers that the settings name.
+    /// Creates the issuers in the settings.
     pub fn all(settings: &config::Auth) -> Result<Vec<Self>, BadIssuer> {
         let new = |issuer: &config::Issuer| Self::new(issuer, &settings.audience);
         settings.issuers.iter().map(new).collect()
@@ -98,22 +97,22 @@ impl Issuer {
                 lifetime_max: settings.token_lifetime_max.get().as_secs_f64(),
             }),
         };
-        let latest = Latest {
+        let state = FetchState {
             keys: None,
-            described: None,
+            document: None,
             fetched_at: now,
             fresh: FRESH_DEFAULT,
-            n_tried: 0,
+            n_fetches: 0,
             failed_at: None,
         };
-        let fetching = Mutex::new(Requested::new(now));
+        let fetching = Mutex::new(FetchLimit::new(now));
         let waiting = Semaphore::new(WAITING_MAX);
         let discovery = Discovery::of(&settings.issuer)?;
-        let (console, latest) = (ConsoleClient::of(settings), RwLock::new(latest));
-        Ok(Self { rules, console, discovery, latest, fetching, waiting })
+        let (console, state) = (ConsoleClient::of(settings), RwLock::new(state));
+        Ok(Self { rules, console, discovery, state, fetching, waiting })
     }
 
-    /// The name that its tokens carry.
+    /// The issuer's name in tokens (`iss`).
     pub fn name(&self) -> &str {
         &self.rules.issuer
     }
@@ -122,24 +121,24 @@ impl Issuer {
         &self.rules
     }
 
-    /// The keys that are good now.
+    /// The current keys.
     pub(super) fn keys(&self) -> Option<Arc<KeySet>> {
-        let latest = self.latest.read();
-        latest.keys.clone().filter(|_| latest.fetched_at.elapsed() < STALE_MAX)
+        let state = self.state.read();
+        state.keys.clone().filter(|_| state.fetched_at.elapsed() < STALE_MAX)
     }
 
-    /// How people sign in with it, if the settings let them and it has a way to.
+    /// How users sign in with this issuer, if the settings and its document allow it.
     pub(super) fn sign_in(&self) -> Option<SignIn> {
-        self.console.as_ref()?.sign_in(self.name(), self.latest.read().described.as_ref())
+        self.console.as_ref()?.sign_in(self.name(), self.state.read().document.as_ref())
     }
 
-    /// The claims of a token that this issuer signed, and the keys that say so.
+    /// Verifies a token; returns its claims, and the keys that it was verified with.
     pub(super) async fn verify(
         &self,
         token: &str,
         meter: &TokenMeter,
     ) -> Result<(Claims, Arc<KeySet>), AuthError> {
-        let n_seen = self.n_tried();
+        let n_before = self.n_fetches();
         if let Some(keys) = self.keys() {
             match keys.verify(token) {
                 Ok(claims) => return Ok((claims, keys)),
@@ -147,125 +146,128 @@ impl Issuer {
                 Err(BadToken::UnknownKey) => {}
             }
         }
-        self.fetch_as_requested(n_seen, meter).await?;
+        self.fetch_for_token(n_before, meter).await?;
         let keys = self.keys().ok_or(AuthError::IssuerDown)?;
         let claims = keys.verify(token).map_err(|_| AuthError::NotTrusted)?;
         Ok((claims, keys))
     }
 
-    /// Fetches the keys because a token wants one that is not there, unless somebody has just done so
-    /// or it has been done too often.
-    async fn fetch_as_requested(&self, n_seen: u64, meter: &TokenMeter) -> Result<(), AuthError> {
-        self.check_up()?;
+    /// Fetches the keys for a token with an unknown key, unless another request has just done so or the rate limit is
+    /// reached.
+    async fn fetch_for_token(&self, n_before: u64, meter: &TokenMeter) -> Result<(), AuthError> {
+        self.check_available()?;
         let _waiting = self.waiting.try_acquire().map_err(|_| AuthError::IssuerDown)?;
-        let mut requested = self.fetching.lock().await;
-        if self.n_tried() == n_seen && requested.take(Instant::now()) {
+        let mut limit = self.fetching.lock().await;
+        if self.n_fetches() == n_before && limit.take(Instant::now()) {
             self.fetch(meter).await;
         }
-        self.check_up()
+        self.check_available()
     }
 
-    /// Refuses to try again what has failed a moment ago: everyone who waited shares that.
-    fn check_up(&self) -> Result<(), AuthError> {
-        let failed_at = self.latest.read().failed_at;
+    /// Fails shortly after a failed fetch: all waiting requests share its failure.
+    fn check_available(&self) -> Result<(), AuthError> {
+        let failed_at = self.state.read().failed_at;
         match failed_at {
-            Some(at) if at.elapsed() < FAILED_FOR => Err(AuthError::IssuerDown),
+            Some(at) if at.elapsed() < FAILURE_SHARED_FOR => Err(AuthError::IssuerDown),
             _ => Ok(()),
         }
     }
 
-    /// Fetches the keys now, and again before they are old, for ever.
+    /// Fetches the keys now, and again before they are stale. Never returns.
     pub(super) async fn keep_fresh(&self, meter: &TokenMeter) {
         loop {
-            let has_come = {
-                let _turn = self.fetching.lock().await;
+            let is_fetched = {
+                let _fetching = self.fetching.lock().await;
                 self.fetch(meter).await
             };
-            let fresh = self.latest.read().fresh;
-            tokio::time::sleep(if has_come { fresh } else { RETRY_INTERVAL }).await;
+            let fresh = self.state.read().fresh;
+            tokio::time::sleep(if is_fetched { fresh } else { RETRY_INTERVAL }).await;
         }
     }
 
-    /// Fetches the keys and puts them in place; whether that went well.
+    /// Fetches and stores the keys; false if that failed.
     async fn fetch(&self, meter: &TokenMeter) -> bool {
         let issuer = self.name();
-        let asked = self.discovery.ask().await;
-        meter.count_fetch(issuer, asked.is_ok());
-        let fetched = match asked {
+        let fetched = self.discovery.fetch().await;
+        meter.count_fetch(issuer, fetched.is_ok());
+        let fetched = match fetched {
             Ok(fetched) => fetched,
             Err(why) => {
-                let mut latest = self.latest.write();
-                // Told once, not every time until it is up again.
-                match latest.failed_at {
+                let mut state = self.state.write();
+                // Warns once per outage.
+                match state.failed_at {
                     None => tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched"),
-                    Some(_) => tracing::debug!(issuer, %why, "they still can't be fetched"),
+                    Some(_) => {
+                        tracing::debug!(issuer, %why, "the keys of an issuer still can't be fetched")
+                    }
                 }
-                latest.n_tried += 1;
-                latest.failed_at = Some(Instant::now());
+                state.n_fetches += 1;
+                state.failed_at = Some(Instant::now());
                 return false;
             }
         };
-        let mut latest = self.latest.write();
-        if latest.failed_at.is_some() {
+        let mut state = self.state.write();
+        if state.failed_at.is_some() {
             tracing::info!(issuer, "the keys of an issuer can be fetched again");
         }
         let is_same = |keys: &Arc<KeySet>| keys.digest() == fetched.keys.digest();
-        // The same keys stay the same: what was checked with them is still good.
-        if !latest.keys.as_ref().is_some_and(is_same) {
+        // Equal keys keep their identity, so tokens that were checked with them stay cached.
+        if !state.keys.as_ref().is_some_and(is_same) {
             let n_keys = fetched.keys.n_keys();
             if n_keys == 0 {
-                tracing::warn!(issuer, "an issuer has given up all its keys");
+                tracing::warn!(issuer, "an issuer has no keys any more");
             } else {
                 tracing::info!(issuer, n_keys, "an issuer has new keys");
             }
-            latest.keys = Some(Arc::new(fetched.keys));
+            state.keys = Some(Arc::new(fetched.keys));
         }
-        if latest.described.as_ref() != Some(&fetched.described) {
-            if self.console.is_some() && !fetched.described.has_endpoints() {
+        if state.document.as_ref() != Some(&fetched.document) {
+            if self.console.is_some() && !fetched.document.has_endpoints() {
                 tracing::warn!(
                     issuer,
-                    "nobody can sign in with an issuer: its document has no authorization_endpoint or no \
+                    "users can't sign in with an issuer:  its document has no authorization_endpoint or no \
                      token_endpoint that is as safe as the issuer"
                 );
             }
-            latest.described = Some(fetched.described);
+            state.document = Some(fetched.document);
         }
-        latest.fetched_at = Instant::now();
-        latest.fresh = fetched.fresh;
-        latest.n_tried += 1;
-        latest.failed_at = None;
+        state.fetched_at = Instant::now();
+        state.fresh = fetched.fresh;
+        state.n_fetches += 1;
+        state.failed_at = None;
         true
     }
 
-    fn n_tried(&self) -> u64 {
-        self.latest.read().n_tried
+    fn n_fetches(&self) -> u64 {
+        self.state.read().n_fetches
     }
 
-    /// What the issuer answers just now, for whoever wants to know whether all is well.
+    /// Asks the issuer for its keys, to check that it works.
     pub async fn examine(&self) -> Result<IssuerStatus, BadIssuer> {
-        let Fetched { keys, time, .. } = self.discovery.ask().await?;
+        let Fetched { keys, time, .. } = self.discovery.fetch().await?;
         Ok(IssuerStatus { n_keys: keys.n_keys(), time })
     }
 }
 
-impl Requested {
+impl FetchLimit {
     fn new(now: Instant) -> Self {
-        Self { n_left: REQUESTED_MAX, refilled_at: now }
+        Self { n_remaining: TOKEN_FETCHES_MAX, refilled_at: now }
     }
 
-    /// Takes one of the fetches that are left, if one is.
+    /// Takes one fetch, if the limit allows it.
     fn take(&mut self, now: Instant) -> bool {
-        while self.n_left < REQUESTED_MAX && now >= self.refilled_at + REQUESTED_INTERVAL {
-            self.n_left += 1;
-            self.refilled_at += REQUESTED_INTERVAL;
+        while self.n_remaining < TOKEN_FETCHES_MAX && now >= self.refilled_at + TOKEN_FETCH_INTERVAL
+        {
+            self.n_remaining += 1;
+            self.refilled_at += TOKEN_FETCH_INTERVAL;
         }
-        if self.n_left == REQUESTED_MAX {
-            // What is full gains nothing by waiting.
+        if self.n_remaining == TOKEN_FETCHES_MAX {
+            // A full bucket gains nothing by waiting.
             self.refilled_at = now;
         }
-        let is_left = self.n_left > 0;
-        self.n_left = self.n_left.saturating_sub(1);
-        is_left
+        let is_allowed = self.n_remaining > 0;
+        self.n_remaining = self.n_remaining.saturating_sub(1);
+        is_allowed
     }
 }
 

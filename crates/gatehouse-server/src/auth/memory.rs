@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::Caller;
 use super::claims::Validity;
-use super::revocations::TokenName;
+use super::revocations::RevocationKey;
 
 /// Tokens in one generation; two generations are kept.
 const GENERATION: usize = 16_384;
@@ -22,7 +22,7 @@ pub(super) struct Known {
     pub(super) caller: Arc<Caller>,
     pub(super) validity: Validity,
     /// What tells it from others.
-    pub(super) token: Arc<TokenName>,
+    pub(super) token: Arc<RevocationKey>,
     /// Whose it is: the number of an issuer, or nothing for our own.
     pub(super) issuer: Option<usize>,
     /// What it was checked with.

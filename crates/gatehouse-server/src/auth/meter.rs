@@ -1,15 +1,14 @@
-//! The figures of tokens: what came of those that were shown, what was issued, and how often issuers
-//! were asked.
+//! Figures of tokens: checks, issued tokens, and fetches of issuers' keys.
 
 use prometheus::core::Collector;
 use prometheus::{IntCounter, IntCounterVec, Opts};
 
 use super::AuthError;
 
-/// Why making a metric can't fail.
-const SOUND: &str = "names and labels are written soundly here";
+/// Why creating a metric can't fail.
+const VALID: &str = "the names and labels are valid constants";
 
-/// The figures of tokens.
+/// Figures of tokens.
 pub(crate) struct TokenMeter {
     checks: IntCounterVec,
     remembered: IntCounter,
@@ -21,26 +20,24 @@ impl TokenMeter {
     pub(super) fn new() -> Self {
         let checks = Opts::new(
             "gatehouse_token_checks_total",
-            "Requests that had to show a token, by what came of it",
+            "Requests that need a token, by the outcome of its check",
         );
-        let fetches = Opts::new(
-            "gatehouse_issuer_fetches_total",
-            "How often the keys of an issuer were fetched, and whether they came",
-        );
+        let fetches =
+            Opts::new("gatehouse_issuer_fetches_total", "Fetches of an issuer's keys, by outcome");
         Self {
-            checks: IntCounterVec::new(checks, &["outcome"]).expect(SOUND),
+            checks: IntCounterVec::new(checks, &["outcome"]).expect(VALID),
             remembered: IntCounter::new(
                 "gatehouse_tokens_remembered_total",
                 "Tokens whose signature had been checked before",
             )
-            .expect(SOUND),
+            .expect(VALID),
             issued: IntCounter::new(
                 "gatehouse_tokens_issued_total",
-                "Tokens that the built-in issuer has given out",
+                "Tokens that the built-in issuer has issued",
             )
-            .expect(SOUND),
-            // An issuer is one of those in the settings.
-            fetches: IntCounterVec::new(fetches, &["issuer", "outcome"]).expect(SOUND),
+            .expect(VALID),
+            // Bounded: issuers come from the settings.
+            fetches: IntCounterVec::new(fetches, &["issuer", "outcome"]).expect(VALID),
         }
     }
 
@@ -53,7 +50,7 @@ impl TokenMeter {
         ]
     }
 
-    /// Counts a token that was looked at.
+    /// Counts a checked token by its outcome.
     pub(super) fn count<T>(&self, checked: &Result<T, AuthError>) {
         let outcome = match checked {
             Ok(_) => "accepted",
@@ -70,19 +67,19 @@ impl TokenMeter {
         self.checks.with_label_values(&[outcome]).inc();
     }
 
-    /// Counts a token that was remembered.
-    pub(super) fn count_remembered(&self) {
+    /// Counts a token that was in the cache.
+    pub(super) fn count_cached(&self) {
         self.remembered.inc();
     }
 
-    /// Counts a token that was given out.
+    /// Counts an issued token.
     pub(super) fn count_issued(&self) {
         self.issued.inc();
     }
 
     /// Counts a fetch of an issuer's keys.
-    pub(super) fn count_fetch(&self, issuer: &str, has_come: bool) {
-        let outcome = if has_come { "came" } else { "failed" };
+    pub(super) fn count_fetch(&self, issuer: &str, is_fetched: bool) {
+        let outcome = if is_fetched { "came" } else { "failed" };
         self.fetches.with_label_values(&[issuer, outcome]).inc();
     }
 }

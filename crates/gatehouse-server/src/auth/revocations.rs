@@ -1,7 +1,7 @@
-//! Trust that has ended: tokens of deleted clients and tenants, and tokens that were revoked.
+//! Revocations: tokens of deleted clients and tenants, and revoked tokens.
 //!
-//! Every server has the list in memory, and looks every moment whether others have written something down. It is short: a
-//! client stands in it for as long as its tokens could live.
+//! Every server holds the list in memory and polls the store for additions of other servers. The list is short: a
+//! client stays in it only for as long as its tokens could live.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use parking_lot::RwLock;
 
 use super::{AuthError, Caller};
 
-/// How often it is looked: what has ended is refused within a second.
-const LOOK_INTERVAL: Duration = Duration::from_millis(400);
+/// Polling interval: a revocation takes effect within a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
-/// Whose tokens are refused. Cheap to clone; all clones are one.
+/// The revocations. Cheap to clone; clones share one list.
 #[derive(Clone, Default)]
 pub struct Revocations(Arc<RwLock<Lists>>);
 
-/// What has ended, and when.
+/// Names and times of revocations.
 #[derive(Default)]
 struct Lists {
     clients: HashMap<String, Timestamp>,
@@ -29,78 +29,80 @@ struct Lists {
     tokens: HashMap<String, Timestamp>,
 }
 
-/// What tells a token from others, as far as trust in it can end.
+/// The parts of a token that a revocation can match.
 #[derive(Clone, Debug)]
-pub(super) struct TokenName {
-    /// Whether the built-in issuer made it: only then is its subject a client of ours.
-    pub(super) is_own: bool,
+pub(super) struct RevocationKey {
+    /// Whether the built-in issuer signed the token: only then is its subject one of our clients.
+    pub(super) is_built_in: bool,
     pub(super) id: Option<String>,
-    /// When it was issued, where that is known.
+    /// When the token was issued, if known.
     pub(super) issued: Option<Timestamp>,
 }
 
 impl Revocations {
-    /// Takes up what has ended.
-    pub(crate) fn add(&self, ended: Revocation) {
+    /// Adds a revocation.
+    pub(crate) fn add(&self, revocation: Revocation) {
         let mut lists = self.0.write();
-        let list = match ended.kind {
+        let list = match revocation.kind {
             RevocationKind::Client => &mut lists.clients,
             RevocationKind::Tenant => &mut lists.tenants,
             RevocationKind::Token => &mut lists.tokens,
         };
-        let at = list.entry(ended.name).or_insert(ended.at);
-        *at = ended.at.max(*at);
+        let at = list.entry(revocation.name).or_insert(revocation.at);
+        *at = revocation.at.max(*at);
     }
 
-    /// Looks for what has ended.
-    pub(crate) async fn look(&self, store: &Store) -> Result<(), StoreError> {
-        for ended in store.revocations().await? {
-            self.add(ended);
+    /// Loads the revocations from the store.
+    pub(crate) async fn reload(&self, store: &Store) -> Result<(), StoreError> {
+        for revocation in store.revocations().await? {
+            self.add(revocation);
         }
         Ok(())
     }
 
-    /// Looks every moment. It never ends.
+    /// Polls the store. Never returns.
     pub(super) async fn keep_fresh(&self, store: &Store) {
-        let mut is_told = false;
+        let mut is_logged = false;
         loop {
-            tokio::time::sleep(LOOK_INTERVAL).await;
-            match self.look(store).await {
-                Ok(()) => is_told = false,
-                // Once, not every moment.
-                Err(why) if !is_told => {
-                    tracing::warn!(%why, "can't look whose tokens have ended");
-                    is_told = true;
+            tokio::time::sleep(POLL_INTERVAL).await;
+            match self.reload(store).await {
+                Ok(()) => is_logged = false,
+                // Logged once per outage.
+                Err(why) if !is_logged => {
+                    tracing::warn!(%why, "revocations can't be loaded");
+                    is_logged = true;
                 }
                 Err(_) => {}
             }
         }
     }
 
-    /// The holder of a token, as far as trust in it has not ended.
-    pub(super) fn heed(
+    /// The caller with the rights that are not revoked.
+    pub(super) fn check(
         &self,
         caller: &Arc<Caller>,
-        token: &TokenName,
+        token: &RevocationKey,
     ) -> Result<Arc<Caller>, AuthError> {
         let lists = self.0.read();
         let is_revoked = token.id.as_ref().is_some_and(|id| lists.tokens.contains_key(id));
-        if is_revoked || (token.is_own && lists.clients.contains_key(&caller.subject)) {
+        if is_revoked || (token.is_built_in && lists.clients.contains_key(&caller.subject)) {
             return Err(AuthError::Revoked);
         }
         let Tenants::Named(names) = &caller.rights.tenants else { return Ok(Arc::clone(caller)) };
-        let is_former = |name: &&String| {
-            let ended = lists.tenants.get(*name);
-            ended.is_some_and(|at| token.issued.is_none_or(|issued| issued <= *at))
+        let is_revoked_tenant = |name: &&String| {
+            let revoked_at = lists.tenants.get(*name);
+            revoked_at.is_some_and(|at| token.issued.is_none_or(|issued| issued <= *at))
         };
-        if !names.iter().any(|name| is_former(&name)) {
+        if !names.iter().any(|name| is_revoked_tenant(&name)) {
             return Ok(Arc::clone(caller));
         }
-        let left: BTreeSet<String> = names.iter().filter(|it| !is_former(it)).cloned().collect();
-        if left.is_empty() {
+        let remaining: BTreeSet<String> =
+            names.iter().filter(|it| !is_revoked_tenant(it)).cloned().collect();
+        if remaining.is_empty() {
             return Err(AuthError::Revoked);
         }
-        let rights = Rights { tenants: Tenants::Named(left), scopes: caller.rights.scopes.clone() };
+        let rights =
+            Rights { tenants: Tenants::Named(remaining), scopes: caller.rights.scopes.clone() };
         Ok(Arc::new(Caller { rights, ..Caller::clone(caller) }))
     }
 }

@@ -1,8 +1,8 @@
-//! How people sign in with a browser: at which issuers, and where these say that it is done.
+//! Signing in with a browser: the offered issuers, and their endpoints.
 //!
-//! An issuer is offered when the settings name the client that the console is there. Where it is done stands in
-//! the issuer's document, which `discovery` reads for the keys anyway. Nobody signs in at this server: the browser
-//! goes to the issuer, and comes back with a token that is checked like any other.
+//! An issuer is offered when the settings have the console's client id there. Its endpoints are in its discovery
+//! document, which `discovery` fetches for the keys. Users don't sign in at this server: the browser goes to the issuer
+//! and returns with a token, which is checked like any other.
 
 use gatehouse_core::rights::Scope;
 use reqwest::Url;
@@ -10,50 +10,50 @@ use serde_json::Value;
 
 use crate::config;
 
-/// What every sign-in asks for, by OpenID Connect.
+/// Scope of every sign-in, by OpenID Connect.
 const OPENID: &str = "openid";
 
-/// What an issuer calls a session that goes on without the person.
+/// Scope for a refresh token.
 const OFFLINE_ACCESS: &str = "offline_access";
 
-/// An issuer that people can sign in with.
+/// An issuer that users can sign in with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignIn {
-    /// Its name.
+    /// The issuer's name.
     pub issuer: String,
-    /// What the console is called there.
+    /// The console's client id there.
     pub client_id: String,
-    /// Where it is done; not known as long as the issuer could not be reached.
+    /// The endpoints; `None` until the document is fetched.
     pub endpoints: Option<SignInEndpoints>,
 }
 
-/// Where signing in is done, and what is asked for.
+/// Endpoints and scope of a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignInEndpoints {
-    /// Where the browser is sent to.
+    /// The authorization endpoint.
     pub authorization: Url,
-    /// Where it gets its tokens.
+    /// The token endpoint.
     pub token: Url,
-    /// Where it is sent to when the person leaves.
+    /// The logout endpoint.
     pub end_session: Option<Url>,
-    /// Where it gives tokens back.
+    /// The revocation endpoint.
     pub revocation: Option<Url>,
-    /// What it asks for, with spaces between.
+    /// The requested scopes, separated by spaces.
     pub scope: String,
-    /// Whether the issuer's answers say whose they are (RFC 9207), so that nobody else's is taken for one.
+    /// Whether authorization responses name their issuer (RFC 9207), which prevents mix-ups.
     pub sends_issuer: bool,
 }
 
-/// What the console is at an issuer, as the settings say.
+/// The console's client registration in the settings.
 #[derive(Clone, Debug)]
 pub(super) struct ConsoleClient {
     id: String,
     scope: Option<String>,
 }
 
-/// What an issuer's document says about signing in.
+/// The sign-in part of a discovery document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Described {
+pub(super) struct SignInDocument {
     pub(super) authorization: Option<Url>,
     pub(super) token: Option<Url>,
     pub(super) end_session: Option<Url>,
@@ -63,10 +63,10 @@ pub(super) struct Described {
 }
 
 impl SignInEndpoints {
-    /// The origins that the page itself talks to; where it sends the browser is none of them.
+    /// Origins that the page's scripts call. Redirect targets are not among them.
     pub fn origins(&self) -> impl Iterator<Item = String> {
-        let asked = [Some(&self.token), self.revocation.as_ref()];
-        asked.into_iter().flatten().map(|url| url.origin().ascii_serialization())
+        let called = [Some(&self.token), self.revocation.as_ref()];
+        called.into_iter().flatten().map(|url| url.origin().ascii_serialization())
     }
 }
 
@@ -76,30 +76,34 @@ impl ConsoleClient {
         Some(Self { id, scope: settings.console_scope.clone() })
     }
 
-    /// How to sign in at this issuer, as far as its document has been read; nothing where it has no way to.
-    pub(super) fn sign_in(&self, issuer: &str, described: Option<&Described>) -> Option<SignIn> {
-        let endpoints = match described {
-            Some(described) => Some(self.endpoints(described)?),
+    /// How to sign in at this issuer; `None` if its document has no endpoints.
+    pub(super) fn sign_in(
+        &self,
+        issuer: &str,
+        document: Option<&SignInDocument>,
+    ) -> Option<SignIn> {
+        let endpoints = match document {
+            Some(document) => Some(self.endpoints(document)?),
             None => None,
         };
         Some(SignIn { issuer: issuer.to_owned(), client_id: self.id.clone(), endpoints })
     }
 
-    fn endpoints(&self, described: &Described) -> Option<SignInEndpoints> {
-        let Described { authorization, token, end_session, revocation, .. } = described;
+    fn endpoints(&self, document: &SignInDocument) -> Option<SignInEndpoints> {
+        let SignInDocument { authorization, token, end_session, revocation, .. } = document;
         Some(SignInEndpoints {
             authorization: authorization.clone()?,
             token: token.clone()?,
             end_session: end_session.clone(),
             revocation: revocation.clone(),
-            scope: self.scope.clone().unwrap_or_else(|| described.scope()),
-            sends_issuer: described.sends_issuer,
+            scope: self.scope.clone().unwrap_or_else(|| document.scope()),
+            sends_issuer: document.sends_issuer,
         })
     }
 }
 
-impl Described {
-    /// Reads an issuer's document. An address that is not safe is as good as none.
+impl SignInDocument {
+    /// Reads a discovery document; unsafe addresses are ignored.
     pub(super) fn read(document: &Value, is_safe: impl Fn(&Url) -> bool) -> Self {
         let address = |name: &str| {
             let url = Url::parse(document.get(name)?.as_str()?).ok()?;
@@ -118,15 +122,15 @@ impl Described {
         }
     }
 
-    /// Whether people can sign in there at all.
+    /// Whether the document has the endpoints for a sign-in.
     pub(super) fn has_endpoints(&self) -> bool {
         self.authorization.is_some() && self.token.is_some()
     }
 
-    /// What to ask for where the settings don't say: all of ours that the issuer knows.
+    /// Default scopes: all of ours that the issuer supports.
     fn scope(&self) -> String {
         let ours = Scope::ALL.into_iter().map(Scope::as_str).chain([OFFLINE_ACCESS]);
-        let known = ours.filter(|word| self.scopes.iter().any(|it| it == word));
-        [OPENID].into_iter().chain(known).collect::<Vec<_>>().join(" ")
+        let supported = ours.filter(|word| self.scopes.iter().any(|it| it == word));
+        [OPENID].into_iter().chain(supported).collect::<Vec<_>>().join(" ")
     }
 }

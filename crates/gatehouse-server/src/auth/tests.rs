@@ -28,7 +28,7 @@ fn with(name: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_issued_token_is_recognised_until_it_expires() {
+async fn an_issued_token_is_accepted_until_it_expires() {
     let auth = auth();
     let grant = Grant {
         subject: "ann".into(),
@@ -46,7 +46,7 @@ async fn an_issued_token_is_recognised_until_it_expires() {
 }
 
 #[tokio::test]
-async fn claims_are_held_against_the_clock_and_the_settings() {
+async fn claims_must_match_the_clock_and_the_settings() {
     let auth = auth();
     assert!(signed(&auth, good()).await.is_ok());
     assert!(signed(&auth, with("aud", json!(["x", "gatehouse"]))).await.is_ok());
@@ -70,7 +70,7 @@ async fn claims_are_held_against_the_clock_and_the_settings() {
 }
 
 #[tokio::test]
-async fn tenants_may_be_one_name_or_several() {
+async fn the_tenants_claim_is_one_name_or_several() {
     let auth = auth();
     for (claim, name, is_covered) in [
         (json!("acme"), "acme", true),
@@ -86,7 +86,7 @@ async fn tenants_may_be_one_name_or_several() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_of_ours_is_nobody() {
+async fn a_missing_or_untrusted_token_is_refused() {
     let auth = auth();
     for (header, why) in [
         (None, AuthError::NoToken),
@@ -107,7 +107,7 @@ async fn what_is_no_token_of_ours_is_nobody() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_remembered_is_held_against_the_clock_all_the_same() {
+async fn a_cached_token_must_still_match_the_clock() {
     let auth = auth();
     let token =
         auth.built_in.signing().sign(with("nbf", json!(at(0).as_second())).as_object().unwrap());
@@ -118,7 +118,7 @@ async fn a_token_that_is_remembered_is_held_against_the_clock_all_the_same() {
         (10 + LEEWAY, Some(AuthError::Expired)),
         (0, None),
     ] {
-        let seen = auth.authenticate(Some(&header), at(second)).await;
-        assert_eq!(seen.err(), expected, "{second}");
+        let result = auth.authenticate(Some(&header), at(second)).await;
+        assert_eq!(result.err(), expected, "{second}");
     }
 }

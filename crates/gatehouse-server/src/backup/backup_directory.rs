@@ -1,6 +1,6 @@
-//! A directory of backups, each named by its time in UTC: which there are, when the next is due, and which can go.
+//! A directory of backups, each named by its time in UTC.
 //!
-//! The directory alone says so, not the server's memory: a server that was restarted goes on as if it had not been.
+//! The directory alone decides which backup is due or old, not the server's memory, so a restart changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use gatehouse_core::Timestamp;
 use super::{BackupError, UNFINISHED_FILE, make_directory, of, remove};
 use crate::config::DATABASE_FILE;
 
-/// A backup by its time.
+/// A backup and its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DatedBackup {
     pub(crate) time: Timestamp,
@@ -27,20 +27,20 @@ impl BackupDirectory {
         Self(directory.to_owned())
     }
 
-    /// Where a backup of this time goes. The directory is made where it isn't there yet.
-    pub(crate) fn place_for(&self, time: Timestamp) -> Result<PathBuf, BackupError> {
+    /// Path of a backup of this time. Creates the directory if needed.
+    pub(crate) fn path_for(&self, time: Timestamp) -> Result<PathBuf, BackupError> {
         make_directory(&self.0)?;
         Ok(self.0.join(name_of(time)))
     }
 
-    /// The backups that were made and checked, the oldest first. A directory that isn't there has none.
+    /// The complete backups, oldest first; none if the directory doesn't exist.
     pub(crate) fn backups(&self) -> Result<Vec<DatedBackup>, BackupError> {
-        let (mut backups, _) = self.look()?;
+        let (mut backups, _) = self.scan()?;
         backups.sort_by_key(|it| it.time);
         Ok(backups)
     }
 
-    /// How long it is until the next backup is due. One that lies in the future doesn't count: the clock was set back.
+    /// Time until the next backup is due. Ignores backups in the future: the clock was set back.
     pub(crate) fn due_in(&self, now: Timestamp, every: Duration) -> Result<Duration, BackupError> {
         let backups = self.backups()?;
         let newest = backups.iter().rev().find(|it| it.time <= now);
@@ -49,8 +49,8 @@ impl BackupDirectory {
         Ok(age.map_or(Duration::ZERO, |age| every.saturating_sub(age)))
     }
 
-    /// Removes the oldest backups beyond `keep`, but never the one that was `made` last, which is older than others where
-    /// the clock was set back. Tells what could not be removed.
+    /// Removes the oldest backups beyond `keep`, but never `made`, the newest by creation: after the clock was set
+    /// back, it is not the newest by name. Returns those that could not be removed.
     pub(crate) fn remove_old(&self, keep: u64, made: &Path) -> Result<Vec<PathBuf>, BackupError> {
         let others = self.backups()?.into_iter().map(|it| it.path).filter(|path| path != made);
         let others: Vec<_> = others.collect();
@@ -59,18 +59,18 @@ impl BackupDirectory {
         Ok(others.into_iter().take(n_old).filter(|path| !remove(path, true)).collect())
     }
 
-    /// Removes what is left of backups that were cut off; tells what could not be removed.
+    /// Removes the remains of interrupted backups; returns those that could not be removed.
     pub(crate) fn remove_unfinished(&self) -> Result<Vec<PathBuf>, BackupError> {
-        let (_, unfinished) = self.look()?;
+        let (_, unfinished) = self.scan()?;
         Ok(unfinished.into_iter().filter(|path| !remove(path, true)).collect())
     }
 
-    /// Whole backups, and directories of some that were cut off.
-    fn look(&self) -> Result<(Vec<DatedBackup>, Vec<PathBuf>), BackupError> {
-        let (mut whole, mut unfinished) = (Vec::new(), Vec::new());
+    /// Complete backups, and directories of interrupted ones.
+    fn scan(&self) -> Result<(Vec<DatedBackup>, Vec<PathBuf>), BackupError> {
+        let (mut complete, mut unfinished) = (Vec::new(), Vec::new());
         let entries = match fs::read_dir(&self.0) {
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {
-                return Ok((whole, unfinished));
+                return Ok((complete, unfinished));
             }
             other => other.map_err(of(&self.0))?,
         };
@@ -79,18 +79,18 @@ impl BackupDirectory {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             match time_of(&name) {
                 Some(time) if path.join(DATABASE_FILE).is_file() => {
-                    whole.push(DatedBackup { time, path })
+                    complete.push(DatedBackup { time, path })
                 }
-                // A directory with neither file stays: an operator may have compressed the backup in it.
+                // A directory with neither file stays: an operator may have compressed the backup.
                 Some(_) if path.join(UNFINISHED_FILE).exists() => unfinished.push(path),
                 _ => {}
             }
         }
-        Ok((whole, unfinished))
+        Ok((complete, unfinished))
     }
 }
 
-/// The time as a name that sorts by it, and that every file system takes: `20261117T093000Z`.
+/// A sortable name that every file system accepts: `20261117T093000Z`.
 pub(crate) fn name_of(time: Timestamp) -> String {
     let shown = time.to_string();
     let seconds = shown.split('.').next().unwrap_or_default();

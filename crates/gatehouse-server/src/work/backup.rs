@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::SOUND;
 use crate::backup::backup_directory::BackupDirectory;
-use crate::backup::{BackupError, BackupSummary, apart, make};
+use crate::backup::{BackupError, BackupSummary, make, run_blocking};
 use crate::config::BackupSchedule;
 
 /// Longest wait after a backup that failed.
@@ -93,7 +93,7 @@ impl Backups {
         }
         let (directory, now, every) =
             (self.directory.clone(), self.clock.now(), self.schedule.every);
-        let is_good = match apart(move || directory.due_in(now, every)).await {
+        let is_good = match run_blocking(move || directory.due_in(now, every)).await {
             Ok(wait) if !wait.is_zero() => return wait,
             Ok(_) => self.make_one(stopping).await,
             Err(why) => self.fail(&why),
@@ -114,7 +114,7 @@ impl Backups {
                 self.meter.bytes.set(i64::try_from(made.n_bytes).unwrap_or(i64::MAX));
                 tracing::info!(path = %path.display(), bytes = made.n_bytes, seconds, "a backup was made and checked");
                 let (directory, keep) = (self.directory.clone(), self.schedule.keep);
-                tell_of_left(apart(move || directory.remove_old(keep, &path)).await);
+                tell_of_left(run_blocking(move || directory.remove_old(keep, &path)).await);
                 self.meter.last_success.set(now.as_second() as f64);
                 true
             }
@@ -133,9 +133,9 @@ impl Backups {
     ) -> Result<(PathBuf, BackupSummary), BackupError> {
         // What an earlier process has left may have the very name.
         let directory = self.directory.clone();
-        let path = apart(move || {
+        let path = run_blocking(move || {
             tell_of_left(directory.remove_unfinished());
-            directory.place_for(now)
+            directory.path_for(now)
         });
         let path = path.await?;
         let made = make(&self.store, &self.data_dir, &path, stopping).await?;

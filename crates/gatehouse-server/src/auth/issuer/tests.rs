@@ -14,12 +14,12 @@ use tokio::net::TcpListener;
 use super::*;
 use crate::auth::Auth;
 
-/// An issuer on this machine whose answers a test decides, and which counts who asks.
+/// A local issuer with replies that a test chooses. Counts fetches of its keys.
 pub(crate) struct TestIssuer {
     pub(crate) url: String,
     key: StdMutex<TokenKeys>,
-    answer: StdMutex<IssuerReply>,
-    n_asked: AtomicUsize,
+    reply: StdMutex<IssuerReply>,
+    n_fetched: AtomicUsize,
 }
 
 #[derive(Clone, Debug)]
@@ -38,15 +38,15 @@ impl TestIssuer {
         let issuer = Arc::new(Self {
             url: format!("http://{}", listener.local_addr().unwrap()),
             key: StdMutex::new(TokenKeys::generate()),
-            answer: StdMutex::new(IssuerReply::Valid),
-            n_asked: AtomicUsize::new(0),
+            reply: StdMutex::new(IssuerReply::Valid),
+            n_fetched: AtomicUsize::new(0),
         });
         let serving = Arc::clone(&issuer);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let issuer = Arc::clone(&serving);
                 let service = service_fn(move |request: Request<hyper::body::Incoming>| {
-                    let answer = issuer.answer(request.uri().path());
+                    let answer = issuer.respond(request.uri().path());
                     async move { Ok::<_, Infallible>(answer) }
                 });
                 tokio::spawn(
@@ -58,18 +58,18 @@ impl TestIssuer {
         issuer
     }
 
-    fn answer(&self, path: &str) -> Response<Full<Bytes>> {
-        let answering = self.answer.lock().unwrap().clone();
+    fn respond(&self, path: &str) -> Response<Full<Bytes>> {
+        let reply = self.reply.lock().unwrap().clone();
         let json = |json: Value| Response::new(Full::new(Bytes::from(json.to_string())));
         let keys = || format!("{}/keys", self.url);
-        match (path, answering) {
+        match (path, reply) {
             (_, IssuerReply::Raw(status, body)) => {
                 let body = Full::new(Bytes::from(body));
                 Response::builder().status(status).header("location", keys()).body(body).unwrap()
             }
             ("/keys", IssuerReply::NoKeys) => json(json!({"keys": []})),
             ("/keys", _) => {
-                self.n_asked.fetch_add(1, Ordering::SeqCst);
+                self.n_fetched.fetch_add(1, Ordering::SeqCst);
                 json(self.key.lock().unwrap().jwks(Timestamp::EPOCH))
             }
             (_, IssuerReply::OtherIssuer(issuer)) => {
@@ -87,19 +87,19 @@ impl TestIssuer {
         }
     }
 
-    pub(crate) fn reply_with(&self, answering: IssuerReply) {
-        *self.answer.lock().unwrap() = answering;
+    pub(crate) fn reply_with(&self, reply: IssuerReply) {
+        *self.reply.lock().unwrap() = reply;
     }
 
     fn rotate(&self) {
         *self.key.lock().unwrap() = TokenKeys::generate();
     }
 
-    fn n_asked(&self) -> usize {
-        self.n_asked.load(Ordering::SeqCst)
+    fn n_fetched(&self) -> usize {
+        self.n_fetched.load(Ordering::SeqCst)
     }
 
-    /// A gatehouse that trusts this issuer.
+    /// An `Auth` that trusts this issuer.
     fn auth(&self, more: &str) -> Auth {
         let text = format!("[[issuers]]\nissuer = \"{}\"\n{more}", self.url);
         let settings: config::Auth = toml::from_str(&text).unwrap();
@@ -125,141 +125,145 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_millisecond((1_800_000_000 + second) * 1000).unwrap()
 }
 
-async fn who(auth: &Auth, token: &str) -> Result<String, AuthError> {
+async fn subject(auth: &Auth, token: &str) -> Result<String, AuthError> {
     auth.authenticate(Some(token), at(0)).await.map(|caller| caller.subject.clone())
 }
 
 #[tokio::test]
-async fn keys_are_fetched_once_and_tokens_are_remembered() {
+async fn keys_are_fetched_once_and_tokens_are_cached() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
     for _ in 0..3 {
-        assert_eq!(who(&auth, &issuer.token()).await.as_deref(), Ok("ann"));
+        assert_eq!(subject(&auth, &issuer.token()).await.as_deref(), Ok("ann"));
     }
-    assert_eq!(issuer.n_asked(), 1);
-    // The built-in issuer is trusted beside it, and nobody else.
+    assert_eq!(issuer.n_fetched(), 1);
+    // The built-in issuer is trusted as well, and no other.
     let own =
         json!({"iss": "gatehouse", "aud": "gatehouse", "sub": "bob", "exp": at(9).as_second()});
     let own = format!("Bearer {}", auth.built_in.signing().sign(own.as_object().unwrap()));
-    assert_eq!(who(&auth, &own).await.as_deref(), Ok("bob"));
+    assert_eq!(subject(&auth, &own).await.as_deref(), Ok("bob"));
     let mut other = issuer.claims();
     other["iss"] = "https://id.example".into();
-    assert_eq!(who(&auth, &issuer.signed(other)).await, Err(AuthError::OtherIssuer));
+    assert_eq!(subject(&auth, &issuer.signed(other)).await, Err(AuthError::OtherIssuer));
 }
 
 #[tokio::test]
-async fn one_issuer_can_not_speak_for_another() {
-    let (issuer, near) = (TestIssuer::start().await, TestIssuer::start().await);
-    let issuers = format!("[[issuers]]\nissuer = \"{}\"\n", near.url);
+async fn an_issuer_cannot_sign_for_another() {
+    let (issuer, other) = (TestIssuer::start().await, TestIssuer::start().await);
+    let issuers = format!("[[issuers]]\nissuer = \"{}\"\n", other.url);
     let auth = issuer.auth(&issuers);
-    assert!(who(&auth, &near.token()).await.is_ok());
-    for claimed in [near.claims()["iss"].clone(), "gatehouse".into()] {
+    assert!(subject(&auth, &other.token()).await.is_ok());
+    for claimed in [other.claims()["iss"].clone(), "gatehouse".into()] {
         let mut claims = issuer.claims();
         claims["iss"] = claimed;
-        assert_eq!(who(&auth, &issuer.signed(claims)).await, Err(AuthError::NotTrusted));
+        assert_eq!(subject(&auth, &issuer.signed(claims)).await, Err(AuthError::NotTrusted));
     }
 }
 
 #[tokio::test]
-async fn a_new_key_is_found_at_once_and_the_old_one_is_forgotten_with_its_tokens() {
+async fn a_new_key_is_fetched_at_once_and_tokens_of_the_old_one_are_refused() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
     let old = issuer.token();
-    assert!(who(&auth, &old).await.is_ok());
+    assert!(subject(&auth, &old).await.is_ok());
     issuer.rotate();
-    assert!(who(&auth, &old).await.is_ok(), "nobody has heard of it yet");
-    assert!(who(&auth, &issuer.token()).await.is_ok());
-    assert_eq!(issuer.n_asked(), 2);
-    assert_eq!(who(&auth, &old).await, Err(AuthError::NotTrusted), "its key has been given up");
+    assert!(subject(&auth, &old).await.is_ok(), "the new keys are not fetched yet");
+    assert!(subject(&auth, &issuer.token()).await.is_ok());
+    assert_eq!(issuer.n_fetched(), 2);
+    assert_eq!(
+        subject(&auth, &old).await,
+        Err(AuthError::NotTrusted),
+        "the issuer dropped its key"
+    );
 }
 
 #[tokio::test]
-async fn made_up_keys_cause_few_fetches_however_many_come() {
+async fn invented_key_ids_trigger_few_fetches() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
-    assert!(who(&auth, &issuer.token()).await.is_ok());
-    let before = issuer.n_asked();
+    assert!(subject(&auth, &issuer.token()).await.is_ok());
+    let before = issuer.n_fetched();
     let claims = issuer.claims();
     let made_up = || {
         let token = TokenKeys::generate().sign(claims.as_object().unwrap());
         format!("Bearer {token}")
     };
     let tokens: Vec<String> = (0..1000).map(|_| made_up()).collect();
-    let all = tokens.iter().map(|token| who(&auth, token));
-    for seen in futures_util::future::join_all(all).await {
-        assert_eq!(seen, Err(AuthError::NotTrusted));
+    let all = tokens.iter().map(|token| subject(&auth, token));
+    for subject in futures_util::future::join_all(all).await {
+        assert_eq!(subject, Err(AuthError::NotTrusted));
     }
-    assert_eq!(issuer.n_asked() - before, 1, "those who come together share one");
+    assert_eq!(issuer.n_fetched() - before, 1, "concurrent requests share one fetch");
     for token in &tokens {
-        assert_eq!(who(&auth, token).await, Err(AuthError::NotTrusted));
+        assert_eq!(subject(&auth, token).await, Err(AuthError::NotTrusted));
     }
-    assert!(issuer.n_asked() - before <= REQUESTED_MAX as usize, "{}", issuer.n_asked());
-    assert!(who(&auth, &issuer.token()).await.is_ok(), "and who is known is let in all the while");
+    assert!(issuer.n_fetched() - before <= TOKEN_FETCHES_MAX as usize, "{}", issuer.n_fetched());
+    assert!(subject(&auth, &issuer.token()).await.is_ok(), "valid tokens stay accepted");
 }
 
 #[test]
-fn fetches_that_were_used_up_come_back_one_by_one() {
+fn the_fetch_limit_refills_one_by_one() {
     let start = Instant::now();
-    let mut requested = Requested::new(start);
-    let mut take = |seconds| requested.take(start + Duration::from_secs(seconds));
+    let mut limit = FetchLimit::new(start);
+    let mut take = |seconds| limit.take(start + Duration::from_secs(seconds));
     assert_eq!([take(100), take(100), take(100), take(109)], [true, true, false, false]);
     assert_eq!([take(110), take(110), take(119)], [true, false, false]);
     assert_eq!([take(1000), take(1000), take(1000)], [true, true, false]);
 }
 
 #[tokio::test]
-async fn an_issuer_that_is_down_is_not_the_fault_of_the_token() {
+async fn an_unreachable_issuer_is_reported_and_its_last_keys_stay_valid() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
     issuer.reply_with(IssuerReply::Raw(503, "down"));
     for _ in 0..5 {
-        assert_eq!(who(&auth, &issuer.token()).await, Err(AuthError::IssuerDown));
+        assert_eq!(subject(&auth, &issuer.token()).await, Err(AuthError::IssuerDown));
     }
     issuer.reply_with(IssuerReply::Valid);
-    // The server looks again by itself; here the test does.
+    // The server fetches again by itself; here the test does.
     assert!(auth.issuers[0].fetch(auth.meter()).await);
     let token = issuer.token();
-    assert!(who(&auth, &token).await.is_ok());
+    assert!(subject(&auth, &token).await.is_ok());
     issuer.reply_with(IssuerReply::Raw(503, "down again"));
     assert!(!auth.issuers[0].fetch(auth.meter()).await);
-    assert!(who(&auth, &token).await.is_ok(), "the keys that are known are good for a while");
-    assert!(who(&auth, &issuer.token()).await.is_ok(), "for new tokens too");
+    assert!(subject(&auth, &token).await.is_ok(), "the last keys stay valid for a while");
+    assert!(subject(&auth, &issuer.token()).await.is_ok(), "for new tokens too");
 }
 
 #[tokio::test]
-async fn an_issuer_that_gives_up_all_its_keys_is_believed() {
+async fn an_issuer_without_keys_has_no_valid_tokens() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
     let token = issuer.token();
-    assert!(who(&auth, &token).await.is_ok());
+    assert!(subject(&auth, &token).await.is_ok());
     issuer.reply_with(IssuerReply::NoKeys);
     assert!(auth.issuers[0].fetch(auth.meter()).await);
-    assert_eq!(who(&auth, &token).await, Err(AuthError::NotTrusted));
-    assert_eq!(who(&auth, &issuer.token()).await, Err(AuthError::NotTrusted));
+    assert_eq!(subject(&auth, &token).await, Err(AuthError::NotTrusted));
+    assert_eq!(subject(&auth, &issuer.token()).await, Err(AuthError::NotTrusted));
 }
 
 #[tokio::test]
-async fn who_waits_for_a_fetch_that_fails_shares_the_failure() {
+async fn requests_that_wait_for_a_failed_fetch_share_its_failure() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
     issuer.reply_with(IssuerReply::Raw(503, "down"));
     let claims = issuer.claims();
     let tokens: Vec<String> = (0..500).map(|_| issuer.signed(claims.clone())).collect();
-    let all = tokens.iter().map(|token| who(&auth, token));
-    for seen in futures_util::future::join_all(all).await {
-        assert_eq!(seen, Err(AuthError::IssuerDown));
+    let all = tokens.iter().map(|token| subject(&auth, token));
+    for subject in futures_util::future::join_all(all).await {
+        assert_eq!(subject, Err(AuthError::IssuerDown));
     }
-    assert_eq!(auth.issuers[0].n_tried(), 1, "and nobody tries again for a while");
-    assert_eq!(who(&auth, &issuer.token()).await, Err(AuthError::IssuerDown));
-    assert_eq!(auth.issuers[0].n_tried(), 1);
+    assert_eq!(auth.issuers[0].n_fetches(), 1, "no request fetches again for a while");
+    assert_eq!(subject(&auth, &issuer.token()).await, Err(AuthError::IssuerDown));
+    assert_eq!(auth.issuers[0].n_fetches(), 1);
 }
 
 #[tokio::test]
-async fn what_an_issuer_may_not_answer() {
+async fn invalid_responses_of_an_issuer_are_refused() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("");
     let long = "x".repeat((1 << 20) + 1).leak();
-    for (answering, said) in [
+    for (reply, expected) in [
         (IssuerReply::Raw(404, "no"), "answers 404"),
         (IssuerReply::Raw(302, ""), "answers 302"),
         (IssuerReply::Raw(200, "<html>"), "has no JSON"),
@@ -271,9 +275,9 @@ async fn what_an_issuer_may_not_answer() {
         (IssuerReply::KeysAt(format!("{}/document", issuer.url)), "not a JSON Web Key Set"),
         (IssuerReply::KeysAt("http://127.0.0.1:1/keys".into()), "can't be reached"),
     ] {
-        issuer.reply_with(answering.clone());
+        issuer.reply_with(reply.clone());
         let why = auth.issuers[0].examine().await.unwrap_err().to_string();
-        assert!(why.contains(said), "{answering:?}: {why}");
+        assert!(why.contains(expected), "{reply:?}: {why}");
     }
     issuer.reply_with(IssuerReply::Valid);
     let examined = auth.issuers[0].examine().await.unwrap();
@@ -281,13 +285,13 @@ async fn what_an_issuer_may_not_answer() {
 }
 
 #[tokio::test]
-async fn claims_are_called_as_the_settings_say() {
+async fn the_settings_name_the_claims() {
     let issuer = TestIssuer::start().await;
     let more = "audience = \"fleet\"\ntenants_claim = \"https://acme.example/tenants\"\n\
                 scope_claim = \"realm.roles\"";
     let auth = issuer.auth(more);
     let mut claims = issuer.claims();
-    assert_eq!(who(&auth, &issuer.signed(claims.clone())).await, Err(AuthError::OtherAudience));
+    assert_eq!(subject(&auth, &issuer.signed(claims.clone())).await, Err(AuthError::OtherAudience));
     claims["aud"] = json!(["account", "fleet"]);
     claims["https://acme.example/tenants"] = "umbrella".into();
     claims["realm"] = json!({"roles": ["access:write", "admin", "uma_authorization"]});
@@ -296,12 +300,12 @@ async fn claims_are_called_as_the_settings_say() {
     let caller = auth.authenticate(Some(&issuer.signed(claims)), at(0)).await.unwrap();
     assert_eq!(caller.subject, "robot");
     assert!(caller.rights.cover(&"umbrella".parse().unwrap()));
-    assert!(!caller.rights.cover(&"acme".parse().unwrap()), "the usual claim is not looked at");
+    assert!(!caller.rights.cover(&"acme".parse().unwrap()), "the default claim is ignored");
     let scopes: Vec<&str> = caller.rights.scopes.iter().map(|it| it.as_str()).collect();
     assert_eq!(scopes, ["access:write", "admin"]);
 }
 
-/// What an issuer says about signing in.
+/// Sign-in fields of a discovery document.
 fn sign_in_document() -> Value {
     json!({
         "authorization_endpoint": "https://id.example/auth",
@@ -314,11 +318,13 @@ fn sign_in_document() -> Value {
 }
 
 #[tokio::test]
-async fn people_sign_in_where_the_issuer_says() {
+async fn users_sign_in_at_the_endpoints_of_the_document() {
     let issuer = TestIssuer::start().await;
     issuer.reply_with(IssuerReply::WithFields(sign_in_document()));
     let auth = issuer.auth("console_client_id = \"console\"");
-    let [unreached] = &auth.sign_ins()[..] else { panic!("it is offered before it is reached") };
+    let [unreached] = &auth.sign_ins()[..] else {
+        panic!("it is offered before its document is fetched")
+    };
     assert_eq!(
         (unreached.issuer.as_str(), unreached.client_id.as_str()),
         (&*issuer.url, "console")
@@ -336,23 +342,23 @@ async fn people_sign_in_where_the_issuer_says() {
 
     issuer.reply_with(IssuerReply::Raw(503, "down"));
     assert!(!auth.issuers[0].fetch(auth.meter()).await);
-    assert!(auth.sign_ins()[0].endpoints.is_some(), "what it said last still holds");
+    assert!(auth.sign_ins()[0].endpoints.is_some(), "the last document stays valid");
 }
 
 #[tokio::test]
-async fn the_settings_decide_who_may_and_what_is_asked_for() {
+async fn the_settings_enable_sign_in_and_choose_its_scope() {
     let issuer = TestIssuer::start().await;
     issuer.reply_with(IssuerReply::WithFields(sign_in_document()));
     let auth = issuer.auth("");
     assert!(auth.issuers[0].fetch(auth.meter()).await);
-    assert_eq!(auth.sign_ins(), [], "nobody has said what the console is called there");
+    assert_eq!(auth.sign_ins(), [], "without a client id there is no sign-in");
     let auth = issuer.auth("console_client_id = \"console\"\nconsole_scope = \"openid fleet\"");
     assert!(auth.issuers[0].fetch(auth.meter()).await);
     assert_eq!(auth.sign_ins()[0].endpoints.as_ref().unwrap().scope, "openid fleet");
 }
 
 #[tokio::test]
-async fn an_address_to_sign_in_at_is_as_safe_as_the_issuer_or_there_is_none() {
+async fn an_unsafe_sign_in_endpoint_is_ignored() {
     let issuer = TestIssuer::start().await;
     let auth = issuer.auth("console_client_id = \"console\"");
     for (name, address, is_offered) in [
