@@ -1,8 +1,7 @@
-//! What an operator may set: in a file, in the environment, by a flag; each goes before the last.
+//! Settings: from a file, the environment and flags; the later ones win.
 //!
-//! Defaults are below, readable as code; an empty file is a working set-up, and a misspelt setting is
-//! refused. A setting that is not in [`SETTINGS`] doesn't exist, and a test holds the example file
-//! against it.
+//! An empty file is a working set-up, and an unknown setting is refused. Every setting is in [`SETTINGS`]; a test
+//! compares the example file with it.
 
 mod auth;
 mod backup;
@@ -30,110 +29,109 @@ use gatehouse_store::DatabaseUrl;
 use gatehouse_vault::MasterKeys;
 use serde::{Deserialize, Serialize};
 
-/// The file of the embedded store, in the data directory and in backups.
+/// File name of the embedded store, in the data directory and in backups.
 pub(crate) const DATABASE_FILE: &str = "gatehouse.db";
 
-/// The whole configuration.
+/// All settings.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Where the API listens; port 0 picks a free one.
+    /// The API's listening address; port 0 picks a free one.
     #[serde(deserialize_with = "load::socket_address")]
     pub listen: SocketAddr,
-    /// Where operators see live, ready and metrics, beside the API and without a token.
+    /// Address of the operators' listener for health and metrics, which needs no token.
     #[serde(deserialize_with = "load::operator_address", skip_serializing_if = "Option::is_none")]
     pub operator_listen: Option<SocketAddr>,
-    /// The whole address that clients use, when it is not the one that they connect to.
+    /// The URL that clients use, if it isn't the address that they connect to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<PublicUrl>,
-    /// What stands before every path, such as `/gatehouse`.
+    /// Prefix of every path, such as `/gatehouse`.
     pub base_path: BasePath,
-    /// Where the embedded store and its keys are.
+    /// Directory of the embedded store and its keys.
     pub data_dir: PathBuf,
     /// `postgres://…`; without it, SQLite in the data directory.
     #[serde(with = "load::database_url", skip_serializing_if = "Option::is_none")]
     pub database_url: Option<DatabaseUrl>,
-    /// A file with the master key, or several with white space between, the one that is used first; needed
-    /// with PostgreSQL.
+    /// File with the master keys, separated by white space, the active one first; required with PostgreSQL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub master_key_file: Option<PathBuf>,
-    /// Whether the system may write a copy of the process to a disk when it crashes: it would hold keys and passwords.
+    /// Whether the system may write core dumps, which would hold keys and passwords.
     pub core_dumps: bool,
-    /// What the API is encrypted with.
+    /// The API's certificate.
     #[serde(skip_serializing_if = "Tls::is_off")]
     pub tls: Tls,
-    /// Who may call.
+    /// Authentication.
     pub auth: Auth,
-    /// How much may be asked for.
+    /// Limits on requests.
     pub limits: Limits,
-    /// How batches are worked off.
+    /// Batch processing.
     pub tasks: Tasks,
-    /// How external platforms are asked.
+    /// Calls to external platforms.
     pub platforms: Platforms,
-    /// How the embedded store is looked after.
+    /// Checks of the embedded store.
     #[serde(skip_serializing_if = "StoreMaintenance::is_unset")]
     pub store: StoreMaintenance,
-    /// When the server backs the embedded store up, and where to.
+    /// Scheduled backups of the embedded store.
     #[serde(skip_serializing_if = "Backup::is_unset")]
     pub backup: Backup,
-    /// What is written down about the work.
+    /// The log.
     pub log: Log,
-    /// Where traces of the work go.
+    /// Export of traces.
     pub traces: Traces,
-    /// The master keys themselves, from the environment alone: never in a file of settings, never shown.
+    /// The master keys, from the environment alone: never in a settings file, never shown.
     #[serde(skip)]
     pub master_key: Option<MasterKeys>,
 }
 
-/// What the API is encrypted with: both files, or neither.
+/// The API's certificate and key: both files, or neither.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tls {
-    /// A file with the certificate and those that lead from it to one that clients trust, in PEM.
+    /// PEM file with the certificate and its chain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<PathBuf>,
-    /// A file with the certificate's private key, in PEM.
+    /// PEM file with the private key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<PathBuf>,
 }
 
-/// What is written down about the work.
+/// The log.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// For people or for programs.
+    /// The format.
     pub format: LogFormat,
     /// `error`, `warn`, `info`, `debug` or `trace`.
     pub level: LogLevel,
 }
 
-/// Where traces of the work go.
+/// Export of traces.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Traces {
-    /// A collector that speaks OTLP over HTTP; without one there are no traces.
+    /// OTLP collector over HTTP; without one, no traces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<TracesEndpoint>,
-    /// How many of a hundred requests leave a trace, where their client doesn't say.
+    /// Percentage of sampled requests, where the client has not decided.
     pub sample_percent: u64,
 }
 
-/// For whom a log is written.
+/// Format of the log.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// Text on a terminal, JSON otherwise.
     Auto,
-    /// For people.
+    /// Text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// How much a log says.
+/// Verbosity of the log.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the words speak for themselves")]
+#[expect(missing_docs, reason = "the names explain themselves")]
 pub enum LogLevel {
     Error,
     Warn,
@@ -142,17 +140,17 @@ pub enum LogLevel {
     Trace,
 }
 
-/// The address that clients use, without a slash at its end.
+/// The URL that clients use, without a trailing slash.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
 pub struct PublicUrl(String);
 
-/// The address of a collector of traces, without a slash at its end.
+/// URL of a trace collector, without a trailing slash.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
 pub struct TracesEndpoint(String);
 
-/// What stands before every path: empty, or `/` and one or more segments.
+/// Path prefix: empty, or `/` and one or more segments.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
 pub struct BasePath(String);
@@ -195,17 +193,17 @@ impl Default for Traces {
 }
 
 impl Config {
-    /// The configuration as a file would say it, without secrets.
+    /// The settings as a file, without secrets.
     pub fn show(&self) -> String {
         toml::to_string(self).expect("a configuration is plain TOML")
     }
 
-    /// The file of the embedded store.
+    /// Path of the embedded store's file.
     pub fn database_file(&self) -> PathBuf {
         self.data_dir.join(DATABASE_FILE)
     }
 
-    /// Checks what no single setting can tell by itself.
+    /// Checks values that their types don't restrict.
     fn check(self) -> Result<Self, String> {
         self.limits.check()?;
         self.tasks.check()?;
@@ -231,7 +229,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Checks what only all layers together can tell.
+    /// Checks settings that depend on each other, after all layers are merged.
     fn check_whole(&self) -> Result<(), String> {
         if let Some(url) = &self.public_url
             && !url.path().ends_with(self.base_path.as_str())
@@ -264,13 +262,13 @@ impl Tls {
 }
 
 impl PublicUrl {
-    /// What stands behind its host, without a slash at its end.
+    /// The path, without a trailing slash.
     fn path(&self) -> &str {
-        let behind = self.0.split_once("://").map_or("", |(_, it)| it);
-        behind.find('/').map_or("", |at| &behind[at..])
+        let after_scheme = self.0.split_once("://").map_or("", |(_, it)| it);
+        after_scheme.find('/').map_or("", |at| &after_scheme[at..])
     }
 
-    /// The address, without a slash at its end.
+    /// The URL, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -284,7 +282,7 @@ impl TryFrom<String> for PublicUrl {
         let uri: http::Uri = text.parse().map_err(|_| expected.to_owned())?;
         let scheme = uri.scheme_str().is_some_and(|it| it == "http" || it == "https");
         if text.contains('@') {
-            // It may be a password: it is not repeated.
+            // The value may hold a password, so the error doesn't repeat it.
             return Err(format!("{expected}, without a name or password in it"));
         }
         if !scheme || uri.query().is_some() || text.contains('#') {
@@ -301,7 +299,7 @@ impl From<PublicUrl> for String {
 }
 
 impl TracesEndpoint {
-    /// The address, without a slash at its end.
+    /// The URL, without a trailing slash.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -313,7 +311,7 @@ impl TryFrom<String> for TracesEndpoint {
     fn try_from(text: String) -> Result<Self, String> {
         let uri = text.parse::<http::Uri>().ok().filter(|uri| {
             let scheme = uri.scheme_str().is_some_and(|it| it == "http" || it == "https");
-            // What stands before an `@` is a secret, which would be shown with the settings.
+            // User info is a secret, and settings are shown.
             let is_bare = uri.query().is_none() && !text.contains(['#', '@']);
             scheme && is_bare && !uri.path().trim_end_matches('/').ends_with("/v1/traces")
         });

@@ -1,17 +1,17 @@
-//! The data directory, which one process has for itself.
+//! Exclusive use of the data directory.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Takes a data directory for this process alone, until the file is dropped; `None` while another has it.
-pub(crate) fn hold(data_dir: &Path) -> io::Result<Option<File>> {
-    let mut owners_own = OpenOptions::new();
-    owners_own.write(true).create(true).truncate(false).mode(0o600);
-    let lock = owners_own.open(data_dir.join("lock"))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Some(lock)),
+/// Locks a data directory until the file is dropped; `None` if another process holds it.
+pub(crate) fn lock(data_dir: &Path) -> io::Result<Option<File>> {
+    let mut private_file = OpenOptions::new();
+    private_file.write(true).create(true).truncate(false).mode(0o600);
+    let file = private_file.open(data_dir.join("lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
         Err(std::fs::TryLockError::WouldBlock) => Ok(None),
         Err(std::fs::TryLockError::Error(cause)) => Err(cause),
     }

@@ -1,7 +1,7 @@
-//! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
+//! Fuzz targets of this crate's parsers; see `gatehouse_core::fuzzing`.
 //!
-//! Bodies, queries and headers of requests are in `http/fuzzing`, tokens in `auth/fuzzing`, heads of requests in
-//! `serve/fuzzing`; what operators write is here.
+//! Requests' bodies, queries and headers are in `http/fuzzing`, tokens in `auth/fuzzing`, request heads in
+//! `serve/fuzzing`, operators' files here.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::estate::{BadEstate, Estate, Surroundings};
 use crate::reader::Json;
 use crate::{auth, http, serve};
 
-/// A fuzz target: its name, and its function of any bytes.
+/// A fuzz target: its name and function.
 type Target = (&'static str, fn(&[u8]));
 
 /// All fuzz targets of this crate.
@@ -40,14 +40,14 @@ fn with_text(bytes: &[u8], check: impl FnOnce(&str)) {
     }
 }
 
-/// A body is JSON where it is to others; where it isn't, the place that is told is in it.
+/// The parser accepts the same JSON as `serde_json`, and the position in an error is within the text.
 fn json(bytes: &[u8]) {
     let others = serde_json::from_slice::<serde_json::Value>(bytes);
     match Json::parse(bytes) {
         Ok(_) => assert!(others.is_ok()),
         Err(why) => {
             assert!(others.is_err(), "{why}");
-            if let Some((line, column)) = place_in(&why) {
+            if let Some((line, column)) = position_in(&why) {
                 let lines: Vec<&[u8]> = bytes.split(|it| *it == b'\n').collect();
                 assert!((1..=lines.len()).contains(&line), "{why}");
                 assert!(column <= lines[line - 1].len() + 1, "{why}");
@@ -56,15 +56,15 @@ fn json(bytes: &[u8]) {
     }
 }
 
-/// The line and the column that a refusal names, where it does.
-fn place_in(why: &str) -> Option<(usize, usize)> {
+/// The line and column in an error, if it has them.
+fn position_in(why: &str) -> Option<(usize, usize)> {
     let (line, column) = why.rsplit_once(" at line ")?.1.split_once(" column ")?;
     Some((line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Any text is an estate or none: what is wrong with it has a name, and is told so many times at most.
+/// Any text is an estate, or has between one and [`crate::reader::FAULTS_MAX`] faults with reasons.
 fn estate(text: &str) {
-    // Files that it names are not read here: some of those that a machine has never end.
+    // Files are not read here: reading some files never ends.
     if text.contains("file") {
         return;
     }
@@ -84,7 +84,7 @@ fn estate(text: &str) {
         Err(bad) => assert!(!bad.to_string().is_empty()),
     }
     if let Ok(expanded) = around.expand(text) {
-        // What is put in is not looked at again, and what names nothing stays as it is.
+        // Expanded values are not expanded again, and text without references stays as it is.
         assert!(text.contains("${") || expanded == text);
     }
     let escaped = text.replace("${", "$${");
@@ -93,10 +93,10 @@ fn estate(text: &str) {
     }
 }
 
-/// Any text is a file of settings or says what is wrong with a line that it has, and any value of a variable is taken or
-/// told by the variable's name.
+/// Any text is a settings file, or the error names one of its lines; any variable's value is accepted or the error
+/// names the variable.
 fn settings(text: &str) {
-    // Certificates are read from files, of which some never end.
+    // Certificates are read from files, and reading some files never ends.
     if text.contains("/dev") || text.contains("cert") {
         return;
     }
@@ -107,12 +107,15 @@ fn settings(text: &str) {
             assert_eq!(again.show(), shown);
         }
         Err(bad) => {
-            let said = bad.to_string();
+            let message = bad.to_string();
             let line =
-                said.strip_prefix("s.toml: line ").and_then(|it| it.split([',', ':']).next());
+                message.strip_prefix("s.toml: line ").and_then(|it| it.split([',', ':']).next());
             let line: Option<usize> = line.and_then(|it| it.parse().ok());
-            assert!(line.is_none_or(|it| (1..=text.split('\n').count()).contains(&it)), "{said}");
-            assert!(said.starts_with("s.toml: "), "{said}");
+            assert!(
+                line.is_none_or(|it| (1..=text.split('\n').count()).contains(&it)),
+                "{message}"
+            );
+            assert!(message.starts_with("s.toml: "), "{message}");
         }
     }
     let Some((name, value)) = text.split_once('=') else { return };
@@ -125,7 +128,7 @@ fn settings(text: &str) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_seeds_of_the_fuzzer_hold() {
+    fn the_fuzz_targets_accept_their_seeds() {
         gatehouse_testing::hold_seeds(super::TARGETS);
     }
 }

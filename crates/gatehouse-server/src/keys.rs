@@ -1,8 +1,8 @@
-//! Finding the keys, or making them where they may be made.
+//! Loading the keys, or creating missing ones.
 //!
-//! The embedded store has its keys beside it, made at the first start. On PostgreSQL the master keys are given to
-//! every server, and the token key lives in the database, sealed. Either way the database keeps the fingerprints of
-//! the master keys that it was written with (`keys_in_use`): a server that lacks one refuses to start.
+//! The embedded store's keys are files beside it, created at the first start. On PostgreSQL, every server is given the
+//! master keys, and the token key is sealed in the database. The database holds the fingerprints of the master keys it
+//! was written with (`keys_in_use`): a server without one of them refuses to start.
 
 mod keys_in_use;
 mod token_key;
@@ -23,88 +23,88 @@ use crate::config::Config;
 const MASTER_FILE: &str = "master.key";
 const TOKEN_FILE: &str = "token.key";
 
-/// The files of keys that lie beside an embedded store.
+/// Key files of an embedded store.
 pub(crate) const FILES: [&str; 2] = [MASTER_FILE, TOKEN_FILE];
 
-/// Whether the master key lies in this directory.
+/// Whether the directory has a master key file.
 pub(crate) fn has_master_key(dir: &Path) -> bool {
     dir.join(MASTER_FILE).is_file()
 }
 
-/// The keys of a server.
+/// A server's keys.
 pub struct Keys {
-    /// Everything that needs the master keys.
+    /// The vault with the master keys.
     pub vault: Arc<Vault>,
-    /// What signs tokens, and what is trusted.
+    /// The token keys.
     pub token: TokenKeys,
-    /// Where that is looked for again.
+    /// Where the token keys are reloaded from.
     pub token_store: TokenKeyStore,
 }
 
-/// Why there are no keys. It says what to do.
+/// Why the keys can't be used, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
-    /// PostgreSQL is shared, so no server may make a master key of its own.
+    /// PostgreSQL is shared, so a server must not create a master key.
     #[error(
         "PostgreSQL needs the master key, the same for every server: give it in the file that \
          `master_key_file` names or in the variable GATEHOUSE_MASTER_KEY; for a new database make \
          one with `openssl rand -hex 32`"
     )]
     NoMasterKey,
-    /// A file that was named is not there.
+    /// The named file doesn't exist.
     #[error("master_key_file: there is no file {}", .0.display())]
     NoFile(PathBuf),
-    /// The data was written under another key.
+    /// The database was written with another master key.
     #[error(
         "the master key is not the one that this database was written with (fingerprint {given}, \
-         expected {kept}): give the original key, without which no stored password can be checked"
+         expected {stored}): give the original key, without which no stored password can be checked"
     )]
     Mismatch {
-        /// Of the keys that were given.
+        /// Fingerprints of the given keys.
         given: String,
-        /// Of the keys that are expected.
-        kept: String,
+        /// Fingerprints of the expected keys.
+        stored: String,
     },
-    /// The data was written under several keys, and not all of them are given.
+    /// The database was written with several master keys, and one is missing.
     #[error(
         "this database was also written with the master key of the fingerprint {0}, which is not \
-         among those that are given: give it behind the others. Once nothing is left that was made with it, \
-         `gatehouse key retire {0}` lets go of it; until then every command and server needs it"
+         among the given ones: append it to them. Once nothing is left that was made with it, \
+         `gatehouse key retire {0}` retires it; until then every command and server needs it"
     )]
     Lacking(String),
-    /// A key that nothing was written with, or the last one.
+    /// The key can't be retired: it isn't in use, or is the last one.
     #[error("{0}")]
     NotRetired(String),
-    /// The store is there, its key is not.
+    /// The database exists, but its master key file doesn't.
     #[error(
-        "{} is missing, but the database was written with a master key (fingerprint {kept}): put \
+        "{} is missing, but the database was written with a master key (fingerprint {stored}): put \
          the key file back",
         path.display()
     )]
     Lost {
-        /// Where it should be.
+        /// The missing file.
         path: PathBuf,
-        /// Of the keys that are expected.
-        kept: String,
+        /// Fingerprints of the expected keys.
+        stored: String,
     },
     /// No server has started here yet.
     #[error("there is no token key in {0}: start `gatehouse serve` there once, which makes one")]
     NoTokenKey(String),
-    /// The token key was changed too often.
+    /// The token key was rotated too often.
     #[error(transparent)]
     TooManyTokenKeys(#[from] TooManyTokenKeys),
-    /// A key file is of no use.
+    /// A key file can't be used.
     #[error(transparent)]
     File(#[from] KeyFileError),
     /// The sealed token key can't be opened.
     #[error("the token key in the database can't be opened with this master key")]
     Sealed,
-    /// The store can't be asked.
+    /// The store failed.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
 }
 
-/// The master keys as the settings give them, before anything is opened. PostgreSQL must have one.
+/// The master keys in the settings, read before anything is opened. PostgreSQL requires one.
 pub fn given_master_keys(config: &Config) -> Result<Option<MasterKeys>, KeysError> {
     if let Some(keys) = &config.master_key {
         return Ok(Some(keys.clone()));
@@ -118,16 +118,16 @@ pub fn given_master_keys(config: &Config) -> Result<Option<MasterKeys>, KeysErro
     }
 }
 
-/// Finds the keys of a server, and makes those that are missing.
+/// Loads a server's keys, and creates missing ones.
 pub async fn open(
     config: &Config,
     store: &Store,
     given: Option<MasterKeys>,
 ) -> Result<Keys, KeysError> {
-    let kept = KeysInUse::read(store).await?;
+    let in_use = KeysInUse::read(store).await?;
     let masters = match given {
         Some(keys) => keys,
-        None => own_master_keys(&config.data_dir, kept.as_ref())?,
+        None => own_master_keys(&config.data_dir, in_use.as_ref())?,
     };
     keys_in_use::register(store, &masters, KeyUser::Server).await?;
     let vault = Arc::new(Vault::new(&masters));
@@ -135,18 +135,18 @@ pub async fn open(
     let token = match token_store.read().await? {
         Some(keys) => keys,
         None => {
-            if kept.is_some() {
+            if in_use.is_some() {
                 tracing::warn!(
                     "the token key is gone: a new one is made, and every older token refused"
                 );
             }
-            token_store.make().await?
+            token_store.create().await?
         }
     };
     Ok(Keys { vault, token, token_store })
 }
 
-/// Where the token key of a server is that has started before; makes nothing.
+/// Finds the token key of a server that has started before; creates nothing.
 pub async fn find_token_key(config: &Config, clock: Clock) -> Result<TokenKeyStore, KeysError> {
     let Some(url) = &config.database_url else {
         return Ok(TokenKeyStore::in_file(config));
@@ -158,7 +158,7 @@ pub async fn find_token_key(config: &Config, clock: Clock) -> Result<TokenKeySto
     Ok(TokenKeyStore::new(config, &store, &Arc::new(vault)))
 }
 
-/// The same for who is about to change it: the first master key, which it is sealed with, is in use from now on.
+/// Finds the token key to change it: registers the first master key, which seals it.
 pub async fn join_token_key(config: &Config, clock: Clock) -> Result<TokenKeyStore, KeysError> {
     if let Some(url) = &config.database_url {
         let never_started = || KeysError::NoTokenKey(url.to_string());
@@ -170,38 +170,37 @@ pub async fn join_token_key(config: &Config, clock: Clock) -> Result<TokenKeySto
     find_token_key(config, clock).await
 }
 
-/// The token key alone, of a server that has started before; makes nothing.
+/// Loads the token key of a server that has started before; creates nothing.
 pub async fn open_token_key(config: &Config, clock: Clock) -> Result<TokenKeys, KeysError> {
     find_token_key(config, clock).await?.read_existing().await
 }
 
-/// Opens the vault of a store that a server has made; makes nothing.
+/// Opens the vault of an existing store for reading; creates nothing.
 pub async fn open_vault(config: &Config, store: &Store) -> Result<Vault, KeysError> {
     let keys = checked_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
     Ok(Vault::new(&keys))
 }
 
-/// What a store on PostgreSQL keeps in place of the files beside this embedded one: the token key, sealed. The
-/// master keys must be those that this store was written with.
+/// The rows that PostgreSQL holds in place of key files: the sealed token key. The master keys must be the store's.
 pub async fn keys_to_transfer(
     config: &Config,
     store: &Store,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, KeysError> {
-    let place = TokenKeyStore::in_file(config);
+    let token_store = TokenKeyStore::in_file(config);
     let Some(masters) = checked_master_keys(config, store).await? else {
         return Err(KeysError::NoTokenKey(config.data_dir.display().to_string()));
     };
-    Ok(vec![place.sealed_for_a_row(&Vault::new(&masters)).await?])
+    Ok(vec![token_store.sealed_row(&Vault::new(&masters)).await?])
 }
 
-/// The same for who is about to write with it: its first master key is in use from now on.
+/// Opens the vault of an existing store for writing: registers its first master key.
 pub async fn join_vault(config: &Config, store: &Store) -> Result<Vault, KeysError> {
     let keys = checked_master_keys(config, store).await?.ok_or(KeysError::NoMasterKey)?;
     keys_in_use::register(store, &keys, KeyUser::Command).await?;
     Ok(Vault::new(&keys))
 }
 
-/// The master keys that this store was written with, as far as they are here: all of them, or this is an error.
+/// The present master keys, checked: they must include every key that the store was written with.
 pub async fn checked_master_keys(
     config: &Config,
     store: &Store,
@@ -212,14 +211,14 @@ pub async fn checked_master_keys(
         None => load_master_keys(&path)?,
     };
     match (&keys, KeysInUse::read(store).await?) {
-        (None, Some(kept)) => Err(KeysError::Lost { path, kept: kept.to_string() }),
-        (Some(given), Some(kept)) => kept.check(given).map(|()| keys),
+        (None, Some(stored)) => Err(KeysError::Lost { path, stored: stored.to_string() }),
+        (Some(given), Some(stored)) => stored.check(given).map(|()| keys),
         (_, None) => Ok(keys),
     }
 }
 
-/// The files of keys in the data directory of an embedded store, where they tell that one was made. A master key alone tells
-/// nothing: people put it there before the first start.
+/// The key files of the data directory, if they show that a store was created there. A master key alone doesn't:
+/// operators put it there before the first start.
 pub fn store_key_files(config: &Config) -> Vec<PathBuf> {
     if !config.data_dir.join(TOKEN_FILE).exists() {
         return Vec::new();
@@ -227,12 +226,12 @@ pub fn store_key_files(config: &Config) -> Vec<PathBuf> {
     FILES.iter().map(|name| config.data_dir.join(name)).filter(|path| path.exists()).collect()
 }
 
-/// The files of keys that others than their owner can read.
+/// Key files that other users can read.
 pub fn readable_by_others(config: &Config) -> Vec<PathBuf> {
-    let own = |name: &str| config.data_dir.join(name);
+    let path = |name: &str| config.data_dir.join(name);
     let mut paths: Vec<PathBuf> = config.master_key_file.iter().cloned().collect();
     if config.database_url.is_none() {
-        paths.extend([own(MASTER_FILE), own(TOKEN_FILE)]);
+        paths.extend([path(MASTER_FILE), path(TOKEN_FILE)]);
     }
     paths.retain(|path| is_readable_by_others(path));
     paths
@@ -242,13 +241,13 @@ fn is_readable_by_others(path: &Path) -> bool {
     path.metadata().is_ok_and(|it| it.permissions().mode() & 0o077 != 0)
 }
 
-/// The embedded store's own keys; the first is made at the first start.
-fn own_master_keys(dir: &Path, kept: Option<&KeysInUse>) -> Result<MasterKeys, KeysError> {
+/// The embedded store's master keys; the first start creates one.
+fn own_master_keys(dir: &Path, stored: Option<&KeysInUse>) -> Result<MasterKeys, KeysError> {
     let path = dir.join(MASTER_FILE);
-    match (load_master_keys(&path)?, kept) {
+    match (load_master_keys(&path)?, stored) {
         (Some(keys), _) => Ok(keys),
-        // A new key would make every password that is stored worthless.
-        (None, Some(kept)) => Err(KeysError::Lost { path, kept: kept.to_string() }),
+        // A new key would invalidate every stored password.
+        (None, Some(stored)) => Err(KeysError::Lost { path, stored: stored.to_string() }),
         (None, None) => {
             let key = MasterKey::generate();
             key.save(&path)?;

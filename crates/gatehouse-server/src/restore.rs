@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::backup::backup_directory::{BackupDirectory, name_of};
 use crate::backup::{BackupError, make_directory};
 use crate::config::{Config, DATABASE_FILE};
-use crate::data_dir::hold;
+use crate::data_dir::lock;
 use crate::keys::{self, KeysError};
 use crate::transfer::{StoreMoved, refuse_moved};
 use swap::{Plan, Swap};
@@ -124,7 +124,7 @@ pub fn restore<'a>(
         checked(&from.join(DATABASE_FILE))?;
         make_directory(data_dir)?;
         let held =
-            hold(data_dir).map_err(|cause| BackupError::File { path: data_dir.clone(), cause })?;
+            lock(data_dir).map_err(|cause| BackupError::File { path: data_dir.clone(), cause })?;
         let _lock = held.ok_or_else(|| RestoreError::InUse(data_dir.clone()))?;
         let mut go_on = || Ok(());
         let mut swap = Swap::new(data_dir, &mut go_on);

@@ -45,7 +45,7 @@ use crate::app::App;
 use crate::app::estate::NotApplied;
 use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
-use crate::data_dir::hold;
+use crate::data_dir;
 use crate::estate::Estate;
 use crate::http::{Door, Gate, Offer};
 use crate::keys::{self, KeysError};
@@ -341,7 +341,8 @@ pub async fn open_store(
     let path = &config.data_dir;
     let failed = |cause| StartError::DataDir { path: path.clone(), cause };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-    let lock = hold(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
+    let lock =
+        data_dir::lock(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     refuse_moved(config)?;
     refuse_unfinished(config)?;
     let opener = match (start_empty, keys::store_key_files(config).is_empty()) {

@@ -10,7 +10,7 @@ use gatehouse_store::{
 };
 
 use crate::config::Config;
-use crate::data_dir::hold;
+use crate::data_dir;
 use crate::keys::{self, KeysError};
 
 /// Why an estate was not moved. It says what to do.
@@ -78,8 +78,8 @@ pub fn move_estate<'a>(
         if !file.is_file() {
             return Err(no_store());
         }
-        let held =
-            hold(dir).map_err(|cause| TransferError::DataDir { path: dir.clone(), cause })?;
+        let held = data_dir::lock(dir)
+            .map_err(|cause| TransferError::DataDir { path: dir.clone(), cause })?;
         let _lock = held.ok_or_else(|| TransferError::InUse(dir.clone()))?;
         let attach =
             async || Store::attach_sqlite(&file, clock.clone()).await?.ok_or_else(no_store);

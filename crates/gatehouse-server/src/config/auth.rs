@@ -1,4 +1,4 @@
-//! Who may call: the built-in issuer, and those of your own.
+//! Settings of authentication: the built-in issuer and external ones.
 
 use gatehouse_core::TenantName;
 use gatehouse_core::rights::{Scope, Tenants};
@@ -7,63 +7,63 @@ use serde::{Deserialize, Serialize};
 use super::Duration;
 use super::safe_url::is_safe;
 
-/// How long the tokens of clients may be good for.
+/// Range of the validity of clients' tokens.
 const TOKEN_LIFETIME: std::ops::RangeInclusive<Duration> =
     Duration::minutes(1)..=Duration::hours(24);
 
-/// How long those of other issuers may be allowed to be good for.
+/// Range of the allowed validity of external issuers' tokens.
 const TOKEN_LIFETIME_MAX: std::ops::RangeInclusive<Duration> =
     Duration::minutes(1)..=Duration::hours(3660 * 24);
 
-/// Who may call.
+/// Settings of authentication.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Auth {
-    /// The audience (`aud`) that a token of the built-in issuer must name.
+    /// Required audience (`aud`) of the built-in issuer's tokens.
     pub audience: String,
-    /// How long a token is good for that a client has fetched.
+    /// Validity of tokens that clients fetch.
     pub token_lifetime: Duration,
-    /// The issuers that are trusted beside the built-in one.
+    /// External trusted issuers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub issuers: Vec<Issuer>,
 }
 
-/// An OpenID Connect issuer whose tokens are trusted.
+/// A trusted OpenID Connect issuer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
-    /// Its name as its tokens carry it (`iss`), which is its address too.
+    /// The issuer's URL, which is its name in tokens (`iss`).
     pub issuer: IssuerUrl,
-    /// The audience (`aud`) that its tokens must name; `auth.audience` where none is given.
+    /// Required audience (`aud`); defaults to `auth.audience`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audience: Option<String>,
-    /// The claim that names tenants; one inside others with dots between.
+    /// Claim with the tenants; dots separate nested claims.
     #[serde(default = "Issuer::tenants_claim")]
     pub tenants_claim: String,
-    /// The claim that names scopes.
+    /// Claim with the scopes.
     #[serde(default = "Issuer::scope_claim")]
     pub scope_claim: String,
-    /// The tenants that it may name, `*` for all at once; any by its name, but not `*`, where none is given.
+    /// Allowed tenants, `*` for all at once; defaults to any tenant by name, but not `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenants: Option<Vec<String>>,
-    /// The scopes that it may give; all where none is given.
+    /// Allowed scopes; defaults to all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
-    /// What its tokens may call themselves (`typ`); where none is given `JWT` and `at+jwt`, and no ID tokens.
+    /// Allowed token types (`typ`); defaults to `JWT` and `at+jwt` without ID tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_types: Option<Vec<String>>,
-    /// How long its tokens may be good for, from when they were issued.
+    /// Longest validity of the issuer's tokens.
     #[serde(default = "Issuer::token_lifetime_max")]
     pub token_lifetime_max: Duration,
-    /// What the console is called there (`client_id`); without it, nobody signs in with this issuer.
+    /// The console's `client_id` at this issuer; without it, users can't sign in with the issuer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console_client_id: Option<String>,
-    /// What the console asks for there (`scope`), with spaces between; what the issuer offers where none is given.
+    /// Scopes that the console requests, separated by spaces; defaults to those that the issuer supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub console_scope: Option<String>,
 }
 
-/// An issuer's address: https, or on this machine.
+/// An issuer's URL: https, or on this machine.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(try_from = "String", into = "String")]
 pub struct IssuerUrl(String);
@@ -111,13 +111,13 @@ impl Auth {
             if is_blank(console_client_id) || is_blank(console_scope) {
                 return Err(format!(
                     "auth.issuers, `{name}`: console_client_id and console_scope must not be empty; leave \
-                     them out where nobody signs in with this issuer"
+                     them out if users don't sign in with this issuer"
                 ));
             }
             issuer.check_bounds().map_err(|why| format!("auth.issuers, `{name}`: {why}"))?;
             if console_scope.is_some() && console_client_id.is_none() {
                 return Err(format!(
-                    "auth.issuers, `{name}`: console_scope needs console_client_id beside it"
+                    "auth.issuers, `{name}`: console_scope needs console_client_id"
                 ));
             }
         }
@@ -138,18 +138,18 @@ impl Issuer {
         Duration::hours(30 * 24)
     }
 
-    /// What binds it must be something that there is.
+    /// Checks the limits on the issuer's tokens.
     fn check_bounds(&self) -> Result<(), String> {
         let bad_tenant =
             |name: &&String| *name != Tenants::ALL_WORD && name.parse::<TenantName>().is_err();
         if let Some(name) = self.tenants.iter().flatten().find(bad_tenant) {
             return Err(format!(
-                "tenants must hold names of tenants, or `*`, and `{name}` is none"
+                "tenants must hold names of tenants, or `*`, and `{name}` is not one"
             ));
         }
         if let Some(word) = self.scopes.iter().flatten().find(|it| Scope::from_word(it).is_none()) {
             let known = Scope::ALL.map(Scope::as_str).join(", ");
-            return Err(format!("scopes must hold scopes ({known}), and `{word}` is none"));
+            return Err(format!("scopes must hold scopes ({known}), and `{word}` is not one"));
         }
         if self
             .token_types
@@ -170,7 +170,7 @@ impl Issuer {
 }
 
 impl IssuerUrl {
-    /// The address, letter by letter as it was written: tokens must carry the same.
+    /// The URL exactly as written: the `iss` of tokens must be equal.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -191,7 +191,7 @@ impl TryFrom<String> for IssuerUrl {
             return Ok(Self(text));
         }
         let expected = "issuer must be an address such as `https://id.example/realms/fleet`";
-        // What stands before an `@` may be a password: it is not repeated.
+        // User info may be a password, so the error doesn't repeat it.
         let given = text.rsplit('@').next().unwrap_or_default();
         Err(format!("{expected} (http only on this machine, no password in it), not `{given}`"))
     }

@@ -1,4 +1,4 @@
-//! When the server backs the embedded store up, and where to.
+//! Settings of scheduled backups of the embedded store.
 
 use std::path::{Path, PathBuf};
 
@@ -6,40 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use super::Duration;
 
-/// How often backups can be made.
+/// Range of the backup interval.
 const EVERY: std::ops::RangeInclusive<Duration> = Duration::seconds(1)..=Duration::days(365);
 
-/// Most backups that can be kept.
+/// Most backups to keep.
 const KEEP_MAX: u64 = 10_000;
 
-/// When the server backs the embedded store up, and where to.
+/// Settings of scheduled backups.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Backup {
-    /// The directory that holds the backups; without it, the server makes none.
+    /// Directory of the backups; without it, none are made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<PathBuf>,
-    /// How old the newest backup gets before the next is made.
+    /// Interval between backups.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub every: Option<Duration>,
-    /// How many backups are kept.
+    /// Number of backups to keep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep: Option<u64>,
 }
 
-/// A schedule of backups.
+/// A backup schedule.
 #[derive(Clone, Debug)]
 pub struct BackupSchedule {
-    /// The directory that holds the backups.
+    /// Directory of the backups.
     pub to: PathBuf,
-    /// How old the newest backup gets before the next is made.
+    /// Interval between backups.
     pub every: std::time::Duration,
-    /// How many backups are kept.
+    /// Number of backups to keep.
     pub keep: u64,
 }
 
 impl Backup {
-    /// The schedule, where there is one.
+    /// The schedule, if backups are enabled.
     pub fn schedule(&self) -> Option<BackupSchedule> {
         let to = self.to.clone()?;
         let every = self.every.unwrap_or(Duration::days(1)).get();
@@ -66,7 +66,7 @@ impl Backup {
         Ok(())
     }
 
-    /// Checks what the other settings decide.
+    /// Checks settings that depend on others.
     pub(super) fn check_whole(&self, data_dir: &Path, is_postgres: bool) -> Result<(), String> {
         if self.is_unset() {
             return Ok(());

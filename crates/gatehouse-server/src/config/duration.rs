@@ -1,4 +1,4 @@
-//! A length of time as settings write it: a whole number and a unit, `10s` or `500ms`.
+//! Durations in settings: a whole number and a unit, `10s` or `500ms`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
-/// A length of time, which is shown as it was written.
+/// A duration that is shown as it was written.
 #[derive(Clone, Copy, Debug)]
 pub struct Duration {
     count: u64,
@@ -22,7 +22,7 @@ enum Unit {
     Days,
 }
 
-/// A text that is no length of time.
+/// The text isn't a duration.
 #[derive(Debug, thiserror::Error)]
 #[error("must be {EXPECTED}, not `{0}`")]
 pub struct BadDuration(String);
@@ -30,36 +30,36 @@ pub struct BadDuration(String);
 const EXPECTED: &str =
     "a whole number and one of the units `ms`, `s`, `m`, `h` and `d`, such as `10s`";
 
-/// The longest there is, in milliseconds: a century, to which every deadline can be added.
+/// Longest duration in milliseconds: a century, which can be added to any deadline.
 const MILLISECONDS_MAX: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
 
 impl Duration {
-    /// So many milliseconds.
+    /// A number of milliseconds.
     pub const fn milliseconds(count: u64) -> Self {
         Self { count, unit: Unit::Milliseconds }
     }
 
-    /// So many seconds.
+    /// A number of seconds.
     pub const fn seconds(count: u64) -> Self {
         Self { count, unit: Unit::Seconds }
     }
 
-    /// So many minutes.
+    /// A number of minutes.
     pub const fn minutes(count: u64) -> Self {
         Self { count, unit: Unit::Minutes }
     }
 
-    /// So many hours.
+    /// A number of hours.
     pub const fn hours(count: u64) -> Self {
         Self { count, unit: Unit::Hours }
     }
 
-    /// So many days.
+    /// A number of days.
     pub const fn days(count: u64) -> Self {
         Self { count, unit: Unit::Days }
     }
 
-    /// What the standard library makes of it.
+    /// The duration of the standard library.
     pub const fn get(self) -> std::time::Duration {
         let milliseconds = self.count.saturating_mul(self.unit.milliseconds());
         std::time::Duration::from_millis(milliseconds)
@@ -121,7 +121,7 @@ impl Serialize for Duration {
 
 impl<'de> Deserialize<'de> for Duration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Says what it wants when it is given a bare number.
+        /// Explains the format when the value is a bare number.
         struct Text;
         impl Visitor<'_> for Text {
             type Value = Duration;

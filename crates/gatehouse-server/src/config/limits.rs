@@ -1,4 +1,4 @@
-//! How much may be asked for, and how long it may take to ask.
+//! Settings of limits on requests.
 
 use gatehouse_core::page::PAGE_SIZE_MAX;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
@@ -6,49 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use super::Duration;
 
-/// Most bytes that any body can be allowed.
+/// Largest configurable body size in bytes.
 pub const BODY_BYTES_MAX: u64 = 1 << 30;
 
-/// Most accesses that any batch can be allowed.
+/// Largest configurable batch.
 const BATCH_ITEMS_MAX: u64 = 1_000_000;
 
-/// Most connections, or requests at a time, that can be allowed.
+/// Largest configurable number of connections or concurrent requests.
 const CONNECTIONS_MAX: u64 = 1_000_000;
 
-/// How long anyone can be waited for.
-const PATIENCE: std::ops::RangeInclusive<Duration> =
+/// Range of timeouts.
+const TIMEOUTS: std::ops::RangeInclusive<Duration> =
     Duration::milliseconds(10)..=Duration::hours(1);
 
-/// Wrong guesses that are free, where nothing else is set.
+/// Default number of free failed checks.
 pub const FAILED_CHECKS: u32 = 10;
 
-/// Most of them that can be set.
+/// Largest configurable number of free failed checks.
 const FAILED_CHECKS_MAX: u64 = 10_000;
 
-/// How much may be asked for.
+/// Limits on requests.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Most things on a page of a list, 1 to 1000.
+    /// Largest page size, 1 to 1000.
     pub page_size_max: u64,
-    /// Requests that a tenant may send in a second; 0 for any number.
+    /// Requests per second and tenant; 0 for no limit.
     pub requests_per_second: u64,
-    /// How many wrong guesses of an access's chosen password, or of a client's secret, are free before they must wait; 0
-    /// for any number.
+    /// Free failed checks of an access's chosen password or a client's secret; further ones must wait. 0 for no limit.
     pub failed_checks: u32,
-    /// Most accesses in a batch, 1 to 1,000,000.
+    /// Largest batch, 1 to 1,000,000.
     pub batch_items: u64,
-    /// Most bytes in a request's body; a single object has at most 1 MiB of them.
+    /// Largest request body in bytes; bodies of single objects are limited to 1 MiB.
     pub body_bytes: u64,
-    /// Most connections at a time.
+    /// Most open connections.
     pub connections: u64,
-    /// Most requests that are worked on at a time.
+    /// Most concurrent requests.
     pub concurrent_requests: u64,
-    /// How long the head of a request may take to arrive, from its first byte.
+    /// Time limit of a request's head, from its first byte.
     pub header_timeout: Duration,
-    /// How long the body of a request may take to arrive.
+    /// Time limit of a request's body.
     pub body_timeout: Duration,
-    /// How long a connection without a request is kept.
+    /// Time after which an idle connection is closed.
     pub idle_timeout: Duration,
 }
 
@@ -90,7 +89,7 @@ impl Limits {
             ("body_timeout", self.body_timeout),
             ("idle_timeout", self.idle_timeout),
         ];
-        let (shortest, longest) = (PATIENCE.start(), PATIENCE.end());
+        let (shortest, longest) = (TIMEOUTS.start(), TIMEOUTS.end());
         for (name, time) in times {
             if !(shortest.get()..=longest.get()).contains(&time.get()) {
                 return Err(format!("limits.{name} must be {shortest} to {longest}, not {time}"));

@@ -1,4 +1,4 @@
-//! Putting the layers together: defaults, file, environment, flags.
+//! Merging the layers of settings: defaults, file, environment, flags.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,22 +9,22 @@ use toml::{Table, Value};
 
 use super::Config;
 
-/// What kind of value a setting has, which decides how a variable is read.
+/// Type of a setting's value; decides how its variable is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Text as it stands.
+    /// Text.
     Text,
     /// A whole number.
     Number,
     /// `true` or `false`.
     Flag,
-    /// A list, as TOML writes it.
+    /// A list in TOML syntax.
     List,
-    /// Texts with commas between them.
+    /// Texts separated by commas.
     Texts,
 }
 
-/// Every setting there is.
+/// Every setting.
 pub const SETTINGS: &[(&str, Kind)] = &[
     ("listen", Kind::Text),
     ("operator_listen", Kind::Text),
@@ -69,11 +69,11 @@ pub const SETTINGS: &[(&str, Kind)] = &[
 
 const PREFIX: &str = "GATEHOUSE_";
 
-/// The variable that holds the master key itself.
+/// Variable with the master key.
 const MASTER_KEY: &str = "GATEHOUSE_MASTER_KEY";
 
-/// Variables that the client commands read.
-const OF_CLIENTS: [&str; 5] = [
+/// Variables of the client commands.
+const CLIENT_VARIABLES: [&str; 5] = [
     "GATEHOUSE_URL",
     "GATEHOUSE_TOKEN",
     "GATEHOUSE_TENANT",
@@ -81,13 +81,13 @@ const OF_CLIENTS: [&str; 5] = [
     "GATEHOUSE_OUTPUT",
 ];
 
-/// Why the settings can't be used. It says which, and what would be right.
+/// Why the settings can't be used: names the setting and the expected value.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct BadConfig(String);
 
 impl Config {
-    /// Puts file, environment and flags together. Flags are pairs of a setting's name and its value.
+    /// Merges file, environment and flags, which are pairs of a setting's name and its value.
     pub fn load(
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -102,10 +102,11 @@ impl Config {
             if variable == MASTER_KEY {
                 let key = MasterKeys::parse(&value);
                 master_key = Some(key.map_err(|bad| BadConfig(format!("{MASTER_KEY}: {bad}")))?);
-            } else if variable.starts_with(PREFIX) && !OF_CLIENTS.contains(&variable.as_str()) {
+            } else if variable.starts_with(PREFIX) && !CLIENT_VARIABLES.contains(&variable.as_str())
+            {
                 let (name, kind) = setting_of(&variable)?;
                 set(&mut table, name, read_value(&variable, kind, &value)?);
-                // One at a time, so that a bad value is known by its variable.
+                // Checked one by one, so that an error names its variable.
                 check(&table).map_err(|why| BadConfig(format!("{variable}: {why}")))?;
             }
         }
@@ -118,7 +119,7 @@ impl Config {
         let mut config = check(&table).map_err(BadConfig)?;
         config.check_whole().map_err(BadConfig)?;
         if master_key.is_some() && config.master_key_file.is_some() {
-            let why = "give the master key in one way: master_key_file or the variable";
+            let why = "give the master key once: in master_key_file or in the variable";
             return Err(BadConfig(format!("{why} {MASTER_KEY}, not both")));
         }
         config.master_key = master_key;
@@ -128,7 +129,7 @@ impl Config {
 
 #[cfg(any(test, fuzzing))]
 impl Config {
-    /// Settings of a file alone, by its text.
+    /// Parses the text of a settings file alone.
     pub(crate) fn read(shown: &str, text: &str) -> Result<Self, BadConfig> {
         let bad = |why: String| BadConfig(format!("{shown}: {why}"));
         let config = check(&read_text(shown, text)?).map_err(bad)?;
@@ -145,24 +146,24 @@ fn read_file(path: &Path) -> Result<Table, BadConfig> {
     }
 }
 
-/// Reads the text of a file; `shown` is what errors call it.
+/// Parses a settings file; `shown` is its name in errors.
 fn read_text(shown: &str, text: &str) -> Result<Table, BadConfig> {
     let bad = |why: String| BadConfig(format!("{shown}: {why}"));
-    // From the text itself, because only that error knows the line.
-    // The line's number, not the line: it may hold a password.
-    let told = |error: toml::de::Error| {
+    // From the text, because only that error knows the line. The error shows the line's number, not its text, which may
+    // hold a password.
+    let located = |error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
         let setting = setting_at(text, line).map(|name| format!(", {name}")).unwrap_or_default();
         let what = error.message().trim().replace("u64", "a whole number");
         bad(format!("line {line}{setting}: {what}"))
     };
-    let config: Config = toml::from_str(text).map_err(told)?;
+    let config: Config = toml::from_str(text).map_err(located)?;
     config.check().map_err(bad)?;
-    toml::from_str(text).map_err(told)
+    toml::from_str(text).map_err(located)
 }
 
-/// The setting that a line of a file sets, with its section.
+/// The setting on a line of a file, with its section.
 fn setting_at(text: &str, line: usize) -> Option<String> {
     let lines: Vec<&str> = text.lines().take(line).collect();
     let (name, _) = lines.last()?.split_once('=')?;
@@ -176,7 +177,7 @@ fn setting_at(text: &str, line: usize) -> Option<String> {
     Some(if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") })
 }
 
-/// The setting that a variable sets: `GATEHOUSE_LIMITS__BODY_BYTES` is `limits.body_bytes`.
+/// The setting of a variable: `GATEHOUSE_LIMITS__BODY_BYTES` is `limits.body_bytes`.
 fn setting_of(variable: &str) -> Result<(&'static str, Kind), BadConfig> {
     SETTINGS.iter().copied().find(|(known, _)| variable_of(known) == variable).ok_or_else(|| {
         let known: Vec<String> = SETTINGS.iter().map(|(name, _)| variable_of(name)).collect();
@@ -185,7 +186,7 @@ fn setting_of(variable: &str) -> Result<(&'static str, Kind), BadConfig> {
     })
 }
 
-/// The variable that sets a setting.
+/// The variable of a setting.
 pub(super) fn variable_of(setting: &str) -> String {
     format!("{PREFIX}{}", setting.replace('.', "__").to_ascii_uppercase())
 }
@@ -236,20 +237,20 @@ fn set(table: &mut Table, name: &str, value: Value) {
 
 fn check(table: &Table) -> Result<Config, String> {
     let config: Config = table.clone().try_into().map_err(|error: toml::de::Error| {
-        // The error's own form is for a file, with a place in it.
+        // The error's full form refers to a file position.
         error.message().trim().to_owned()
     })?;
     config.check()
 }
 
-/// The address to listen on.
+/// Parses the API's listening address.
 pub(super) fn socket_address<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<SocketAddr, D::Error> {
     read_address("listen", deserializer)
 }
 
-/// The address to listen on for operators.
+/// Parses the operators' listening address.
 pub(super) fn operator_address<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<SocketAddr>, D::Error> {
@@ -267,7 +268,7 @@ fn read_address<'de, D: Deserializer<'de>>(
     })
 }
 
-/// The database's address as a text that hides its password on the way out.
+/// The database URL, serialised without its password.
 pub(super) mod database_url {
     use gatehouse_store::DatabaseUrl;
     use serde::{Deserialize, Deserializer, Serializer};

@@ -1,4 +1,4 @@
-//! How external platforms are asked.
+//! Settings of calls to external platforms.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,23 @@ use serde::{Deserialize, Serialize};
 
 use super::Duration;
 
-/// How long a request can be allowed to wait for platforms.
+/// Range of the deadline.
 const DEADLINE: std::ops::RangeInclusive<Duration> =
     Duration::milliseconds(100)..=Duration::minutes(5);
 
-/// How external platforms are asked.
+/// Settings of calls to external platforms.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Platforms {
-    /// How long a request waits for platforms; what has not come by then is a failure of its account.
+    /// Deadline of a request's platform calls; an account that misses it fails.
     pub deadline: Duration,
-    /// Whether platforms outside the allowed networks may be reached without encryption.
+    /// Whether platforms outside the allowed networks may be called without TLS.
     pub allow_insecure_urls: bool,
-    /// Networks that not all the world can reach and in which platforms may be, this machine's own among them. In
-    /// them platforms may be reached without encryption.
+    /// Private networks in which platforms may be called, also without TLS; this machine's own must be listed too.
     pub allowed_networks: Vec<Network>,
-    /// The last page of products that a tenant may ask for, unless it has its own.
+    /// Largest page number of products; a tenant may have its own limit.
     pub page_number_max: u64,
-    /// A directory with manifests of connectors beside those that are shipped.
+    /// Directory of custom connector manifests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connectors_dir: Option<PathBuf>,
 }
@@ -61,17 +60,17 @@ impl Platforms {
         Ok(())
     }
 
-    /// The connectors that there are, and those among them that are the operator's own.
+    /// All connectors, and the custom ones among them.
     pub fn manifests(&self) -> Result<(Manifests, Vec<CustomManifest>), BadManifests> {
         let mut manifests = Manifests::shipped();
-        let own = match &self.connectors_dir {
+        let custom = match &self.connectors_dir {
             Some(dir) => manifests.add_dir(dir)?,
             None => Vec::new(),
         };
-        Ok((manifests, own))
+        Ok((manifests, custom))
     }
 
-    /// What those who ask platforms need to know.
+    /// The options of the platform clients.
     pub fn options(&self, manifests: Manifests) -> PlatformOptions {
         let addresses = AddressRules {
             allow_insecure_urls: self.allow_insecure_urls,

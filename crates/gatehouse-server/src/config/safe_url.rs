@@ -1,10 +1,10 @@
-//! Addresses whose responses no attacker on the network can change.
+//! URLs whose responses no attacker on the network can change.
 
 use std::net::IpAddr;
 
 use reqwest::Url;
 
-/// Whether an attacker on the network can't change the responses of this address: https, or this machine itself.
+/// Whether no attacker on the network can change the URL's responses: https, or this machine.
 pub(crate) fn is_safe(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();

@@ -1,17 +1,17 @@
-//! How the embedded store is looked after.
+//! Settings of checks of the embedded store.
 
 use serde::{Deserialize, Serialize};
 
 use super::Duration;
 
-/// How often the store can be checked.
+/// Range of the check interval.
 const INTERVAL: std::ops::RangeInclusive<Duration> = Duration::seconds(1)..=Duration::days(365);
 
-/// How the embedded store is looked after.
+/// Settings of checks of the embedded store.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreMaintenance {
-    /// How often every page of the store is checked while the server runs; without it, never.
+    /// Interval of full checks while the server runs; without it, none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check_interval: Option<Duration>,
 }
@@ -31,7 +31,7 @@ impl StoreMaintenance {
         }
     }
 
-    /// Checks what the other settings decide.
+    /// Checks settings that depend on others.
     pub(super) fn check_whole(&self, is_postgres: bool) -> Result<(), String> {
         if is_postgres && !self.is_unset() {
             return Err("store.check_interval is for the embedded store, and database_url names a PostgreSQL \

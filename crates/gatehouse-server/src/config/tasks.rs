@@ -1,28 +1,28 @@
-//! How batches are worked off, and for how long what comes of them is kept.
+//! Settings of batch processing and retention.
 
 use gatehouse_store::TaskLifetimes;
 use serde::{Deserialize, Serialize};
 
 use super::Duration;
 
-/// Most workers that can be asked for.
+/// Most workers.
 const WORKERS_MAX: u64 = 64;
 
-/// How long things can be kept.
-const KEPT: std::ops::RangeInclusive<Duration> = Duration::seconds(1)..=Duration::days(3650);
+/// Range of retention times.
+const RETENTIONS: std::ops::RangeInclusive<Duration> = Duration::seconds(1)..=Duration::days(3650);
 
-/// How long a worker that has fallen silent is waited for before another goes on with its Task.
+/// Lease time: after it, another worker continues the Task of a silent one.
 const LEASE_MILLISECONDS: i64 = 15_000;
 
-/// How batches are worked off.
+/// Settings of batch processing.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tasks {
-    /// Tenants whose batches are worked on at the same time, in each server.
+    /// Tenants whose batches a server processes concurrently.
     pub workers: u64,
-    /// How long a Task that is over shows its passwords, as long as it is kept.
+    /// How long a finished Task shows its passwords, at most while it is kept.
     pub password_retention: Duration,
-    /// How long a Task that is over is kept.
+    /// How long a finished Task is kept.
     pub retention: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Tasks {
         if !(1..=WORKERS_MAX).contains(&self.workers) {
             return Err(format!("tasks.workers must be 1 to {WORKERS_MAX}"));
         }
-        let (shortest, longest) = (KEPT.start(), KEPT.end());
+        let (shortest, longest) = (RETENTIONS.start(), RETENTIONS.end());
         let times =
             [("password_retention", self.password_retention), ("retention", self.retention)];
         for (name, time) in times {
@@ -48,7 +48,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// The same as the store takes it.
+    /// The lifetimes for the store.
     pub(crate) fn lifetimes(&self) -> TaskLifetimes {
         TaskLifetimes {
             lease_milliseconds: LEASE_MILLISECONDS,

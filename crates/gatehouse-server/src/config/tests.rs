@@ -20,7 +20,7 @@ fn an_empty_file_is_a_working_set_up() {
 }
 
 #[test]
-fn flags_go_before_the_environment_and_that_before_the_file() {
+fn flags_override_the_environment_which_overrides_the_file() {
     let file = "listen = '127.0.0.1:1'\nbase_path = '/f'\n[limits]\npage_size_max = 1\n";
     let environment =
         [("GATEHOUSE_LISTEN", "127.0.0.1:2"), ("GATEHOUSE_LIMITS__PAGE_SIZE_MAX", "2")];
@@ -34,7 +34,7 @@ fn flags_go_before_the_environment_and_that_before_the_file() {
 }
 
 #[test]
-fn what_sets_nothing_is_an_error_that_names_it() {
+fn an_unknown_setting_is_an_error_that_names_it() {
     let error = load(Some("lisen = 'x'"), &[]).unwrap_err();
     assert!(
         error.contains("lisen") && error.contains("line 1") && error.contains("listen"),
@@ -52,7 +52,7 @@ fn what_sets_nothing_is_an_error_that_names_it() {
 }
 
 #[test]
-fn a_bad_value_is_known_by_its_variable() {
+fn an_error_names_the_variable_of_a_bad_value() {
     for (variable, value, what) in [
         ("GATEHOUSE_LISTEN", "localhost:8080", "127.0.0.1:8080"),
         ("GATEHOUSE_DATA_DIR", "", "must not be empty"),
@@ -101,7 +101,7 @@ fn a_bad_value_is_known_by_its_variable() {
 }
 
 #[test]
-fn a_length_of_time_needs_its_unit() {
+fn a_duration_needs_its_unit() {
     let error = load(Some("\n[limits]\nidle_timeout = 60"), &[]).unwrap_err();
     assert!(error.contains("line 3") && error.contains("such as `10s`"), "{error}");
     let config = load(Some("[limits]\nidle_timeout = '10ms'\nbody_timeout = '1h'"), &[]).unwrap();
@@ -111,7 +111,7 @@ fn a_length_of_time_needs_its_unit() {
 }
 
 #[test]
-fn how_platforms_are_asked_can_be_set() {
+fn platform_calls_can_be_configured() {
     let platforms = Config::default().platforms;
     assert_eq!(platforms.deadline.get().as_secs(), 10);
     assert!(!platforms.allow_insecure_urls);
@@ -132,14 +132,14 @@ fn tls_needs_both_files() {
     assert!(error.contains("tls.key is not"), "{error}");
     let error = load(Some("tls.key = 'k.pem'"), &[]).unwrap_err();
     assert!(error.contains("tls.certificate is not"), "{error}");
-    // The file may have one and the environment the other.
+    // The file may set one and the environment the other.
     let config = load(Some("tls.key = 'k.pem'"), &[certificate]).unwrap();
     assert!(load(Some(&config.show()), &[]).is_ok(), "{}", config.show());
     assert!(load(None, &[key, certificate]).is_ok());
 }
 
 #[test]
-fn a_master_key_is_given_in_one_way() {
+fn a_master_key_is_given_once() {
     let key = "ab".repeat(32);
     let both = [("GATEHOUSE_MASTER_KEY", key.as_str()), ("GATEHOUSE_MASTER_KEY_FILE", "m.key")];
     assert!(load(None, &both).unwrap_err().contains("not both"));
@@ -152,7 +152,7 @@ fn a_master_key_is_given_in_one_way() {
 }
 
 #[test]
-fn what_is_shown_holds_no_secrets_and_reads_back() {
+fn shown_settings_hold_no_secrets_and_parse_again() {
     let key = "ab".repeat(32);
     let config = load(
         Some(
@@ -169,15 +169,19 @@ fn what_is_shown_holds_no_secrets_and_reads_back() {
     assert!(load(Some(&shown), &[]).is_ok());
 }
 
-/// The example is the documentation: every setting is there, with its default, commented out.
+/// The example documents every setting with its default, commented out.
 #[test]
-fn the_example_file_is_true() {
+fn the_example_file_shows_every_setting_and_default() {
     let example = include_str!("../../../../gatehouse.example.toml");
-    assert_eq!(load(Some(example), &[]).unwrap().show(), Config::default().show(), "all commented");
+    assert_eq!(
+        load(Some(example), &[]).unwrap().show(),
+        Config::default().show(),
+        "all settings are commented out"
+    );
 
     let mut uncommented = String::new();
     for line in example.lines() {
-        // A setting is `#name = value`; prose is `# words`.
+        // A setting is `#name = value`; prose is `# text`.
         let setting = line
             .strip_prefix('#')
             .filter(|rest| rest.starts_with(|c: char| c.is_ascii_lowercase()));
@@ -216,7 +220,7 @@ fn backups_and_checks_are_for_the_embedded_store() {
     let set = schedule("[backup]\nto = 'b'\nevery = '6h'\nkeep = 3").unwrap().unwrap();
     assert_eq!((set.every.as_secs(), set.keep), (6 * 3600, 3));
     let postgres = "database_url = 'postgres://ann@db/x'\n";
-    for (file, said) in [
+    for (file, expected) in [
         ("backup.every = '6h'".to_owned(), "backup.to is not"),
         ("backup.keep = 3".to_owned(), "backup.to is not"),
         ("backup.to = './gatehouse-data/'".to_owned(), "the data directory itself"),
@@ -228,13 +232,13 @@ fn backups_and_checks_are_for_the_embedded_store() {
         (format!("{postgres}store.check_interval = '1d'"), "amcheck"),
     ] {
         let why = load(Some(&file), &[]).unwrap_err();
-        assert!(why.contains(said), "{file}: {why}");
+        assert!(why.contains(expected), "{file}: {why}");
     }
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_named_with_its_section() {
-    for (text, said) in [
+fn an_error_in_a_file_names_the_setting_with_its_section() {
+    for (text, expected) in [
         ("[limits]\npage_size_max = 'x'", "line 2, limits.page_size_max: "),
         ("[limits]\nrequests_per_second = -1", "limits.requests_per_second: "),
         ("[limits]\n\nheader_timeout = '1'", "line 3, limits.header_timeout: "),
@@ -243,7 +247,7 @@ fn what_is_wrong_in_a_file_is_named_with_its_section() {
         ("[[auth.issuers]]\nissuer = 'x'", "line 2, auth.issuers.issuer: "),
     ] {
         let why = load(Some(text), &[]).unwrap_err().to_string();
-        assert!(why.contains(said) && !why.contains("u64"), "{text}: {why}");
+        assert!(why.contains(expected) && !why.contains("u64"), "{text}: {why}");
     }
 }
 
@@ -262,7 +266,7 @@ fn issuers_come_from_a_file_or_a_variable() {
     assert_eq!(first.issuer.as_str(), "https://id.example/fleet");
     assert_eq!((first.tenants_claim.as_str(), first.scope_claim.as_str()), ("tenants", "scope"));
     assert_eq!((first.audience.as_deref(), issuers[1].audience.as_deref()), (None, Some("a")));
-    for (bad, said) in [
+    for (bad, expected) in [
         ("https://id.example", "must be a list such as"),
         (r#"{ issuer = "https://id.example" }"#, "must be a list such as"),
         (r#"[{ isuer = "https://id.example" }]"#, "isuer"),
@@ -280,12 +284,12 @@ fn issuers_come_from_a_file_or_a_variable() {
         (r#"[{ issuer = "https://a.b", console_scope = "openid" }]"#, "needs console_client_id"),
     ] {
         let why = variable(bad).unwrap_err().to_string();
-        assert!(why.contains(said) && why.contains("GATEHOUSE_AUTH__ISSUERS"), "{bad}: {why}");
+        assert!(why.contains(expected) && why.contains("GATEHOUSE_AUTH__ISSUERS"), "{bad}: {why}");
     }
 }
 
 #[test]
-fn the_outside_address_ends_in_the_base_path() {
+fn the_public_url_ends_in_the_base_path() {
     let with = |url: &str| load(Some(&format!("public_url = '{url}'\nbase_path = '/g'")), &[]);
     for url in ["https://f.example/g", "https://f.example/g/", "https://f.example/fleet/g"] {
         assert!(with(url).is_ok(), "{url}");

@@ -1,8 +1,8 @@
-//! Which master keys a store was written with: their fingerprints, kept beside the data.
+//! The fingerprints of the master keys that a store was written with.
 //!
-//! A server writes its first key's fingerprint down before it makes anything with it, and starts only with all keys
-//! that are written down. So servers may change their keys one after the other: whatever one of them writes, the
-//! others that have started can read. A key is let go of by hand, when nothing is left that was made with it.
+//! A server registers its first key before it uses it, and starts only with all registered keys. So servers can be
+//! given new keys one by one: every running server can read what any other writes. An operator retires a key once
+//! nothing is left that was made with it.
 
 use std::fmt;
 
@@ -13,26 +13,26 @@ use super::KeysError;
 
 const FINGERPRINTS: &str = "master-key-fingerprint";
 
-/// Least characters of a fingerprint that name it: those that hashes and seals carry.
+/// Shortest prefix that names a fingerprint: as long as in hashes and seals.
 const NAME_CHARS: usize = 8;
 
-/// KeyUser takes a key up.
+/// The process that registers a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyUser {
-    /// One that runs from now on.
+    /// A server.
     Server,
-    /// One that writes a little beside servers.
+    /// A command that runs beside servers.
     Command,
 }
 
-/// The fingerprints of the master keys that are in use: one, and several while it is being changed.
+/// Fingerprints of the master keys in use: one, or several during a rotation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeysInUse(Vec<String>);
 
 impl KeysInUse {
-    /// Those that are written down, if a server has started here before.
+    /// The registered fingerprints, if a server has started here before.
     pub async fn read(store: &Store) -> Result<Option<Self>, StoreError> {
-        Ok(store.server_key(FINGERPRINTS).await?.map(|kept| Self::parse(&kept)))
+        Ok(store.server_key(FINGERPRINTS).await?.map(|stored| Self::parse(&stored)))
     }
 
     /// Whether this key is in use.
@@ -40,25 +40,27 @@ impl KeysInUse {
         self.0.iter().any(|it| it == fingerprint)
     }
 
-    /// The fingerprints, in the order in which servers last started with them first.
+    /// The fingerprints; the key with which a server started last is last.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Whether all of them are among the keys that are given.
+    /// Checks that all of them are among the given keys.
     pub(super) fn check(&self, given: &MasterKeys) -> Result<(), KeysError> {
         let given = given.fingerprints();
-        match self.0.iter().find(|kept| !given.contains(kept)) {
+        match self.0.iter().find(|stored| !given.contains(stored)) {
             None => Ok(()),
-            Some(lacking) if self.0.iter().any(|kept| given.contains(kept)) => {
+            Some(lacking) if self.0.iter().any(|stored| given.contains(stored)) => {
                 Err(KeysError::Lacking(lacking.clone()))
             }
-            Some(_) => Err(KeysError::Mismatch { given: given.join(", "), kept: self.to_string() }),
+            Some(_) => {
+                Err(KeysError::Mismatch { given: given.join(", "), stored: self.to_string() })
+            }
         }
     }
 
-    fn parse(kept: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(kept);
+    fn parse(stored: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(stored);
         Self(text.split_whitespace().map(str::to_owned).collect())
     }
 
@@ -73,17 +75,17 @@ impl fmt::Display for KeysInUse {
     }
 }
 
-/// Writes down that the first of these keys is in use, if all that are in use are among them. A server also has it come
-/// last, as the newest: hashes move to the key that the server which started last has first, so to one at a time.
+/// Registers the first key, if all keys in use are given. A server also moves it to the end, as the newest: hashes move
+/// to the newest key only, so to one at a time.
 pub(super) async fn register(
     store: &Store,
     masters: &MasterKeys,
     user: KeyUser,
 ) -> Result<(), KeysError> {
     let first = masters.fingerprints().swap_remove(0);
-    let mut kept = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
+    let mut stored = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
     loop {
-        let mut in_use = KeysInUse::parse(&kept);
+        let mut in_use = KeysInUse::parse(&stored);
         in_use.check(masters)?;
         let is_newest = in_use.iter().last() == Some(&first);
         if is_newest || (user == KeyUser::Command && in_use.contains(&first)) {
@@ -91,33 +93,33 @@ pub(super) async fn register(
         }
         in_use.0.retain(|it| *it != first);
         in_use.0.push(first.clone());
-        if store.replace_server_key(FINGERPRINTS, &kept, &in_use.to_bytes()).await? {
+        if store.replace_server_key(FINGERPRINTS, &stored, &in_use.to_bytes()).await? {
             tracing::info!(fingerprint = %first, "another master key is in use from now on");
             return Ok(());
         }
-        // Another server came first.
-        kept = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
+        // Another server has written first.
+        stored = store.keep_server_key(FINGERPRINTS, first.as_bytes()).await?;
     }
 }
 
-/// The key in use whose fingerprint is this, or begins like this.
+/// Finds the key in use by the beginning of its fingerprint.
 fn find<'a>(in_use: &'a KeysInUse, fingerprint: &str) -> Result<&'a str, KeysError> {
     let mut named = in_use.iter().filter(|it| it.starts_with(fingerprint));
     match (named.next(), named.next()) {
         (Some(found), None) if fingerprint.len() >= NAME_CHARS => Ok(found),
         _ => Err(KeysError::NotRetired(format!(
-            "no master key in use has the fingerprint `{fingerprint}`: these have been written with \
-             here: {in_use}"
+            "no master key in use has the fingerprint `{fingerprint}`: the keys in use \
+             are {in_use}"
         ))),
     }
 }
 
-/// Lets go of a key: servers start without it from now on. Its whole fingerprint comes back.
+/// Retires a key: servers start without it from now on. Returns its full fingerprint.
 pub async fn retire(store: &Store, fingerprint: &str) -> Result<String, KeysError> {
     loop {
         let never_started = || KeysError::NotRetired("no server has started here yet".into());
-        let kept = store.server_key(FINGERPRINTS).await?.ok_or_else(never_started)?;
-        let mut in_use = KeysInUse::parse(&kept);
+        let stored = store.server_key(FINGERPRINTS).await?.ok_or_else(never_started)?;
+        let mut in_use = KeysInUse::parse(&stored);
         let found = find(&in_use, fingerprint)?.to_owned();
         if in_use.0.len() == 1 {
             return Err(KeysError::NotRetired(
@@ -125,7 +127,7 @@ pub async fn retire(store: &Store, fingerprint: &str) -> Result<String, KeysErro
             ));
         }
         in_use.0.retain(|it| *it != found);
-        if store.replace_server_key(FINGERPRINTS, &kept, &in_use.to_bytes()).await? {
+        if store.replace_server_key(FINGERPRINTS, &stored, &in_use.to_bytes()).await? {
             return Ok(found);
         }
     }
@@ -141,7 +143,7 @@ mod tests {
         MasterKeys::parse(&keys.join(" ")).unwrap()
     }
 
-    fn print(byte: u8) -> String {
+    fn fingerprint(byte: u8) -> String {
         keys(&[byte]).fingerprints().remove(0)
     }
 
@@ -151,18 +153,18 @@ mod tests {
         (dir, store.unwrap())
     }
 
-    /// What is in use, by the bytes of keys.
+    /// The keys in use, by their bytes.
     async fn in_use(store: &Store) -> Vec<u8> {
-        let kept = KeysInUse::read(store).await.unwrap().unwrap();
-        let byte = |it: &str| (0..=9).find(|byte| print(*byte) == it).unwrap();
-        kept.iter().map(byte).collect()
+        let stored = KeysInUse::read(store).await.unwrap().unwrap();
+        let byte = |it: &str| (0..=9).find(|byte| fingerprint(*byte) == it).unwrap();
+        stored.iter().map(byte).collect()
     }
 
     #[tokio::test]
-    async fn a_server_needs_every_key_in_use_and_adds_its_first() {
+    async fn a_server_needs_every_key_in_use_and_registers_its_first() {
         let (_dir, store) = empty().await;
         assert_eq!(KeysInUse::read(&store).await.unwrap(), None);
-        // In the order of a change, with a server that comes late in between.
+        // The order of a rotation, with a server in between that still has the old keys.
         for (given, expected) in [
             (&[1][..], Ok(&[1][..])),
             (&[1, 2], Ok(&[1])),
@@ -183,29 +185,29 @@ mod tests {
                 (came, _) => panic!("{given:?}: {came:?}"),
             }
         }
-        // A command writes beside servers, and turns nothing round.
+        // A command doesn't change the order.
         register(&store, &keys(&[1, 2]), KeyUser::Command).await.unwrap();
         assert_eq!(in_use(&store).await, [1, 2]);
         let lacking = register(&store, &keys(&[1]), KeyUser::Server).await.unwrap_err().to_string();
-        assert!(lacking.contains(&format!("key retire {}", print(2))), "{lacking}");
+        assert!(lacking.contains(&format!("key retire {}", fingerprint(2))), "{lacking}");
     }
 
     #[tokio::test]
-    async fn a_key_that_is_let_go_of_is_needed_no_more() {
+    async fn a_retired_key_is_no_longer_needed() {
         let (_dir, store) = empty().await;
-        assert!(retire(&store, &print(1)).await.is_err(), "nothing is in use yet");
+        assert!(retire(&store, &fingerprint(1)).await.is_err(), "nothing is in use yet");
         register(&store, &keys(&[1]), KeyUser::Server).await.unwrap();
-        let why = retire(&store, &print(1)).await.unwrap_err().to_string();
+        let why = retire(&store, &fingerprint(1)).await.unwrap_err().to_string();
         assert!(why.contains("only master key"), "{why}");
         register(&store, &keys(&[2, 1]), KeyUser::Server).await.unwrap();
-        for unknown in ["", &print(1)[..7], &print(3)] {
+        for unknown in ["", &fingerprint(1)[..7], &fingerprint(3)] {
             let why = retire(&store, unknown).await.unwrap_err().to_string();
-            assert!(why.contains(&print(1)), "{unknown}: {why}");
+            assert!(why.contains(&fingerprint(1)), "{unknown}: {why}");
         }
-        assert_eq!(retire(&store, &print(1)[..8]).await.unwrap(), print(1));
+        assert_eq!(retire(&store, &fingerprint(1)[..8]).await.unwrap(), fingerprint(1));
         assert_eq!(in_use(&store).await, [2]);
         register(&store, &keys(&[2]), KeyUser::Server).await.unwrap();
-        // One that writes with it all the same makes it needed again.
+        // A server that starts with the key registers it again.
         register(&store, &keys(&[1, 2]), KeyUser::Server).await.unwrap();
         assert!(register(&store, &keys(&[2]), KeyUser::Server).await.is_err());
     }

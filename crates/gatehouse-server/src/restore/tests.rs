@@ -185,7 +185,7 @@ async fn what_can_not_be_restored_changes_nothing() {
 
     let database_url = Some("postgres://ann@db/x".parse().unwrap());
     refused(&Config { database_url, ..config.clone() }, &from, "pg_restore").await;
-    let held = hold(&config.data_dir).unwrap().unwrap();
+    let held = lock(&config.data_dir).unwrap().unwrap();
     refused(&config, &from, "another gatehouse uses").await;
     drop(held);
     fs::write(config.data_dir.join("moved-to-postgres"), "").unwrap();

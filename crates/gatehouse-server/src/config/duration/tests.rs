@@ -19,7 +19,7 @@ fn a_duration_is_shown_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_duration_says_what_one_is() {
+fn an_invalid_duration_explains_the_format() {
     for text in
         ["", "10", "s", "ten s", "10 s", "10S", "10sec", "1.5s", "-1s", "+1s", "1h30m", "36501d"]
     {
