@@ -1,16 +1,16 @@
-//! What the server measures of itself, as Prometheus reads it.
+//! The server's metrics, in Prometheus format.
 //!
-//! Store, vault, platforms and auth keep their own figures; here are those of connections, requests and the
-//! process, and the one registry that shows all of them. No label grows with what clients send: there is no
-//! tenant in here, no subject, no path and no identifier, but for accounts, which operators set up.
+//! Store, vault, platforms and auth keep their own figures. This module adds those of connections, requests and the
+//! process, and registers all. Labels don't grow with clients' input: there is no tenant, subject, path or id. Accounts
+//! are labels, because operators set them up.
 
 mod connections;
 mod process;
 mod requests;
 mod streams;
 
-pub(crate) use process::open_figures;
-pub(crate) use requests::{RequestGuard, RequestMeter, UNKNOWN_ROUTE, method_word};
+pub(crate) use process::open_process_files;
+pub(crate) use requests::{RequestGuard, RequestMeter, UNKNOWN_ROUTE, method_label};
 pub(crate) use streams::{StreamEnd, StreamMeter};
 
 use prometheus::core::Collector;
@@ -21,13 +21,13 @@ use crate::auth::Auth;
 use connections::ConnectionMeter;
 use process::ProcessMeter;
 
-/// What Prometheus expects a text to be called.
+/// Media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Why making a metric or registering it can't fail.
-const SOUND: &str = "names, labels and buckets are written soundly here, each once";
+/// Why creating or registering a metric can't fail.
+const VALID: &str = "the names, labels and buckets are valid constants, each used once";
 
-/// All the figures of a server.
+/// All metrics of a server.
 pub struct Metrics {
     registry: Registry,
     process: ProcessMeter,
@@ -45,10 +45,10 @@ impl Metrics {
             streams: StreamMeter::new(),
             connections: ConnectionMeter::new(),
         };
-        let about = Opts::new("gatehouse_build_info", "Which gatehouse this is; always 1");
-        let about = IntGaugeVec::new(about, &["version"]).expect(SOUND);
-        about.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        let mut collectors: Vec<Box<dyn Collector>> = vec![Box::new(about)];
+        let build_info = Opts::new("gatehouse_build_info", "Which gatehouse this is; always 1");
+        let build_info = IntGaugeVec::new(build_info, &["version"]).expect(VALID);
+        build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        let mut collectors: Vec<Box<dyn Collector>> = vec![Box::new(build_info)];
         collectors.extend(metrics.process.collectors());
         collectors.extend(metrics.requests.collectors());
         collectors.extend(metrics.streams.collectors());
@@ -58,22 +58,22 @@ impl Metrics {
         collectors.extend(app.backups.iter().flat_map(|it| it.collectors()));
         collectors.extend(app.checks.iter().flat_map(|it| it.collectors()));
         for collector in collectors {
-            metrics.registry.register(collector).expect(SOUND);
+            metrics.registry.register(collector).expect(VALID);
         }
-        app.store.meter().register(&metrics.registry).expect(SOUND);
-        app.vault.meter().register(&metrics.registry).expect(SOUND);
-        app.platforms.meter().register(&metrics.registry).expect(SOUND);
+        app.store.meter().register(&metrics.registry).expect(VALID);
+        app.vault.meter().register(&metrics.registry).expect(VALID);
+        app.platforms.meter().register(&metrics.registry).expect(VALID);
         metrics
     }
 
-    /// Registers a metric that another part of the server updates.
-    pub(crate) fn show_also(&self, figure: impl Collector + 'static) {
-        self.registry.register(Box::new(figure)).expect(SOUND);
+    /// Registers a metric of another module.
+    pub(crate) fn register(&self, metric: impl Collector + 'static) {
+        self.registry.register(Box::new(metric)).expect(VALID);
     }
 
-    /// All figures as they are now, in Prometheus' text format.
+    /// Renders all metrics in Prometheus' text format.
     pub fn render(&self) -> String {
-        self.process.look();
+        self.process.update();
         let families = self.registry.gather();
         TextEncoder::new().encode_to_string(&families).unwrap_or_else(|cause| {
             tracing::error!(%cause, "the metrics can't be written");

@@ -1,9 +1,8 @@
-//! How fast a tenant may send requests.
+//! Rate limits of tenants.
 //!
-//! Each tenant has a bucket that holds what it may send in one second and is filled evenly, so that a
-//! burst of a second's worth passes and nothing faster lasts. Who finds it empty is turned away at once,
-//! not kept waiting. A tenant's own limit goes before the setting, and is looked up now and then. Of several
-//! servers each has its share of the limit, and counts for itself.
+//! Each tenant has a token bucket with one second's worth of requests, so short bursts pass and the average rate holds.
+//! A request that finds it empty is refused at once. A tenant's own limit overrides the setting and is reloaded
+//! periodically. Each server enforces its share of the limit on its own.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,40 +13,40 @@ use gatehouse_store::{Store, StoreError};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// How long a tenant's own limit is taken to be what it was.
-const LOOKED_UP_FOR: Duration = Duration::from_secs(5);
+/// How long a loaded limit is used.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long an empty bucket takes to be full.
-const FILLED_WITHIN: Duration = Duration::from_secs(1);
+/// Time in which an empty bucket fills.
+const FILL_TIME: Duration = Duration::from_secs(1);
 
-/// The limits of all tenants, and what they have left.
+/// The buckets of all tenants.
 pub(crate) struct RateLimiter {
-    /// What is allowed where a tenant has no limit of its own; 0 for any number.
+    /// Limit of tenants without their own; 0 for none.
     default: u64,
-    /// Which part of each limit is this server's.
+    /// This server's share of each limit.
     share: CurrentShare,
-    /// Only tenants that exist are here, so it grows no further than they do.
-    tenants: Mutex<HashMap<TenantName, Tenant>>,
+    /// Bounded: only existing tenants are added.
+    tenants: Mutex<HashMap<TenantName, TenantBucket>>,
 }
 
-struct Tenant {
+struct TenantBucket {
     limit: u64,
-    looked_up: Instant,
+    loaded_at: Instant,
     bucket: Bucket,
     /// When the bucket was last filled.
-    filled: Instant,
+    filled_at: Instant,
 }
 
-/// What a request has found in its tenant's bucket.
+/// Result of counting a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowance {
-    /// Requests that are allowed in a second, over all servers.
+    /// Allowed requests per second, over all servers.
     pub(crate) limit: u64,
-    /// Which part of them is this server's.
+    /// This server's share.
     pub(crate) share: ReplicaShare,
-    /// How many this server has left, after this one.
+    /// Requests that this server still allows now.
     pub(crate) remaining: u64,
-    /// Whether this one was among them.
+    /// Whether this request is allowed.
     pub(crate) is_allowed: bool,
 }
 
@@ -56,56 +55,57 @@ impl RateLimiter {
         Self { default, share, tenants: Mutex::default() }
     }
 
-    /// Counts a request of a tenant; `None` where nothing limits it.
+    /// Counts a tenant's request; `None` without a limit.
     pub(crate) async fn count(
         &self,
         store: &Store,
         tenant: &TenantName,
     ) -> Result<Option<Allowance>, StoreError> {
         let (now, share) = (Instant::now(), self.share.get());
-        if let Some(known) = self.tenants.lock().get_mut(tenant)
-            && now.duration_since(known.looked_up) < LOOKED_UP_FOR
+        if let Some(entry) = self.tenants.lock().get_mut(tenant)
+            && now.duration_since(entry.loaded_at) < RELOAD_INTERVAL
         {
-            return Ok(known.take(share, now));
+            return Ok(entry.take(share, now));
         }
-        // Boxed, since it is seldom looked up.
+        // Boxed, because it is rare.
         let Some(found) = Box::pin(store.tenant(tenant)).await? else { return Ok(None) };
         let limit = found.requests_per_second.unwrap_or(self.default);
         let mut tenants = self.tenants.lock();
-        // What has become this server's a moment ago may just have been used by others.
-        let narrowest = self.share.narrowest_for(FILLED_WITHIN, now.into_std());
-        let known =
-            tenants.entry(tenant.clone()).or_insert_with(|| Tenant::new(limit, narrowest, now));
-        known.look(limit, narrowest, now);
-        Ok(known.take(share, now))
+        // Other servers may just have used what is newly this server's.
+        let narrowest = self.share.narrowest_for(FILL_TIME, now.into_std());
+        let entry = tenants
+            .entry(tenant.clone())
+            .or_insert_with(|| TenantBucket::new(limit, narrowest, now));
+        entry.reload(limit, narrowest, now);
+        Ok(entry.take(share, now))
     }
 
-    /// Looks the tenant's limit up again at its next request.
+    /// Reloads the tenant's limit at its next request.
     pub(crate) fn invalidate(&self, tenant: &TenantName) {
         self.tenants.lock().remove(tenant);
     }
 }
 
 impl Allowance {
-    /// Seconds after which a bucket that nobody draws from is full, or has one more for whom it was empty: more
-    /// than one where there are more servers than requests.
+    /// Seconds until an unused bucket is full, or an empty one has one more: more than one if there are more servers
+    /// than requests.
     pub(crate) fn seconds(self) -> u64 {
         u64::from(self.share.of()).div_ceil(self.limit.max(1))
     }
 }
 
-impl Tenant {
+impl TenantBucket {
     fn new(limit: u64, share: ReplicaShare, now: Instant) -> Self {
         let bucket = Bucket::full(limit as f64, limit as f64, share);
-        Self { limit, looked_up: now, bucket, filled: now }
+        Self { limit, loaded_at: now, bucket, filled_at: now }
     }
 
-    /// Takes in what was looked up. What had been used stays used.
-    fn look(&mut self, limit: u64, share: ReplicaShare, now: Instant) {
+    /// Takes a reloaded limit. The same limit keeps the bucket's level.
+    fn reload(&mut self, limit: u64, share: ReplicaShare, now: Instant) {
         if limit != self.limit {
             *self = Self::new(limit, share, now);
         }
-        self.looked_up = now;
+        self.loaded_at = now;
     }
 
     fn take(&mut self, share: ReplicaShare, now: Instant) -> Option<Allowance> {
@@ -113,8 +113,8 @@ impl Tenant {
         if limit == 0 {
             return None;
         }
-        self.bucket.fill(share, now.saturating_duration_since(self.filled));
-        self.filled = self.filled.max(now);
+        self.bucket.fill(share, now.saturating_duration_since(self.filled_at));
+        self.filled_at = self.filled_at.max(now);
         let is_allowed = self.bucket.take().is_ok();
         Some(Allowance { limit, share, remaining: self.bucket.left(), is_allowed })
     }
@@ -125,46 +125,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_passes_and_nothing_faster_lasts() {
+    fn a_burst_passes_and_the_average_rate_holds() {
         let start = Instant::now();
-        let mut tenant = Tenant::new(10, ReplicaShare::WHOLE, start);
+        let mut tenant = TenantBucket::new(10, ReplicaShare::WHOLE, start);
         let mut at = |milliseconds| {
-            let seen = tenant
+            let allowance = tenant
                 .take(ReplicaShare::WHOLE, start + Duration::from_millis(milliseconds))
                 .unwrap();
-            (seen.is_allowed, seen.remaining)
+            (allowance.is_allowed, allowance.remaining)
         };
         let burst: Vec<_> = (0..10).map(|_| at(0)).collect();
         assert!(burst.iter().all(|(is_allowed, _)| *is_allowed));
         assert_eq!((burst[0].1, burst[9].1), (9, 0));
         assert_eq!([at(0), at(99)], [(false, 0), (false, 0)]);
         assert_eq!([at(101), at(101)], [(true, 0), (false, 0)]);
-        assert_eq!(at(3_600_000), (true, 9), "what nobody used is not saved up");
+        assert_eq!(at(3_600_000), (true, 9), "unused requests are not saved up");
         let allowed = (0..10_000).filter(|n| at(4_000_000 + n).0).count();
         assert!((109..=110).contains(&allowed), "{allowed} in ten seconds");
     }
 
     #[test]
-    fn a_new_limit_begins_anew_and_none_is_none() {
+    fn a_new_limit_starts_with_a_full_bucket_and_zero_means_no_limit() {
         let start = Instant::now();
-        let mut tenant = Tenant::new(1, ReplicaShare::WHOLE, start);
+        let mut tenant = TenantBucket::new(1, ReplicaShare::WHOLE, start);
         assert!(tenant.take(ReplicaShare::WHOLE, start).unwrap().is_allowed);
-        tenant.look(1, ReplicaShare::WHOLE, start);
+        tenant.reload(1, ReplicaShare::WHOLE, start);
         assert!(
             !tenant.take(ReplicaShare::WHOLE, start).unwrap().is_allowed,
-            "looking gives nothing back"
+            "a reload gives nothing back"
         );
-        tenant.look(5, ReplicaShare::WHOLE, start);
+        tenant.reload(5, ReplicaShare::WHOLE, start);
         assert_eq!(tenant.take(ReplicaShare::WHOLE, start).unwrap().remaining, 4);
-        tenant.look(0, ReplicaShare::WHOLE, start);
+        tenant.reload(0, ReplicaShare::WHOLE, start);
         assert_eq!(tenant.take(ReplicaShare::WHOLE, start), None);
     }
+
     #[test]
-    fn of_several_servers_each_has_its_slice() {
+    fn each_server_enforces_its_share() {
         let start = Instant::now();
         let share = |rank, of| ReplicaShare::new(rank, of).unwrap();
-        let mut tenant = Tenant::new(10, share(1, 2), start);
-        let n_allowed = |tenant: &mut Tenant, share, at| {
+        let mut tenant = TenantBucket::new(10, share(1, 2), start);
+        let n_allowed = |tenant: &mut TenantBucket, share, at| {
             (0..50).filter(|_| tenant.take(share, at).unwrap().is_allowed).count()
         };
         assert_eq!(n_allowed(&mut tenant, share(1, 2), start), 5);
@@ -176,8 +177,8 @@ mod tests {
         let later = start + Duration::from_secs(1);
         assert_eq!(n_allowed(&mut tenant, ReplicaShare::WHOLE, later), 10);
 
-        // One request at least, and then longer to wait for the next.
-        let mut tenant = Tenant::new(2, share(4, 5), later);
+        // At least one request, with a longer wait for the next.
+        let mut tenant = TenantBucket::new(2, share(4, 5), later);
         assert_eq!(n_allowed(&mut tenant, share(4, 5), later), 1);
         let refused = tenant.take(share(4, 5), later).unwrap();
         assert_eq!((refused.limit, refused.remaining, refused.seconds()), (2, 0, 3));

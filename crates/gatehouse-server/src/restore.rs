@@ -1,9 +1,8 @@
-//! Putting a backup in the place of the embedded store.
+//! Restoring a backup in place of the embedded store.
 //!
-//! The backup is checked, then copied into the data directory beside the store (`swap`), and the copy is opened with its
-//! master key. Only then the store that was there is moved aside, and the copy takes its place. Nothing of the old store is
-//! deleted. Cut off before that, the old store is as it was; cut off later, no server starts until the restore is run again
-//! and finished.
+//! The backup is checked and copied into the data directory (`swap`), and the copy is opened with its master key. Only
+//! then the old store is moved aside, never deleted, and the copy takes its place. Interrupted before that, the old
+//! store is unchanged; interrupted later, no server starts until the restore is run again and completed.
 
 mod swap;
 
@@ -22,7 +21,7 @@ use crate::keys::{self, KeysError};
 use crate::transfer::{StoreMoved, refuse_moved};
 use swap::{Plan, Swap};
 
-/// Why a backup was not restored. It says what to do.
+/// Why a backup was not restored, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// The settings name PostgreSQL.
@@ -31,50 +30,50 @@ pub enum RestoreError {
          pg_restore, as docs/operating.md says"
     )]
     Postgres,
-    /// The backup isn't there.
+    /// The backup doesn't exist.
     #[error("there is no directory {}: give the directory of a backup", .0.display())]
     NoDirectory(PathBuf),
-    /// The directory is something else.
+    /// The directory isn't a backup.
     #[error("{} is no backup, because there is no {DATABASE_FILE} in it{hint}", path.display())]
     NoBackup {
-        /// Which.
+        /// The directory.
         path: PathBuf,
         /// What it may be instead.
         hint: String,
     },
-    /// The backup is what it would replace.
+    /// The backup is the data directory itself.
     #[error(
         "{} is the data directory itself: give the directory of a backup with --from, and the data \
          directory with --data-dir",
         .0.display()
     )]
     Itself(PathBuf),
-    /// The store is elsewhere now.
+    /// The store was moved to PostgreSQL.
     #[error(transparent)]
     Moved(#[from] StoreMoved),
-    /// A server would go on writing to the files that are moved.
+    /// A running server would keep writing to the moved files.
     #[error("another gatehouse uses the data directory {}: stop it, then restore", .0.display())]
     InUse(PathBuf),
-    /// The backup isn't whole.
+    /// The backup is damaged.
     #[error("{} is damaged, so nothing was changed; try an older backup. Found: {damage}", path.display())]
     Damaged {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The damage.
         damage: Damage,
     },
-    /// The backup can't be looked at.
+    /// The backup can't be checked.
     #[error("{} could not be checked, so nothing was changed: {why}", path.display())]
     Unchecked {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// The backup can't be used by this program.
+    /// The backup can't be used by this version.
     #[error("the backup can't be used, so nothing was changed: {}", .0.explained())]
     Store(#[from] StoreError),
-    /// The master key is another.
+    /// The backup's master key is missing.
     #[error("the backup can't be used without its master key, so nothing was changed: {0}")]
     Keys(#[from] KeysError),
     /// A file can't be read or written.
@@ -82,25 +81,25 @@ pub enum RestoreError {
     File(#[from] BackupError),
 }
 
-/// A restore that was cut off.
+/// A restore was interrupted.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "a restore into this data directory was cut off, as {} shows: finish it with `gatehouse restore --from \
+    "a restore into this data directory was interrupted, as {} shows: finish it with `gatehouse restore --from \
      BACKUP`, with the same backup",
     .0.display()
 )]
 pub struct UnfinishedRestore(PathBuf);
 
-/// A backup that was restored.
+/// Result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Restored {
-    /// Where the store is that was there before, if there was one.
+    /// Directory of the replaced store, if there was one.
     pub replaced: Option<PathBuf>,
-    /// Whether this finished an earlier restore of the same backup.
+    /// Whether this completed an interrupted restore of the same backup.
     pub is_continued: bool,
 }
 
-/// Refuses settings whose data directory a restore has left half-way.
+/// Refuses a data directory with an interrupted restore.
 pub fn refuse_unfinished(config: &Config) -> Result<(), UnfinishedRestore> {
     if config.database_url.is_some() {
         return Ok(());
@@ -108,7 +107,7 @@ pub fn refuse_unfinished(config: &Config) -> Result<(), UnfinishedRestore> {
     swap::unfinished(&config.data_dir).map_or(Ok(()), |path| Err(UnfinishedRestore(path)))
 }
 
-/// Checks the backup in `from` and puts it in the place of the store in the settings' data directory.
+/// Checks the backup in `from` and puts it in place of the store in the data directory.
 pub fn restore<'a>(
     config: &'a Config,
     from: &'a Path,
@@ -120,25 +119,25 @@ pub fn restore<'a>(
         }
         refuse_moved(config)?;
         let data_dir = &config.data_dir;
-        let from = recognised(from, data_dir)?;
-        checked(&from.join(DATABASE_FILE))?;
+        let from = locate(from, data_dir)?;
+        check(&from.join(DATABASE_FILE))?;
         make_directory(data_dir)?;
-        let held =
+        let locked =
             lock(data_dir).map_err(|cause| BackupError::File { path: data_dir.clone(), cause })?;
-        let _lock = held.ok_or_else(|| RestoreError::InUse(data_dir.clone()))?;
-        let mut go_on = || Ok(());
-        let mut swap = Swap::new(data_dir, &mut go_on);
+        let _lock = locked.ok_or_else(|| RestoreError::InUse(data_dir.clone()))?;
+        let mut failpoint = || Ok(());
+        let mut swap = Swap::new(data_dir, &mut failpoint);
         if let Some(plan) = swap.finish()?
             && plan.from == from
         {
             return Ok(restored(data_dir, &plan, true));
         }
         let staged = match swap.copy(&from) {
-            Ok(staging) => fits(config, &staging, clock.clone()).await,
+            Ok(staging) => check_usable(config, &staging, clock.clone()).await,
             Err(why) => Err(why.into()),
         };
         if let Err(why) = staged {
-            swap.give_up();
+            swap.discard_copy();
             return Err(why);
         }
         let plan = swap.commit(&from, &name_of(clock.now()))?;
@@ -151,31 +150,31 @@ fn restored(data_dir: &Path, plan: &Plan, is_continued: bool) -> Restored {
     Restored { replaced, is_continued }
 }
 
-/// The whole path of a backup, if it looks like one.
-fn recognised(from: &Path, data_dir: &Path) -> Result<PathBuf, RestoreError> {
+/// The absolute path of a backup.
+fn locate(from: &Path, data_dir: &Path) -> Result<PathBuf, RestoreError> {
     let failed = |cause: io::Error| match cause.kind() {
         io::ErrorKind::NotFound => RestoreError::NoDirectory(from.to_owned()),
         _ => BackupError::File { path: from.to_owned(), cause }.into(),
     };
-    let whole = from.canonicalize().map_err(failed)?;
-    if !whole.is_dir() {
+    let path = from.canonicalize().map_err(failed)?;
+    if !path.is_dir() {
         return Err(RestoreError::NoDirectory(from.to_owned()));
     }
-    if data_dir.canonicalize().is_ok_and(|it| it == whole) {
+    if data_dir.canonicalize().is_ok_and(|it| it == path) {
         return Err(RestoreError::Itself(from.to_owned()));
     }
-    if whole.join(DATABASE_FILE).is_file() {
-        return Ok(whole);
+    if path.join(DATABASE_FILE).is_file() {
+        return Ok(path);
     }
-    let backups = BackupDirectory::new(&whole).backups()?;
+    let backups = BackupDirectory::new(&path).backups()?;
     let hint = backups
         .last()
         .map(|newest| format!(": it holds backups, the newest of them {}", newest.path.display()));
     Err(RestoreError::NoBackup { path: from.to_owned(), hint: hint.unwrap_or_default() })
 }
 
-/// Refuses a backup with a page that is damaged.
-fn checked(file: &Path) -> Result<(), RestoreError> {
+/// Refuses a damaged backup.
+fn check(file: &Path) -> Result<(), RestoreError> {
     let path = file.to_owned();
     match check_fully(file, Usage::Idle, &CancellationToken::new()) {
         Integrity::Sound => Ok(()),
@@ -188,9 +187,9 @@ fn checked(file: &Path) -> Result<(), RestoreError> {
     }
 }
 
-/// Whether a server of this program can use the copy, and has the master keys that it was written with: those of the
-/// settings, those in the backup, or those that lie in the data directory already.
-async fn fits(config: &Config, staging: &Path, clock: Clock) -> Result<(), RestoreError> {
+/// Checks that this version can open the copy, and that its master keys are present: in the settings, the backup, or
+/// the data directory.
+async fn check_usable(config: &Config, staging: &Path, clock: Clock) -> Result<(), RestoreError> {
     let file = staging.join(DATABASE_FILE);
     let store = Store::attach_sqlite(&file, clock).await?.ok_or_else(|| {
         let damage = Damage::new("there is no store in it");
@@ -200,10 +199,10 @@ async fn fits(config: &Config, staging: &Path, clock: Clock) -> Result<(), Resto
         true => staging.to_owned(),
         false => config.data_dir.clone(),
     };
-    let beside = Config { data_dir: key_dir, ..config.clone() };
-    let fits = keys::checked_master_keys(&beside, &store).await.map(drop);
+    let with_key_dir = Config { data_dir: key_dir, ..config.clone() };
+    let checked = keys::checked_master_keys(&with_key_dir, &store).await.map(drop);
     store.close().await;
-    Ok(fits?)
+    Ok(checked?)
 }
 
 #[cfg(test)]

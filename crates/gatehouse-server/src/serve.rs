@@ -218,7 +218,7 @@ impl Server {
                 .with_key_reload(keys.token_store, app.clock.clone());
             let gate = Gate::new(app.clone(), auth, config, offer);
             if let Some(tls) = &tls {
-                gate.metrics().show_also(tls.expiry());
+                gate.metrics().register(tls.expiry());
             }
             let setup = |door, capacity, tls| Setup {
                 gate: gate.clone(),

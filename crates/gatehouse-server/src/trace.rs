@@ -16,7 +16,7 @@ use opentelemetry::{Context, KeyValue};
 use tracing::{Instrument, Span};
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-use crate::metrics::{UNKNOWN_ROUTE, method_word};
+use crate::metrics::{UNKNOWN_ROUTE, method_label};
 
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
@@ -94,7 +94,7 @@ impl Trace {
         if !span.is_recording() {
             return;
         }
-        let method = method_word(request.method);
+        let method = method_label(request.method);
         // The words of OpenTelemetry's semantic conventions.
         let is_known = request.route != UNKNOWN_ROUTE;
         let name = method.unwrap_or("HTTP").to_owned();

@@ -1,29 +1,29 @@
-//! The figures of connections: how many there are, and what became of those that there was no room for.
+//! Figures of connections: open, refused, and closed in favour of others.
 
 use prometheus::core::Collector;
 use prometheus::{IntCounter, IntGauge};
 
-use super::SOUND;
+use super::VALID;
 
-/// The figures of connections.
+/// Figures of connections.
 pub(crate) struct ConnectionMeter {
     pub(crate) held: IntGauge,
     pub(crate) refused: IntCounter,
-    pub(crate) gave_way: IntCounter,
+    pub(crate) evicted: IntCounter,
 }
 
 impl ConnectionMeter {
     pub(super) fn new() -> Self {
-        let counter = |name, what| IntCounter::new(name, what).expect(SOUND);
+        let counter = |name, what| IntCounter::new(name, what).expect(VALID);
         Self {
-            held: IntGauge::new("gatehouse_connections", "Connections that are open").expect(SOUND),
+            held: IntGauge::new("gatehouse_connections", "Connections that are open").expect(VALID),
             refused: counter(
                 "gatehouse_connections_refused_total",
                 "Connections that were refused because all others were busy",
             ),
-            gave_way: counter(
+            evicted: counter(
                 "gatehouse_connections_gave_way_total",
-                "Connections without work that were closed to make room for others",
+                "Idle connections that were closed in favour of new ones",
             ),
         }
     }
@@ -32,7 +32,7 @@ impl ConnectionMeter {
         vec![
             Box::new(self.held.clone()),
             Box::new(self.refused.clone()),
-            Box::new(self.gave_way.clone()),
+            Box::new(self.evicted.clone()),
         ]
     }
 }

@@ -1,5 +1,5 @@
-//! The figures of the process, by the names that every Prometheus client gives them. They are read
-//! from `/proc` whenever somebody looks; where there is none they stay at zero.
+//! Figures of the process under the names that Prometheus clients share. They are read from `/proc` at each scrape;
+//! without `/proc` they stay zero.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -9,16 +9,16 @@ use prometheus::core::Collector;
 use prometheus::{Counter, Gauge, IntGauge};
 use rustix::fs::Dir;
 
-use super::SOUND;
+use super::VALID;
 
-/// In what Linux counts processor time towards programs, whatever it uses itself.
+/// Linux's unit of processor time towards programs.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// The figures of the process.
+/// Figures of the process.
 pub(super) struct ProcessMeter {
     cpu_seconds: Counter,
-    /// Held by who looks: two at once would count the same time twice.
-    looking: Mutex<()>,
+    /// Held during an update: two at once would count the same time twice.
+    updating: Mutex<()>,
     start_time: Gauge,
     resident_bytes: IntGauge,
     virtual_bytes: IntGauge,
@@ -29,19 +29,19 @@ pub(super) struct ProcessMeter {
 
 impl ProcessMeter {
     pub(super) fn new() -> Self {
-        let gauge = |name, help| IntGauge::new(name, help).expect(SOUND);
+        let gauge = |name, help| IntGauge::new(name, help).expect(VALID);
         Self {
             cpu_seconds: Counter::new(
                 "process_cpu_seconds_total",
                 "Processor time that the process has used, in seconds",
             )
-            .expect(SOUND),
-            looking: Mutex::default(),
+            .expect(VALID),
+            updating: Mutex::default(),
             start_time: Gauge::new(
                 "process_start_time_seconds",
                 "When the process began, in seconds since 1970",
             )
-            .expect(SOUND),
+            .expect(VALID),
             resident_bytes: gauge("process_resident_memory_bytes", "Memory that is in use"),
             virtual_bytes: gauge("process_virtual_memory_bytes", "Memory that is reserved"),
             open_fds: gauge("process_open_fds", "Open file descriptors"),
@@ -62,16 +62,16 @@ impl ProcessMeter {
         ]
     }
 
-    /// Brings the figures up to date.
-    pub(super) fn look(&self) {
-        if let Some(seen) = Seen::of(&read("/proc/self/stat"), &read("/proc/stat")) {
-            let _looking = self.looking.lock();
-            let more = seen.cpu_seconds - self.cpu_seconds.get();
+    /// Updates the figures.
+    pub(super) fn update(&self) {
+        if let Some(stat_values) = ProcessStat::of(&read("/proc/self/stat"), &read("/proc/stat")) {
+            let _updating = self.updating.lock();
+            let more = stat_values.cpu_seconds - self.cpu_seconds.get();
             if more > 0.0 {
                 self.cpu_seconds.inc_by(more);
             }
-            self.start_time.set(seen.start_time);
-            self.threads.set(seen.n_threads);
+            self.start_time.set(stat_values.start_time);
+            self.threads.set(stat_values.n_threads);
         }
         let status = read("/proc/self/status");
         let kibibytes = |name| number_after(&status, name).map(|it| it * 1024);
@@ -83,9 +83,9 @@ impl ProcessMeter {
 }
 
 impl ProcessMeter {
-    /// How many files are open, this directory aside.
+    /// Number of open files, without this directory.
     fn open_files() -> Option<usize> {
-        let mut directory = OPEN_FILES.lock();
+        let mut directory = OPEN_FILES_DIR.lock();
         let directory = directory.as_mut()?;
         directory.rewind();
         let is_number = |name: &[u8]| name.iter().all(u8::is_ascii_digit);
@@ -95,28 +95,28 @@ impl ProcessMeter {
 }
 
 /// The directory of the process's open files. Opened once: later the process may no longer be allowed to.
-static OPEN_FILES: LazyLock<Mutex<Option<Dir>>> = LazyLock::new(|| {
+static OPEN_FILES_DIR: LazyLock<Mutex<Option<Dir>>> = LazyLock::new(|| {
     let directory = fs::File::open("/proc/self/fd").ok();
     Mutex::new(directory.and_then(|it| Dir::new(it).ok()))
 });
 
-/// Opens what the figures are read from, while that is allowed.
-pub(crate) fn open_figures() {
-    LazyLock::force(&OPEN_FILES);
+/// Opens the directory of open files, while that is allowed.
+pub(crate) fn open_process_files() {
+    LazyLock::force(&OPEN_FILES_DIR);
 }
 
-/// What the kernel tells of a process in `stat`.
-struct Seen {
+/// Values of `/proc/self/stat`.
+struct ProcessStat {
     cpu_seconds: f64,
     start_time: f64,
     n_threads: i64,
 }
 
-impl Seen {
-    /// Reads `/proc/self/stat`, with `/proc/stat` for when the machine began.
+impl ProcessStat {
+    /// Parses `/proc/self/stat`, with `/proc/stat` for the boot time.
     fn of(stat: &str, machine: &str) -> Option<Self> {
-        // The name stands in parentheses and may hold anything, so it is counted from its end: what
-        // follows is the third field.
+        // The process name is in parentheses and may contain anything, so the fields are counted from its end: the
+        // third follows.
         let (_, fields) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
         let number = |n: usize| fields.get(n - 3).and_then(|it| it.parse::<f64>().ok());
@@ -138,7 +138,7 @@ fn set(gauge: &IntGauge, value: Option<i64>) {
     }
 }
 
-/// The first number on the line that begins with `name`.
+/// The first number on the line that starts with `name`.
 fn number_after(text: &str, name: &str) -> Option<i64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
@@ -149,18 +149,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_read_whatever_its_name_is() {
+    fn the_stat_of_a_process_with_any_name_is_parsed() {
         let stat = "7 (a b) c) S 1 2 3 4 5 6 7 8 9 10 250 50 0 0 20 0 12 0 400 1 2 3";
-        let seen = Seen::of(stat, "cpu 1 2\nbtime 1800000000\n").unwrap();
-        assert_eq!((seen.cpu_seconds, seen.n_threads), (3.0, 12));
-        assert_eq!(seen.start_time, 1_800_000_004.0);
-        assert!(Seen::of("", "").is_none());
+        let stat_values = ProcessStat::of(stat, "cpu 1 2\nbtime 1800000000\n").unwrap();
+        assert_eq!((stat_values.cpu_seconds, stat_values.n_threads), (3.0, 12));
+        assert_eq!(stat_values.start_time, 1_800_000_004.0);
+        assert!(ProcessStat::of("", "").is_none());
     }
 
     #[test]
-    fn this_process_is_seen() {
+    fn the_figures_of_this_process_are_read() {
         let meter = ProcessMeter::new();
-        meter.look();
+        meter.update();
         assert!(meter.resident_bytes.get() > 1 << 20);
         assert!(meter.virtual_bytes.get() >= meter.resident_bytes.get());
         assert!(meter.open_fds.get() >= 3 && meter.max_fds.get() >= meter.open_fds.get());

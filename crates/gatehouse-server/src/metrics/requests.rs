@@ -1,4 +1,4 @@
-//! The figures of requests: how many, how long, how many at once.
+//! Figures of requests: number, duration, concurrency.
 
 use std::time::Instant;
 
@@ -6,21 +6,21 @@ use http::{Method, StatusCode};
 use prometheus::core::Collector;
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts};
 
-use super::SOUND;
+use super::VALID;
 
-/// What a path that leads nowhere is counted as.
+/// Route label of unknown paths.
 pub(crate) const UNKNOWN_ROUTE: &str = "unknown";
 
-/// What a method that no route has is counted as.
+/// Method label of unknown methods.
 const UNKNOWN_METHOD: &str = "other";
 
-/// From a cached check to what a request may take, in seconds.
+/// Buckets in seconds, from a cached check to the slowest request.
 const SECONDS: [f64; 15] = [
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
     10.0,
 ];
 
-/// The figures of requests.
+/// Figures of requests.
 pub(crate) struct RequestMeter {
     requests: IntCounterVec,
     durations: HistogramVec,
@@ -35,14 +35,14 @@ impl RequestMeter {
             "How long requests take from their headers to their answer",
         );
         Self {
-            requests: IntCounterVec::new(requests, &["method", "route", "status"]).expect(SOUND),
+            requests: IntCounterVec::new(requests, &["method", "route", "status"]).expect(VALID),
             durations: HistogramVec::new(durations.buckets(SECONDS.to_vec()), &["method", "route"])
-                .expect(SOUND),
+                .expect(VALID),
             in_flight: IntGauge::new(
                 "gatehouse_http_requests_in_flight",
                 "Requests that are being answered",
             )
-            .expect(SOUND),
+            .expect(VALID),
         }
     }
 
@@ -54,20 +54,20 @@ impl RequestMeter {
         ]
     }
 
-    /// Counts a request that has begun, until what this returns is dropped.
+    /// Counts a request until the guard is dropped.
     pub(crate) fn begin(&self, method: &Method) -> RequestGuard<'_> {
         self.in_flight.inc();
         RequestGuard {
             meter: self,
             began: Instant::now(),
-            method: method_word(method).unwrap_or(UNKNOWN_METHOD),
+            method: method_label(method).unwrap_or(UNKNOWN_METHOD),
             route: UNKNOWN_ROUTE,
             status: StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 }
 
-/// A request that is being answered. One that never gets an answer of its own has panicked.
+/// A request in progress. Its status stays 500 if the handler panics.
 pub(crate) struct RequestGuard<'m> {
     meter: &'m RequestMeter,
     began: Instant,
@@ -92,8 +92,8 @@ impl Drop for RequestGuard<'_> {
     }
 }
 
-/// The method as a word that a label may be; `None` for what no route has.
-pub(crate) fn method_word(method: &Method) -> Option<&'static str> {
+/// The method as a label; `None` if no route has it.
+pub(crate) fn method_label(method: &Method) -> Option<&'static str> {
     Some(match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",

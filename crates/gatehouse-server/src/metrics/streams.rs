@@ -1,31 +1,31 @@
-//! The figures of answers that are made while they go out: how many at once, and how they ended.
+//! Figures of streamed responses: concurrency, and how they ended.
 
 use prometheus::core::Collector;
 use prometheus::{IntCounterVec, IntGauge, Opts};
 
-use super::SOUND;
+use super::VALID;
 
-/// The figures of streamed answers.
+/// Figures of streamed responses.
 pub(crate) struct StreamMeter {
-    under_way: IntGauge,
+    in_flight: IntGauge,
     ended: IntCounterVec,
 }
 
-/// How a streamed answer ended.
+/// How a streamed response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StreamEnd {
-    /// The client was given all of it.
+    /// The client received all of it.
     Whole,
-    /// The client went away, or didn't read.
+    /// The client disconnected or didn't read.
     Unread,
-    /// It could not be made to its end.
+    /// The server failed to produce the rest.
     Failed,
 }
 
 impl StreamEnd {
     const ALL: [Self; 3] = [Self::Whole, Self::Unread, Self::Failed];
 
-    fn word(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::Whole => "whole",
             Self::Unread => "unread",
@@ -36,33 +36,28 @@ impl StreamEnd {
 
 impl StreamMeter {
     pub(super) fn new() -> Self {
-        let ended = Opts::new(
-            "gatehouse_http_streams_total",
-            "Answers that were made while they went out, and have ended",
-        );
-        let ended = IntCounterVec::new(ended, &["outcome"]).expect(SOUND);
+        let ended = Opts::new("gatehouse_http_streams_total", "Streamed responses that have ended");
+        let ended = IntCounterVec::new(ended, &["outcome"]).expect(VALID);
         for end in StreamEnd::ALL {
-            ended.with_label_values(&[end.word()]);
+            ended.with_label_values(&[end.label()]);
         }
-        let under_way = IntGauge::new(
-            "gatehouse_http_streams_in_flight",
-            "Answers that are being made while they go out",
-        );
-        Self { under_way: under_way.expect(SOUND), ended }
+        let in_flight =
+            IntGauge::new("gatehouse_http_streams_in_flight", "Streamed responses in progress");
+        Self { in_flight: in_flight.expect(VALID), ended }
     }
 
     pub(super) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![Box::new(self.under_way.clone()), Box::new(self.ended.clone())]
+        vec![Box::new(self.in_flight.clone()), Box::new(self.ended.clone())]
     }
 
-    /// Counts an answer that has begun to go out, until what this returns is dropped.
+    /// Counts a streamed response until the guard is dropped.
     pub(crate) fn begin(&self) -> StreamGuard<'_> {
-        self.under_way.inc();
+        self.in_flight.inc();
         StreamGuard { meter: self, end: StreamEnd::Unread }
     }
 }
 
-/// An answer that is going out. One that is dropped before its end was not read to it.
+/// A streamed response in progress. If it is dropped early, the client didn't read it to the end.
 pub(crate) struct StreamGuard<'m> {
     meter: &'m StreamMeter,
     pub(crate) end: StreamEnd,
@@ -70,7 +65,7 @@ pub(crate) struct StreamGuard<'m> {
 
 impl Drop for StreamGuard<'_> {
     fn drop(&mut self) {
-        self.meter.under_way.dec();
-        self.meter.ended.with_label_values(&[self.end.word()]).inc();
+        self.meter.in_flight.dec();
+        self.meter.ended.with_label_values(&[self.end.label()]).inc();
     }
 }

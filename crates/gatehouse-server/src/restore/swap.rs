@@ -1,13 +1,13 @@
-//! Changing one store for another in a data directory, in steps that can be cut off anywhere.
+//! Replacing the store in a data directory, in steps that can be interrupted anywhere.
 //!
-//! A directory inside of the data directory holds the new store, and its name says how far it is:
+//! A directory inside the data directory holds the new store; its name tells the progress:
 //!
 //! 1. `restore-copying`: the backup is being copied. The old store is whole and in its place. A next run begins anew.
 //! 2. `restore-ready`: the copy is whole. The files of the old store are moved out, into `replaced-…`.
 //! 3. `restore-moving-in`: the old files are out. The new ones are moved in; the directory goes when it is empty.
 //!
-//! A directory gets its next name when everything before that has reached the disk. Within a step the order of files doesn't
-//! matter: taking the step once more does what is left of it.
+//! A directory gets its next name when everything before has reached the disk. Within a step the order of files doesn't
+//! matter: repeating the step does what is left of it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,72 +23,72 @@ const COPYING: &str = "restore-copying";
 const READY: &str = "restore-ready";
 const MOVING_IN: &str = "restore-moving-in";
 
-/// What is written down in the directory about the restore: where the old store goes, and where the new one is from.
+/// File in the directory with the restore's plan.
 const PLAN: &str = "plan";
 
-/// The log of the store.
+/// The store's write-ahead log.
 const LOG_FILE: &str = "gatehouse.db-wal";
 
-/// A restore under way.
+/// A restore in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// The name of the directory that the old store goes to.
+    /// Name of the directory for the old store.
     pub(super) replaced: String,
     /// The backup.
     pub(super) from: PathBuf,
 }
 
-/// The directory of a restore that was cut off when there was no way back.
+/// The directory of an interrupted restore that must be completed.
 pub(super) fn unfinished(data_dir: &Path) -> Option<PathBuf> {
     [READY, MOVING_IN].map(|name| data_dir.join(name)).into_iter().find(|path| path.exists())
 }
 
-/// Whether a file of this name in the data directory is a part of its store, keys aside: the database, its log, and
-/// whatever else is named after it, also with a dot before (the state of Litestream).
-fn is_of_store(name: &OsStr) -> bool {
+/// Whether a file in the data directory belongs to the store, keys aside: the database, its log, and files named after
+/// it, also with a leading dot (Litestream's state).
+fn belongs_to_store(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.strip_prefix(b".").unwrap_or(name).starts_with(DATABASE_FILE.as_bytes())
 }
 
-/// Changes files, after asking each time whether it may: so a test cuts it off.
+/// Changes files. Calls the failpoint before each step, so that a test can interrupt it.
 pub(super) struct Swap<'a> {
     data_dir: &'a Path,
-    go_on: &'a mut (dyn FnMut() -> io::Result<()> + Send),
+    failpoint: &'a mut (dyn FnMut() -> io::Result<()> + Send),
 }
 
 impl<'a> Swap<'a> {
     pub(super) fn new(
         data_dir: &'a Path,
-        go_on: &'a mut (dyn FnMut() -> io::Result<()> + Send),
+        failpoint: &'a mut (dyn FnMut() -> io::Result<()> + Send),
     ) -> Self {
-        Self { data_dir, go_on }
+        Self { data_dir, failpoint }
     }
 
-    /// Copies a backup beside the store, and tells where to. Until [`Swap::commit`] nothing else changes.
+    /// Copies a backup next to the store and returns its directory. Nothing else changes until [`Swap::commit`].
     pub(super) fn copy(&mut self, from: &Path) -> Result<PathBuf, BackupError> {
-        self.give_up();
+        self.discard_copy();
         let staging = self.data_dir.join(COPYING);
         make_directory(&staging)?;
         let log =
             Some(LOG_FILE).filter(|name| from.join(name).metadata().is_ok_and(|it| it.len() > 0));
         let keys = keys::FILES.into_iter().filter(|name| from.join(name).is_file());
         for name in [DATABASE_FILE].into_iter().chain(log).chain(keys) {
-            self.ask(&staging)?;
+            self.pass(&staging)?;
             copy(&from.join(name), &staging.join(name))?;
         }
         Ok(staging)
     }
 
-    /// Removes a copy that is not wanted, or was cut off.
-    pub(super) fn give_up(&mut self) {
-        // What can't be removed is in the way of the next copy, which says so.
+    /// Removes a refused or incomplete copy.
+    pub(super) fn discard_copy(&mut self) {
+        // A copy that can't be removed makes the next one fail.
         let _ = fs::remove_dir_all(self.data_dir.join(COPYING));
     }
 
-    /// Puts the copy in the place of the store, which goes to a directory that is named after the time.
+    /// Puts the copy in place of the store, which moves to a directory named by `time`.
     pub(super) fn commit(&mut self, from: &Path, time: &str) -> Result<Plan, BackupError> {
         let staging = self.data_dir.join(COPYING);
-        // Looking at the copy may have left these; an empty log says nothing.
+        // Checking the copy may have left these; an empty log holds nothing.
         let _ = fs::remove_file(staging.join("gatehouse.db-shm"));
         if staging.join(LOG_FILE).metadata().is_ok_and(|it| it.len() == 0) {
             let _ = fs::remove_file(staging.join(LOG_FILE));
@@ -103,7 +103,7 @@ impl<'a> Swap<'a> {
         let file = staging.join(PLAN);
         let mut text = format!("{}\n", plan.replaced).into_bytes();
         text.extend(from.as_os_str().as_bytes());
-        self.ask(&file)?;
+        self.pass(&file)?;
         let written = fs::write(&file, text).and_then(|()| fs::File::open(&file)?.sync_all());
         written.map_err(of(&file))?;
         self.sync(&staging)?;
@@ -111,7 +111,7 @@ impl<'a> Swap<'a> {
         self.finish().map(|_| plan)
     }
 
-    /// Finishes a restore from where it is; `None` where none is under way.
+    /// Completes an interrupted restore; `None` if there is none.
     pub(super) fn finish(&mut self) -> Result<Option<Plan>, BackupError> {
         let mut plan = None;
         let ready = self.data_dir.join(READY);
@@ -129,12 +129,12 @@ impl<'a> Swap<'a> {
         Ok(plan)
     }
 
-    /// Moves the old store out: its files, and those keys that the new one brings.
+    /// Moves the old store out: its files, and the keys that the new one replaces.
     fn move_out(&mut self, ready: &Path, plan: &Plan) -> Result<(), BackupError> {
         let brought = keys::FILES.into_iter().filter(|name| ready.join(name).is_file());
         let mut names: Vec<OsString> = brought.map(OsString::from).collect();
         names.retain(|name| self.data_dir.join(name).exists());
-        names.extend(names_in(self.data_dir)?.into_iter().filter(|name| is_of_store(name)));
+        names.extend(names_in(self.data_dir)?.into_iter().filter(|name| belongs_to_store(name)));
         if names.is_empty() {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl<'a> Swap<'a> {
         make_directory(&replaced)?;
         for name in names {
             let (from, to) = (self.data_dir.join(&name), replaced.join(&name));
-            self.ask(&from)?;
+            self.pass(&from)?;
             fs::rename(&from, &to).map_err(of(&from))?;
         }
         self.sync(&replaced)?;
@@ -151,15 +151,15 @@ impl<'a> Swap<'a> {
     }
 
     fn move_in(&mut self, moving_in: &Path) -> Result<(), BackupError> {
-        // The plan goes last, so that a next run knows what it finishes.
+        // The plan goes last, so that the next run knows what it completes.
         for name in names_in(moving_in)?.into_iter().filter(|name| name != PLAN) {
             let (from, to) = (moving_in.join(&name), self.data_dir.join(&name));
-            self.ask(&from)?;
+            self.pass(&from)?;
             fs::rename(&from, &to).map_err(of(&from))?;
         }
         let data_dir = self.data_dir;
         self.sync(data_dir)?;
-        self.ask(moving_in)?;
+        self.pass(moving_in)?;
         fs::remove_dir_all(moving_in).map_err(of(moving_in))?;
         self.sync(data_dir)
     }
@@ -167,18 +167,18 @@ impl<'a> Swap<'a> {
     fn rename(&mut self, from: &str, to: &str) -> Result<(), BackupError> {
         let data_dir = self.data_dir;
         let (from, to) = (data_dir.join(from), data_dir.join(to));
-        self.ask(&from)?;
+        self.pass(&from)?;
         fs::rename(&from, &to).map_err(of(&from))?;
         self.sync(data_dir)
     }
 
     fn sync(&mut self, directory: &Path) -> Result<(), BackupError> {
-        self.ask(directory)?;
+        self.pass(directory)?;
         sync_directory(directory)
     }
 
-    fn ask(&mut self, path: &Path) -> Result<(), BackupError> {
-        (self.go_on)().map_err(of(path))
+    fn pass(&mut self, path: &Path) -> Result<(), BackupError> {
+        (self.failpoint)().map_err(of(path))
     }
 }
 

@@ -6,8 +6,8 @@ use super::*;
 use crate::backup::make;
 use crate::serve::open_store;
 
-/// A data directory with a store in it that knows this tenant, and its keys.
-async fn estate(dir: &Path, tenant: &str) -> Config {
+/// A data directory with keys and a store that has this tenant.
+async fn data_dir_with(dir: &Path, tenant: &str) -> Config {
     let config = Config { data_dir: dir.to_owned(), ..Config::default() };
     let (store, _lock) = open_store(&config, Clock::machine(), false).await.unwrap();
     keys::open(&config, &store, None).await.unwrap();
@@ -17,11 +17,11 @@ async fn estate(dir: &Path, tenant: &str) -> Config {
     config
 }
 
-/// A backup of a store that knows this tenant.
-async fn backup(place: &Path, tenant: &str) -> PathBuf {
-    let source = place.join(format!("source-{tenant}"));
-    let config = estate(&source, tenant).await;
-    let to = place.join(format!("backup-{tenant}"));
+/// A backup of a store that has this tenant.
+async fn backup(dir: &Path, tenant: &str) -> PathBuf {
+    let source = dir.join(format!("source-{tenant}"));
+    let config = data_dir_with(&source, tenant).await;
+    let to = dir.join(format!("backup-{tenant}"));
     let store = Store::attach_sqlite(&config.database_file(), Clock::machine()).await;
     let store = store.unwrap().unwrap();
     make(&store, &source, &to, &CancellationToken::new()).await.unwrap();
@@ -29,7 +29,7 @@ async fn backup(place: &Path, tenant: &str) -> PathBuf {
     to
 }
 
-/// The tenants of the store in a data directory, opened as a server does.
+/// The tenants of the store, opened as a server does.
 async fn tenants(config: &Config) -> Result<Vec<String>, crate::serve::StartError> {
     let (store, _lock) = open_store(config, Clock::machine(), false).await?;
     keys::open(config, &store, None).await?;
@@ -38,7 +38,7 @@ async fn tenants(config: &Config) -> Result<Vec<String>, crate::serve::StartErro
     Ok(tenants.iter().map(|it| it.name.to_string()).collect())
 }
 
-/// The files of a directory, those in directories below left out, with what is in them.
+/// The files of a directory with their contents, without subdirectories.
 fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(dir).unwrap().map(|it| it.unwrap().path());
     let mut files: Vec<_> = entries
@@ -50,24 +50,24 @@ fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn a_backup_takes_the_place_of_the_store() {
+async fn a_backup_replaces_the_store() {
     let dir = tempfile::tempdir().unwrap();
     let from = backup(dir.path(), "saved").await;
-    let config = estate(&dir.path().join("data"), "newer").await;
+    let config = data_dir_with(&dir.path().join("data"), "newer").await;
     let before = files(&config.data_dir);
     let restored = restore(&config, &from, Clock::machine()).await.unwrap();
     let replaced = restored.replaced.unwrap();
     assert!(!restored.is_continued);
     assert!(replaced.file_name().unwrap().to_string_lossy().starts_with("replaced-2"));
-    assert_eq!(files(&replaced), before, "what was there is all there still");
+    assert_eq!(files(&replaced), before, "the old store is complete");
     assert_eq!(files(&config.data_dir), files(&from));
     assert_eq!(tenants(&config).await.unwrap(), ["saved"]);
 
-    // And back again: what was moved aside can be restored like a backup.
+    // The replaced store can be restored like a backup.
     restore(&config, &replaced, Clock::machine()).await.unwrap();
     assert_eq!(tenants(&config).await.unwrap(), ["newer"]);
 
-    // Into a directory that isn't there yet.
+    // Into a new directory.
     let config = Config { data_dir: dir.path().join("new/data"), ..Config::default() };
     let restored = restore(&config, &from, Clock::machine()).await.unwrap();
     assert_eq!(restored.replaced, None);
@@ -75,11 +75,11 @@ async fn a_backup_takes_the_place_of_the_store() {
 }
 
 #[tokio::test]
-async fn a_restore_can_be_cut_off_anywhere() {
+async fn a_restore_can_be_interrupted_anywhere() {
     let dir = tempfile::tempdir().unwrap();
     let from = backup(dir.path(), "saved").await.canonicalize().unwrap();
-    let template = estate(&dir.path().join("template"), "newer").await;
-    // A log that a crash has left is a part of the store, too.
+    let template = data_dir_with(&dir.path().join("template"), "newer").await;
+    // A log that a crash has left belongs to the store too.
     fs::write(template.data_dir.join("gatehouse.db-wal"), "").unwrap();
     fs::write(template.data_dir.join(".gatehouse.db-replica"), "state of a program beside it")
         .unwrap();
@@ -93,18 +93,18 @@ async fn a_restore_can_be_cut_off_anywhere() {
             fs::write(config.data_dir.join(name), bytes).unwrap();
         }
         let mut left = n_steps;
-        let mut go_on = || {
+        let mut failpoint = || {
             left -= 1;
             if left < 0 { Err(io::Error::other("cut off")) } else { Ok(()) }
         };
-        let mut swap = Swap::new(&config.data_dir, &mut go_on);
+        let mut swap = Swap::new(&config.data_dir, &mut failpoint);
         let swapped = swap.copy(&from).and_then(|_| swap.commit(&from, "20261117T093000Z"));
         if swapped.is_ok() {
             break;
         }
         let replaced = match refuse_unfinished(&config) {
             Ok(()) if config.data_dir.join("replaced-20261117T093000Z").exists() => {
-                // The last step has been taken, but for a flush.
+                // The last step is done, except for a flush.
                 assert_eq!(tenants(&config).await.unwrap(), ["saved"], "step {n_steps}");
                 n_steps += 1;
                 continue;
@@ -135,17 +135,17 @@ async fn a_restore_can_be_cut_off_anywhere() {
 }
 
 #[tokio::test]
-async fn another_backup_is_restored_after_the_one_that_was_cut_off() {
+async fn another_backup_can_be_restored_after_an_interrupted_restore() {
     let dir = tempfile::tempdir().unwrap();
     let first = backup(dir.path(), "first").await.canonicalize().unwrap();
     let second = backup(dir.path(), "second").await;
-    let config = estate(&dir.path().join("data"), "newer").await;
+    let config = data_dir_with(&dir.path().join("data"), "newer").await;
     let mut left = 8;
-    let mut go_on = || {
+    let mut failpoint = || {
         left -= 1;
         if left < 0 { Err(io::Error::other("cut off")) } else { Ok(()) }
     };
-    let mut swap = Swap::new(&config.data_dir, &mut go_on);
+    let mut swap = Swap::new(&config.data_dir, &mut failpoint);
     assert!(swap.copy(&first).and_then(|_| swap.commit(&first, "20261117T093000Z")).is_err());
     assert!(refuse_unfinished(&config).is_err());
     let restored = restore(&config, &second, Clock::machine()).await.unwrap();
@@ -155,10 +155,10 @@ async fn another_backup_is_restored_after_the_one_that_was_cut_off() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_restored_changes_nothing() {
+async fn a_refused_restore_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let from = backup(dir.path(), "saved").await;
-    let config = estate(&dir.path().join("data"), "newer").await;
+    let config = data_dir_with(&dir.path().join("data"), "newer").await;
     let before = files(&config.data_dir);
     let refused = async |config: &Config, from: &Path, words: &str| {
         let why = restore(config, from, Clock::machine()).await.unwrap_err().to_string();
@@ -177,7 +177,7 @@ async fn what_can_not_be_restored_changes_nothing() {
     fs::create_dir_all(&named).unwrap();
     fs::copy(from.join("gatehouse.db"), named.join("gatehouse.db")).unwrap();
     refused(&config, &dir.path().join("shelf"), "the newest of them").await;
-    // Without its key, and the one that is here is of another store.
+    // Without its key; the present one belongs to another store.
     refused(&config, &named, "not the one that this database was written with").await;
     fs::write(named.join("master.key"), fs::read(config.data_dir.join("master.key")).unwrap())
         .unwrap();
@@ -199,15 +199,15 @@ async fn what_can_not_be_restored_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_backup_without_its_key_needs_the_one_that_is_here() {
+async fn a_backup_without_its_key_needs_the_present_one() {
     let dir = tempfile::tempdir().unwrap();
-    let config = estate(&dir.path().join("data"), "newer").await;
+    let config = data_dir_with(&dir.path().join("data"), "newer").await;
     let store = Store::attach_sqlite(&config.database_file(), Clock::machine()).await;
     let to = dir.path().join("backup");
     make(&store.unwrap().unwrap(), &config.data_dir, &to, &CancellationToken::new()).await.unwrap();
     fs::remove_file(to.join("master.key")).unwrap();
     let restored = restore(&config, &to, Clock::machine()).await.unwrap();
-    assert!(!restored.replaced.unwrap().join("master.key").exists(), "it stays where it is");
+    assert!(!restored.replaced.unwrap().join("master.key").exists(), "the key stays in place");
     assert_eq!(tenants(&config).await.unwrap(), ["newer"]);
     let elsewhere = Config { data_dir: dir.path().join("elsewhere"), ..Config::default() };
     let why = restore(&elsewhere, &to, Clock::machine()).await.unwrap_err().to_string();

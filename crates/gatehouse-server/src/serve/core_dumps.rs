@@ -6,14 +6,14 @@ use rustix::process::{
 };
 
 #[cfg(target_os = "linux")]
-use crate::metrics::open_figures;
+use crate::metrics::open_process_files;
 
 /// Switches core dumps off, and lets only root inspect the process.
 ///
 /// First of all, before there is a key in memory.
 #[cfg(target_os = "linux")]
 pub fn forbid_core_dumps() {
-    open_figures();
+    open_process_files();
     let limit = Rlimit { current: Some(0), maximum: getrlimit(Resource::Core).maximum };
     let forbidden = setrlimit(Resource::Core, limit)
         .and_then(|()| set_dumpable_behavior(DumpableBehavior::NotDumpable));

@@ -177,7 +177,7 @@ impl Desk {
         match self.connections.admit() {
             Some(held) => {
                 meter.held.inc();
-                meter.gave_way.inc_by(u64::from(held.is_in_place_of_another));
+                meter.evicted.inc_by(u64::from(held.is_in_place_of_another));
                 self.tasks.spawn(async move {
                     desk.attend(stream, peer, held).await;
                     desk.gate.metrics().connections.held.dec();
