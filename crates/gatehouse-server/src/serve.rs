@@ -1,10 +1,11 @@
-//! Starting the server and stopping it again.
+//! Starting and stopping the server.
 //!
-//! The futures of [`Server`] are boxed: so all that answers requests is compiled and optimised here, not in the binary.
+//! The futures of [`Server`] are boxed, so that request handling is compiled and optimised in this crate, not in the
+//! binary.
 //!
-//! `listener` takes connections in, `connections` knows how many there are and which are idle, `wire` watches
-//! the bytes of each, `tls` encrypts them, `shared_stream` tells when a client closes one, `self_wake` runs them,
-//! `open_files` says how many the system allows, and `core_dumps` keeps what is in memory off the disk.
+//! `listener` accepts connections, `connections` counts them and knows the idle ones, `guarded_stream` enforces
+//! timeouts on their bytes, `tls` encrypts, `shared_stream` notices a client's close, `self_wake` polls, `open_files`
+//! knows the system's limit, and `core_dumps` keeps memory off the disk.
 
 mod awaited_body;
 mod certificate;
@@ -12,13 +13,13 @@ mod connections;
 mod core_dumps;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
+mod guarded_stream;
 mod listener;
 mod open_files;
+mod request_target;
 mod self_wake;
 mod shared_stream;
-mod target;
 mod tls;
-mod wire;
 
 pub use certificate::Validity;
 pub use core_dumps::forbid_core_dumps;
@@ -56,104 +57,104 @@ use listener::{Listener, Setup};
 use open_files::OpenFiles;
 use tls::Tls;
 
-/// How long everything that is under way may take to finish when the server stops.
+/// Time limit of a graceful stop.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Most connections of operators at a time. They have their own, so that they see a server that is full.
+/// Most connections of operators. They are counted apart, so that operators can reach a full server.
 const OPERATOR_CONNECTIONS_MAX: usize = 64;
 
-/// Why the server did not start. It says what to do.
+/// Why the server did not start, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data directory can't be made or opened.
+    /// The data directory can't be created or opened.
     #[error("data directory {}: {cause}", path.display())]
     DataDir {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
-    /// Two servers on one SQLite file would not know of each other.
+    /// Another process uses the data directory: two servers on one SQLite file would not know of each other.
     #[error(
         "another gatehouse uses the data directory {}: stop it, or give this one another with \
          --data-dir, or run both on PostgreSQL with --database-url",
         .0.display()
     )]
     InUse(PathBuf),
-    /// The store is elsewhere now.
+    /// The store was moved to PostgreSQL.
     #[error(transparent)]
     Moved(#[from] StoreMoved),
-    /// A restore was cut off.
+    /// A restore was interrupted.
     #[error(transparent)]
     Unfinished(#[from] UnfinishedRestore),
-    /// The database says no.
+    /// The database failed.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
-    /// The keys are not there.
+    /// The keys can't be used.
     #[error(transparent)]
     Keys(#[from] KeysError),
-    /// A connector of the operator's own is no good.
+    /// A custom connector is invalid.
     #[error("platforms.connectors_dir has faults:\n{0}")]
     Manifests(#[from] BadManifests),
-    /// Nobody can ask a platform.
+    /// The HTTP client for platforms can't be built.
     #[error(transparent)]
     Platforms(#[from] ClientBuildError),
-    /// Nobody can ask an issuer.
+    /// The HTTP client for an issuer can't be built.
     #[error(transparent)]
     Issuer(#[from] BadIssuer),
     /// The estate could not be applied.
     #[error("estate: {0}")]
     Estate(#[from] NotApplied),
-    /// Somebody listens there already, or nobody may.
+    /// The API's address is taken or forbidden.
     #[error("can't listen on {0} ({1}): give another address with --listen")]
     Listen(SocketAddr, io::Error),
-    /// The same for operators.
+    /// The operators' address is taken or forbidden.
     #[error("can't listen on {0} ({1}): give another address in operator_listen")]
     OperatorListen(SocketAddr, io::Error),
-    /// The environment names authorities that can't be read.
+    /// The environment names unreadable certificate authorities.
     #[error(transparent)]
     Authorities(#[from] BadAuthorities),
-    /// The certificate or its key is no good.
+    /// The certificate or its key is invalid.
     #[error(transparent)]
     Tls(#[from] TlsError),
 }
 
 impl StartError {
-    /// Whether the disk under the embedded store has failed.
+    /// Whether the disk of the embedded store has failed.
     pub fn is_disk_failure(&self) -> bool {
         let (Self::Store(cause) | Self::Keys(KeysError::Store(cause))) = self else { return false };
         matches!(cause, StoreError::Disk(_) | StoreError::Unsure(_))
     }
 }
 
-/// Has the log tell of a connector that isn't shipped.
-fn tell_of(own: &CustomManifest) {
-    let (connector, file) = (own.manifest.name(), own.file.display());
-    if own.replaces_shipped {
+/// Logs a custom connector.
+fn log_connector(custom: &CustomManifest) {
+    let (connector, file) = (custom.manifest.name(), custom.file.display());
+    if custom.replaces_shipped {
         tracing::info!(%connector, %file, "a connector takes the place of the shipped one");
     } else {
         tracing::info!(%connector, %file, "a connector was read");
     }
 }
 
-/// The disk under a server's embedded store. When it has failed, the process must end and leave everything as it is.
+/// The disk of the embedded store. When it fails, the process must end and leave everything as it is.
 #[derive(Clone)]
 pub struct Disk(Store);
 
 impl Disk {
-    /// Comes when it has failed, with the reason.
+    /// Returns when the disk has failed, with the reason.
     pub fn wait_for_failure(&self) -> BoxFuture<'static, Arc<str>> {
         let store = self.0.clone();
         Box::pin(async move { store.until_disk_fails().await })
     }
 
-    /// Why it has failed, if it has.
+    /// The reason, if the disk has failed.
     pub fn failure(&self) -> Option<Arc<str>> {
         self.0.disk_failure()
     }
 }
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     gate: Gate,
     app: App,
@@ -161,13 +162,13 @@ pub struct Server {
     operator_listener: Option<Listener>,
     tls: Option<Arc<Tls>>,
     presence: Option<Presence>,
-    /// Held as long as the server runs, so that no other one takes the data directory.
+    /// Keeps the data directory locked.
     _lock: Option<File>,
 }
 
 impl Server {
-    /// Opens store and keys, applies the estate, and begins to listen. It may `start_empty` where keys say that there was
-    /// a store.
+    /// Opens store and keys, applies the estate, and starts to listen. `start_empty` allows a new store where keys show
+    /// that there was one.
     pub fn start<'a>(
         config: &'a Config,
         estate: Option<&'a Estate>,
@@ -175,15 +176,15 @@ impl Server {
         start_empty: bool,
     ) -> BoxFuture<'a, Result<Self, StartError>> {
         Box::pin(async move {
-            // What can fail without touching anything comes first: a start that fails leaves no trace.
+            // Checks without side effects come first, so that most failed starts leave no trace.
             let given = keys::given_master_keys(config)?;
             if !check_authorities()? {
                 tracing::warn!("{NO_AUTHORITIES}");
             }
             let issuers = Issuer::all(&config.auth)?;
             let open_files = OpenFiles::now();
-            let (manifests, own) = config.platforms.manifests()?;
-            own.iter().for_each(tell_of);
+            let (manifests, custom) = config.platforms.manifests()?;
+            custom.iter().for_each(log_connector);
             let calls_at_once = open_files.calls_at_once();
             let mut options =
                 PlatformOptions { calls_at_once, ..config.platforms.options(manifests) };
@@ -209,7 +210,7 @@ impl Server {
             if let Some(estate) = estate {
                 app.apply_estate(estate).await?;
             }
-            // This server alone uses the embedded store, so every lease in it is of a process that has ended.
+            // This process alone uses the embedded store, so every lease is of an earlier one.
             app.store.release_stale_leases().await?;
             app.revocations.reload(&app.store).await?;
             let auth = Auth::new(keys.token, config.auth.audience.clone())
@@ -233,24 +234,24 @@ impl Server {
             let operator_listener = operator_socket.map(|socket| {
                 Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
             });
-            // Before the first request, so that each request is held against this server's share of a limit.
+            // Before the first request, so that each is counted against this server's share of a limit.
             let listen = listener.address().unwrap_or(config.listen);
             let presence = Presence::begin(&app, listen).await?;
             Ok(Self { gate, app, listener, operator_listener, tls, presence, _lock: lock })
         })
     }
 
-    /// Where it listens.
+    /// The API's address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.address()
     }
 
-    /// What the addresses of the API begin with: `http` or `https`.
+    /// Scheme of the API's URLs: `http` or `https`.
     pub fn scheme(&self) -> &'static str {
         if self.listener.is_encrypted() { "https" } else { "http" }
     }
 
-    /// Where operators find it, when they have a listener of their own.
+    /// The operators' address, if they have a listener.
     pub fn operator_address(&self) -> Option<io::Result<SocketAddr>> {
         self.operator_listener.as_ref().map(Listener::address)
     }
@@ -260,17 +261,17 @@ impl Server {
         self.gate.auth()
     }
 
-    /// The disk under the embedded store.
+    /// The disk of the embedded store.
     pub fn disk(&self) -> Disk {
         Disk(self.app.store.clone())
     }
 
-    /// What time it is.
+    /// The current time.
     pub fn now(&self) -> gatehouse_core::Timestamp {
         self.app.now()
     }
 
-    /// Answers requests until `stop`, then finishes those that are under way.
+    /// Serves requests until `stop`, then completes those in progress.
     pub fn run(self, stop: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
         Box::pin(self.run_until(stop))
     }
@@ -287,7 +288,7 @@ impl Server {
             self.listener.serve(stop).await;
             drained.cancel();
         };
-        // Operators may watch until the end.
+        // Operators can connect until the end.
         let operator = async {
             if let Some(listener) = self.operator_listener {
                 listener.serve(drained.cancelled()).await;
@@ -323,13 +324,12 @@ impl Server {
     }
 }
 
-/// Checks that certificate and key can be used, if the settings name any; tells when the certificate is
-/// valid.
+/// Checks certificate and key, if the settings name them; returns the certificate's validity.
 pub fn check_tls(config: &Config) -> Result<Option<Validity>, TlsError> {
     Tls::load(&config.tls)?.map(|tls| tls.validity()).transpose()
 }
 
-/// Opens the store that the settings name. SQLite's directory is made, and held.
+/// Opens the store. For SQLite, creates and locks the data directory.
 pub async fn open_store(
     config: &Config,
     clock: Clock,
@@ -345,11 +345,11 @@ pub async fn open_store(
         data_dir::lock(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     refuse_moved(config)?;
     refuse_unfinished(config)?;
-    let opener = match (start_empty, keys::store_key_files(config).is_empty()) {
+    let open_mode = match (start_empty, keys::store_key_files(config).is_empty()) {
         (true, _) => OpenMode::StartEmpty,
         (false, false) => OpenMode::MustExist,
         (false, true) => OpenMode::CreateIfNew,
     };
-    let store = Store::open_sqlite_as(opener, &config.database_file(), clock).await?;
+    let store = Store::open_sqlite_as(open_mode, &config.database_file(), clock).await?;
     Ok((store, Some(lock)))
 }

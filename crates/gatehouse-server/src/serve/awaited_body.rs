@@ -1,4 +1,4 @@
-//! A request's body that tells the connection when it is waited for, and how long it is.
+//! A request body that tells the connection its length, and when a handler waits for it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-use super::connections::{Activity, Awaited};
+use super::connections::{Activity, BodyWait};
 
-/// A body, and whether somebody waits for more of it.
+/// A body, and a guard while a handler waits for more of it.
 pub(super) struct AwaitedBody<B> {
     body: B,
     activity: Arc<Activity>,
-    waiting: Option<Awaited>,
+    waiting: Option<BodyWait>,
 }
 
 impl<B> AwaitedBody<B> {

@@ -1,16 +1,16 @@
-//! When a certificate is valid: the two dates that an operator forgets.
+//! A certificate's validity dates.
 //!
-//! Whether it is trusted is the clients' business. So nothing of it is read but the way to its dates
-//! (RFC 5280, section 4.1), which are where they are in every certificate.
+//! Clients decide whether they trust it, so only the dates are parsed (RFC 5280, section 4.1). Their position is the
+//! same in every certificate.
 
 use gatehouse_core::Timestamp;
 
-/// When a certificate is valid.
+/// A certificate's validity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
-    /// From when.
+    /// Start.
     pub begins: Timestamp,
-    /// Until when.
+    /// End.
     pub ends: Timestamp,
 }
 
@@ -20,7 +20,7 @@ const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
 impl Validity {
-    /// The dates of a certificate in DER; nothing when they can't be found.
+    /// Parses the dates of a DER certificate; `None` if they can't be found.
     pub(super) fn of(certificate: &[u8]) -> Option<Self> {
         let (certificate, _) = element(certificate, SEQUENCE)?;
         let (mut rest, _) = element(certificate, SEQUENCE)?;
@@ -38,7 +38,7 @@ impl Validity {
     }
 }
 
-/// The content of the first element, which must have this tag, and what follows it.
+/// The content of the first element, which must have this tag, and the rest.
 fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (found, content, rest) = split(bytes)?;
     (found == tag).then_some((content, rest))
@@ -48,11 +48,11 @@ fn skip(bytes: &[u8]) -> Option<&[u8]> {
     split(bytes).map(|(_, _, rest)| rest)
 }
 
-/// Tag and content of the first element, and what follows it.
+/// Tag and content of the first element, and the rest.
 fn split(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (first, rest) = rest.split_first()?;
-    // A short length stands for itself, a long one says how many bytes it has.
+    // A short length is one byte; a long one starts with its number of bytes.
     let (length, rest) = match *first {
         short @ 0..0x80 => (usize::from(short), rest),
         long => {
@@ -87,7 +87,7 @@ fn time(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
 mod tests {
     use super::*;
 
-    /// A certificate as far as its dates, with these.
+    /// A certificate with these dates, without what follows them.
     fn dated(dates: &[u8]) -> Vec<u8> {
         let wrap = |tag: u8, content: &[u8]| {
             let length = u8::try_from(content.len()).unwrap();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_write_a_date_are_read() {
+    fn both_date_formats_are_parsed() {
         let dates =
             [&[UTC_TIME, 13][..], b"991231235959Z", &[GENERALIZED_TIME, 15], b"20500101000000Z"];
         let expected =
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_certificate_has_no_dates() {
+    fn an_invalid_certificate_has_no_dates() {
         let dates = [&[UTC_TIME, 13][..], b"491231235959Z", &[UTC_TIME, 13], b"not a date...Z"];
         let whole = dated(&dates.concat());
         assert_eq!(Validity::of(&whole), None);

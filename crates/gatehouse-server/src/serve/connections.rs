@@ -1,4 +1,4 @@
-//! The connections that are held, and which of them give way when there is no room for another.
+//! Open connections, and which of them is closed when a new one exceeds the limit.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The connections of one listener. There are never more than it has room for.
+/// The connections of one listener, at most `capacity`.
 pub(super) struct Connections {
     capacity: usize,
-    held: Mutex<Registry>,
+    registry: Mutex<Registry>,
 }
 
 #[derive(Default)]
@@ -22,97 +22,96 @@ struct Registry {
 
 impl Connections {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
-        Arc::new(Self { capacity, held: Mutex::default() })
+        Arc::new(Self { capacity, registry: Mutex::default() })
     }
 
-    /// Takes one more, if need be in place of the one that has been idle for longest. Nothing when all of
-    /// them are busy.
-    pub(super) fn admit(self: &Arc<Self>) -> Option<Held> {
-        let mut held = self.held.lock();
-        let is_in_place_of_another = held.connections.len() >= self.capacity;
-        if is_in_place_of_another && !held.close_longest_idle() {
+    /// Admits a connection, if necessary by closing the longest idle one; `None` if all are busy.
+    pub(super) fn admit(self: &Arc<Self>) -> Option<ConnectionSlot> {
+        let mut registry = self.registry.lock();
+        let evicts_another = registry.connections.len() >= self.capacity;
+        if evicts_another && !registry.evict_longest_idle() {
             return None;
         }
-        let (id, activity) = (held.next, Arc::new(Activity::new()));
-        held.next += 1;
-        held.connections.insert(id, Arc::clone(&activity));
-        Some(Held { connections: Arc::clone(self), id, activity, is_in_place_of_another })
+        let (id, activity) = (registry.next, Arc::new(Activity::new()));
+        registry.next += 1;
+        registry.connections.insert(id, Arc::clone(&activity));
+        Some(ConnectionSlot { connections: Arc::clone(self), id, activity, evicts_another })
     }
 
-    /// Closes the connection that has been idle for longest; tells whether there was one.
-    pub(super) fn make_room(&self) -> bool {
-        self.held.lock().close_longest_idle()
+    /// Closes the longest idle connection; false if there is none.
+    pub(super) fn evict_longest_idle(&self) -> bool {
+        self.registry.lock().evict_longest_idle()
     }
 
-    /// Closes all that have no request under way.
+    /// Closes all connections without a request in progress.
     pub(super) fn close_idle(&self) {
-        for activity in self.held.lock().connections.values() {
+        for activity in self.registry.lock().connections.values() {
             if activity.idle_since().is_some() {
-                activity.close_at_once();
+                activity.evict();
             }
         }
     }
 }
 
 impl Registry {
-    // Looks at all of them, but only when all places are taken.
-    fn close_longest_idle(&mut self) -> bool {
+    // Scans all connections, but only at the limit.
+    fn evict_longest_idle(&mut self) -> bool {
         let idle = self.connections.iter().filter_map(|(id, it)| Some((it.waiting_since()?, *id)));
         let Some((_, id)) = idle.min() else { return false };
-        // It is no longer counted: it has no way to stay.
+        // Not counted any more: it can't stay.
         if let Some(activity) = self.connections.remove(&id) {
-            activity.close_at_once();
+            activity.evict();
         }
         true
     }
 }
 
-/// The place of a connection, which is free again when this is dropped.
-pub(super) struct Held {
+/// A connection's slot, which is free again when this is dropped.
+pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
     pub(super) activity: Arc<Activity>,
-    /// Whether another one had to give way.
-    pub(super) is_in_place_of_another: bool,
+    /// Whether an idle connection was closed for it.
+    pub(super) evicts_another: bool,
 }
 
-impl Drop for Held {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.connections.held.lock().connections.remove(&self.id);
+        self.connections.registry.lock().connections.remove(&self.id);
     }
 }
 
-/// What a connection is doing, shared by those who serve it and those who might close it.
+/// State of a connection, shared by its task and the registry.
 pub(super) struct Activity {
     state: Mutex<State>,
     closing: CancellationToken,
-    /// Whether somebody else needs the place.
-    hurried: AtomicBool,
+    /// Whether the slot is needed for another connection.
+    evicted: AtomicBool,
 }
 
 struct State {
     n_requests: usize,
-    /// How many requests there have ever been.
-    n_begun: u64,
-    /// How many of the requests wait for their bodies.
-    n_awaited: usize,
-    /// How many bytes the body of the last request has, where its head says so.
+    /// Number of requests ever.
+    n_started: u64,
+    /// Number of requests that wait for their bodies.
+    n_awaiting_body: usize,
+    /// Length of the last request's body, if its head has it.
     body_bytes: Option<u64>,
-    /// Whether an answer waits for the client to read.
+    /// Whether a response waits for the client to read.
     blocked: bool,
-    /// Since when it has been idle, or waiting for the client, if it is.
+    /// Start of the present idle or waiting time.
     since: Instant,
 }
 
-/// A request that is under way, until this is dropped.
-pub(super) struct Busy(Arc<Activity>);
+/// A request in progress, until this is dropped.
+pub(super) struct ActiveRequest(Arc<Activity>);
 
 impl Activity {
     fn new() -> Self {
         let state = State {
             n_requests: 0,
-            n_begun: 0,
-            n_awaited: 0,
+            n_started: 0,
+            n_awaiting_body: 0,
             body_bytes: None,
             blocked: false,
             since: Instant::now(),
@@ -120,112 +119,111 @@ impl Activity {
         Self {
             state: Mutex::new(state),
             closing: CancellationToken::new(),
-            hurried: AtomicBool::new(false),
+            evicted: AtomicBool::new(false),
         }
     }
 
-    /// Notes that a request has begun.
-    pub(super) fn begin(self: &Arc<Self>) -> Busy {
+    /// Records the start of a request.
+    pub(super) fn begin(self: &Arc<Self>) -> ActiveRequest {
         let mut state = self.state.lock();
         state.n_requests += 1;
-        state.n_begun += 1;
+        state.n_started += 1;
         state.body_bytes = None;
-        Busy(Arc::clone(self))
+        ActiveRequest(Arc::clone(self))
     }
 
-    /// Notes how many bytes the body of the request has that has just begun, where its head says so.
+    /// Records the length of the body of the request that has just started, if its head has it.
     pub(super) fn expect_body(&self, n_bytes: Option<u64>) {
         self.state.lock().body_bytes = n_bytes;
     }
 
-    /// How many bytes the body of the last request has, where its head says so.
+    /// Length of the last request's body, if its head has it.
     pub(super) fn body_bytes(&self) -> Option<u64> {
         self.state.lock().body_bytes
     }
 
-    /// How many requests there have ever been, when none of them is under way.
-    pub(super) fn n_begun_at_rest(&self) -> Option<u64> {
+    /// Number of requests ever, if none is in progress.
+    pub(super) fn n_started_when_idle(&self) -> Option<u64> {
         let state = self.state.lock();
-        (state.n_requests == 0).then_some(state.n_begun)
+        (state.n_requests == 0).then_some(state.n_started)
     }
 
-    /// How many requests there have ever been.
-    pub(super) fn n_begun(&self) -> u64 {
-        self.state.lock().n_begun
+    /// Number of requests ever.
+    pub(super) fn n_started(&self) -> u64 {
+        self.state.lock().n_started
     }
 
-    /// Notes whether an answer waits for the client to read.
+    /// Records whether a response waits for the client to read.
     pub(super) fn set_blocked(&self, blocked: bool) {
         let mut state = self.state.lock();
         state.blocked = blocked;
         state.since = Instant::now();
     }
 
-    /// Notes that part of an answer went out.
+    /// Records that part of a response was sent.
     pub(super) fn touch(&self) {
         self.state.lock().since = Instant::now();
     }
 
-    /// Since when nothing has been under way; nothing when something is.
+    /// Start of the idle time; `None` while a request is in progress.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.state.lock();
         (state.n_requests == 0 && !state.blocked).then_some(state.since)
     }
 
-    /// Since when it has been idle, or nothing could be done but wait for the client's bodies: one that
-    /// sends a byte a second has no better claim to its place than one that sends none.
+    /// Start of the time in which the connection is idle or only waits for the client's bodies: a client that sends a
+    /// byte per second has no better claim than a silent one.
     fn waiting_since(&self) -> Option<Instant> {
         let state = self.state.lock();
-        (state.n_requests == state.n_awaited && !state.blocked).then_some(state.since)
+        (state.n_requests == state.n_awaiting_body && !state.blocked).then_some(state.since)
     }
 
-    /// Whether nothing is lost when the connection ends now. Whose place is needed may go also while its
-    /// client is waited for.
-    pub(super) fn may_go(&self) -> bool {
-        let may_go = if self.is_hurried() { self.waiting_since() } else { self.idle_since() };
-        may_go.is_some()
+    /// Whether the connection can end now. An evicted one can, also while it waits for its client.
+    pub(super) fn may_close(&self) -> bool {
+        let may_close = if self.is_evicted() { self.waiting_since() } else { self.idle_since() };
+        may_close.is_some()
     }
 
-    /// Notes that a request waits for its body, until what this returns is dropped.
-    pub(super) fn await_body(self: &Arc<Self>) -> Awaited {
+    /// Records that a request waits for its body, until the guard is dropped.
+    pub(super) fn await_body(self: &Arc<Self>) -> BodyWait {
         let mut state = self.state.lock();
-        state.n_awaited += 1;
+        state.n_awaiting_body += 1;
         state.since = Instant::now();
-        Awaited(Arc::clone(self))
+        BodyWait(Arc::clone(self))
     }
 
-    /// Asks for the connection to be closed, by whoever serves it.
+    /// Asks the connection's task to close it.
     pub(super) fn close(&self) {
         self.closing.cancel();
     }
 
-    /// The same, without ceremony.
-    fn close_at_once(&self) {
-        self.hurried.store(true, Ordering::Release);
+    /// Asks the task to close the connection without a graceful goodbye.
+    fn evict(&self) {
+        self.evicted.store(true, Ordering::Release);
         self.close();
     }
 
-    /// Whether the connection is to be closed without ceremony.
-    pub(super) fn is_hurried(&self) -> bool {
-        self.hurried.load(Ordering::Acquire)
+    /// Whether the connection is to be closed without a graceful goodbye.
+    pub(super) fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Acquire)
     }
 
-    /// Comes when the connection is to be closed.
+    /// Returns when the connection is to be closed.
     pub(super) async fn closing(&self) {
         self.closing.cancelled().await;
     }
 }
 
-/// A body that is waited for, until this is dropped.
-pub(super) struct Awaited(Arc<Activity>);
+/// A request that waits for its body, until this is dropped.
+pub(super) struct BodyWait(Arc<Activity>);
 
-impl Drop for Awaited {
+impl Drop for BodyWait {
     fn drop(&mut self) {
-        self.0.state.lock().n_awaited -= 1;
+        self.0.state.lock().n_awaiting_body -= 1;
     }
 }
 
-impl Drop for Busy {
+impl Drop for ActiveRequest {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.n_requests -= 1;

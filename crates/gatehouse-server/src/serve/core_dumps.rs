@@ -1,4 +1,4 @@
-//! Core dumps: a copy of the process on a disk would hold every key and password that is in memory.
+//! Disabling core dumps, which would hold every key and password in memory.
 
 #[cfg(target_os = "linux")]
 use rustix::process::{
@@ -8,9 +8,7 @@ use rustix::process::{
 #[cfg(target_os = "linux")]
 use crate::metrics::open_process_files;
 
-/// Switches core dumps off, and lets only root inspect the process.
-///
-/// First of all, before there is a key in memory.
+/// Disables core dumps, and lets only root inspect the process. Call it before a key is in memory.
 #[cfg(target_os = "linux")]
 pub fn forbid_core_dumps() {
     open_process_files();
@@ -22,6 +20,6 @@ pub fn forbid_core_dumps() {
     }
 }
 
-/// Only Linux knows this.
+/// Does nothing: only Linux supports it.
 #[cfg(not(target_os = "linux"))]
 pub fn forbid_core_dumps() {}

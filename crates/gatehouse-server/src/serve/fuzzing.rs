@@ -1,9 +1,9 @@
-//! What the fuzzer does with the heads of requests, before they are looked at by anyone else.
+//! Fuzz target of request heads.
 
 use super::connections::Connections;
-use super::target::RequestTarget;
+use super::request_target::RequestTarget;
 
-/// Bytes of a connection come through the same, however they are cut; what is encoded needs no encoding.
+/// The encoder's output doesn't depend on how bytes are split, and encoding it again changes nothing.
 pub(crate) fn request_head(bytes: &[u8]) {
     let Some((cut, bytes)) = bytes.split_first() else { return };
     let whole = pass(&[bytes]);
@@ -13,11 +13,11 @@ pub(crate) fn request_head(bytes: &[u8]) {
     assert!(whole.len() >= bytes.len() && whole.len() <= 3 * bytes.len());
 }
 
-/// What comes out of a connection that nothing is answered on.
+/// The encoder's output on a connection without responses.
 fn pass(pieces: &[&[u8]]) -> Vec<u8> {
-    let held = Connections::new(1).admit().expect("there is room for one");
+    let slot = Connections::new(1).admit().expect("one connection fits");
     let mut target = RequestTarget::new();
     let encode =
-        |piece: &&[u8]| target.encode(piece, &held.activity).unwrap_or_else(|| piece.to_vec());
+        |piece: &&[u8]| target.encode(piece, &slot.activity).unwrap_or_else(|| piece.to_vec());
     pieces.iter().flat_map(encode).collect()
 }

@@ -1,4 +1,4 @@
-//! One listener: takes connections in, serves each on a task of its own, and lets them finish when it ends.
+//! A listener: accepts connections, serves each on its own task, and lets them finish when it stops.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -20,64 +20,64 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::awaited_body::AwaitedBody;
-use super::connections::{Connections, Held};
+use super::connections::{ConnectionSlot, Connections};
+use super::guarded_stream::GuardedStream;
 use super::self_wake::SelfWake;
 use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
-use super::wire::Wire;
 use crate::config::Limits;
 use crate::http::intake::refusal;
 use crate::http::{Arrival, Door, Gate, HEADER_BYTES_MAX, handle};
 
-/// How many connections may wait to be taken in. The usual 128 are too few when many devices come back at once:
-/// the others would try again only after a second.
+/// Backlog of connections. The usual 128 are too few when many devices reconnect at once: the others would retry only
+/// after a second.
 const BACKLOG: u32 = 4096;
 
-/// How long a client may take for the handshake of TLS.
+/// Time limit of a TLS handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a client that was refused is listened to, so that it reads why.
+/// How long a refused client is read from, so that it gets the reason.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Most refusals at a time that are explained; beyond it a connection is just closed.
+/// Most concurrent refusals with a reason; further connections are just closed.
 const REFUSALS_MAX: usize = 64;
 
-/// How long a head that is on its way may take to arrive when the listener ends.
+/// Time left for incomplete heads when the listener stops.
 const LAST_HEAD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a client of HTTP/2 may take to agree that a connection ends which nobody else needs.
+/// Time left for an HTTP/2 client to acknowledge the end of its idle connection.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How often a connection that is to be closed is asked whether its last request is done.
+/// How often a closing connection is checked for its last request.
 const LAST_REQUEST_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Most requests at a time on one connection of HTTP/2.
+/// Most concurrent requests per HTTP/2 connection.
 const HTTP2_STREAMS_MAX: u32 = 100;
 
-/// Most bytes that a client of HTTP/2 may send ahead: in one request, and in all of its connection.
+/// HTTP/2 flow control windows: of one request, and of a connection.
 const HTTP2_STREAM_WINDOW_BYTES: u32 = 256 << 10;
 const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
 
-/// Most bytes of headers in HTTP/2. Twice what is allowed: what is a little too much is then refused with the
-/// problem body, and not by the protocol without one, which counts 32 bytes more for each header than we do.
+/// Largest HTTP/2 header list. Twice our limit: the protocol counts 32 more bytes per header and refuses without the
+/// problem body, so slightly too large headers are left to us.
 const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 2 * HEADER_BYTES_MAX as u32;
 
-/// How often a silent client of HTTP/2 is asked whether it is there, and how long it may take to say so.
+/// Interval and timeout of HTTP/2 pings to silent clients.
 const HTTP2_PING_INTERVAL: Duration = Duration::from_secs(20);
 const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The system's words for too many open files, of ours and of all.
+/// Errors for too many open files, of the process and of the system.
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
-/// A socket that listens, and what is needed to answer there.
+/// A listening socket, and the state of its connections.
 pub(super) struct Listener {
     socket: TcpListener,
-    desk: Arc<Desk>,
+    state: Arc<ListenerState>,
 }
 
-/// What every connection of a listener shares.
-struct Desk {
+/// State shared by all connections of a listener.
+struct ListenerState {
     gate: Gate,
     clock: Clock,
     door: Door,
@@ -85,29 +85,29 @@ struct Desk {
     tls: Option<Arc<Tls>>,
     http: auto::Builder<TokioExecutor>,
     connections: Arc<Connections>,
-    /// Every connection is served on a task of its own.
+    /// Tasks of the connections.
     tasks: TaskTracker,
-    /// The requests that are under way, also those whose clients have gone.
+    /// Tasks of the requests, also those whose clients have disconnected.
     requests: TaskTracker,
     refusals: Arc<Semaphore>,
     stopping: CancellationToken,
 }
 
-/// How a listener is set up.
+/// Parameters of a listener.
 pub(super) struct Setup {
     pub(super) gate: Gate,
     pub(super) clock: Clock,
     pub(super) door: Door,
-    /// Most connections at a time.
+    /// Most connections.
     pub(super) capacity: usize,
     pub(super) limits: Limits,
     pub(super) tls: Option<Arc<Tls>>,
 }
 
-/// Begins to listen at an address.
+/// Listens on an address.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A server that was stopped a moment ago doesn't keep its address.
+    // A server can restart on the address at once.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
@@ -116,7 +116,7 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 impl Listener {
     pub(super) fn new(socket: TcpListener, setup: Setup) -> Self {
         let Setup { gate, clock, door, capacity, limits, tls } = setup;
-        let desk = Desk {
+        let state = ListenerState {
             gate,
             clock,
             door,
@@ -129,22 +129,22 @@ impl Listener {
             refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
             stopping: CancellationToken::new(),
         };
-        Self { socket, desk: Arc::new(desk) }
+        Self { socket, state: Arc::new(state) }
     }
 
-    /// Where it listens.
+    /// The address.
     pub(super) fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
     }
 
-    /// Whether it speaks TLS.
+    /// Whether it uses TLS.
     pub(super) fn is_encrypted(&self) -> bool {
-        self.desk.tls.is_some()
+        self.state.tls.is_some()
     }
 
-    /// Takes connections in until `stop`; then finishes the requests that are under way.
+    /// Serves connections until `stop`, then completes the requests in progress.
     pub(super) async fn serve(self, stop: impl Future<Output = ()>) {
-        let Self { socket, desk } = self;
+        let Self { socket, state } = self;
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
@@ -152,132 +152,138 @@ impl Listener {
                 () = &mut stop => break,
             };
             match accepted {
-                Ok((stream, from)) => desk.receive(stream, from.ip()),
+                Ok((stream, from)) => state.admit(stream, from.ip()),
                 Err(cause) => {
                     tracing::warn!(%cause, "a connection could not be accepted");
                     if matches!(cause.raw_os_error(), Some(EMFILE | ENFILE)) {
-                        // Who does nothing with an open file gives way.
-                        desk.connections.make_room();
+                        // An idle connection frees its file.
+                        state.connections.evict_longest_idle();
                     }
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
         }
         drop(socket);
-        desk.finish().await;
+        state.finish().await;
     }
 }
 
-impl Desk {
-    fn receive(self: &Arc<Self>, stream: TcpStream, peer: IpAddr) {
-        // Answers are small and whole: waiting to fill a packet only makes them late.
+impl ListenerState {
+    fn admit(self: &Arc<Self>, stream: TcpStream, peer: IpAddr) {
+        // Responses are small and complete: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
-        let desk = Arc::clone(self);
+        let state = Arc::clone(self);
         let meter = &self.gate.metrics().connections;
         match self.connections.admit() {
-            Some(held) => {
+            Some(slot) => {
                 meter.held.inc();
-                meter.evicted.inc_by(u64::from(held.is_in_place_of_another));
+                meter.evicted.inc_by(u64::from(slot.evicts_another));
                 self.tasks.spawn(async move {
-                    desk.attend(stream, peer, held).await;
-                    desk.gate.metrics().connections.held.dec();
+                    state.serve_connection(stream, peer, slot).await;
+                    state.gate.metrics().connections.held.dec();
                 });
             }
             None => self.refuse(stream),
         }
     }
 
-    /// Turns away whom there is no room for.
+    /// Refuses a connection beyond the limit.
     fn refuse(self: &Arc<Self>, stream: TcpStream) {
         self.gate.metrics().connections.refused.inc();
-        // Who expects TLS could not read the answer.
+        // A TLS client could not read the response.
         if self.tls.is_some() {
             return;
         }
         let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
-        let desk = Arc::clone(self);
+        let state = Arc::clone(self);
         self.tasks.spawn(async move {
             let _permit = permit;
-            let message = refusal::full(desk.clock.now());
+            let message = refusal::full(state.clock.now());
             let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refuse(stream, &message)).await;
         });
     }
 
-    async fn attend(&self, stream: TcpStream, peer: IpAddr, held: Held) {
+    async fn serve_connection(&self, stream: TcpStream, peer: IpAddr, slot: ConnectionSlot) {
         let (stream, close_watch) = SharedStream::new(stream);
         let Some(tls) = &self.tls else {
-            return self.converse(stream, close_watch, peer, held).await;
+            return self.serve_http(stream, close_watch, peer, slot).await;
         };
         let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.acceptor().accept(stream));
-        let shaken = tokio::select! {
-            shaken = handshake => shaken,
-            () = held.activity.closing() => return,
+        let accepted = tokio::select! {
+            accepted = handshake => accepted,
+            () = slot.activity.closing() => return,
             () = self.stopping.cancelled() => return,
         };
-        match shaken {
-            Ok(Ok(stream)) => self.converse(stream, close_watch, peer, held).await,
-            Ok(Err(cause)) => tracing::debug!(%cause, "no TLS was agreed on"),
-            Err(_) => tracing::debug!("a handshake took too long"),
+        match accepted {
+            Ok(Ok(stream)) => self.serve_http(stream, close_watch, peer, slot).await,
+            Ok(Err(cause)) => tracing::debug!(%cause, "a TLS handshake failed"),
+            Err(_) => tracing::debug!("a TLS handshake timed out"),
         }
     }
 
-    /// Answers the requests of a connection until it ends.
-    async fn converse<Io>(&self, io: Io, close_watch: CloseWatch, peer: IpAddr, held: Held)
-    where
+    /// Serves the requests of a connection until it ends.
+    async fn serve_http<Io>(
+        &self,
+        io: Io,
+        close_watch: CloseWatch,
+        peer: IpAddr,
+        slot: ConnectionSlot,
+    ) where
         Io: AsyncRead + AsyncWrite + Unpin + 'static,
     {
-        let activity = &held.activity;
-        let wire = Wire::new(io, self.clock.clone(), Arc::clone(activity), self.limits.clone());
+        let activity = &slot.activity;
+        let stream =
+            GuardedStream::new(io, self.clock.clone(), Arc::clone(activity), self.limits.clone());
         let arrival = Arrival { door: self.door, encrypted: self.tls.is_some(), peer };
         let close_watch: Arc<dyn Disconnection> = Arc::new(close_watch);
         let service = service_fn(|request| {
-            let busy = activity.begin();
+            let active = activity.begin();
             let close_watch = Arc::clone(&close_watch);
             let request =
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
             async move {
-                let answer = handle(&requests, gate, arrival, close_watch, busy, request).await;
-                Ok::<_, Infallible>(answer)
+                let response = handle(&requests, gate, arrival, close_watch, active, request).await;
+                Ok::<_, Infallible>(response)
             }
         });
         let mut connection =
-            std::pin::pin!(self.http.serve_connection(TokioIo::new(wire), service));
-        let turn = SelfWake::new();
-        let mut ending = false;
+            std::pin::pin!(self.http.serve_connection(TokioIo::new(stream), service));
+        let self_wake = SelfWake::new();
+        let mut stopping = false;
         loop {
             tokio::select! {
                 biased;
-                ended = poll_fn(|cx| turn.poll(cx, connection.as_mut())) => {
+                ended = poll_fn(|cx| self_wake.poll(cx, connection.as_mut())) => {
                     if let Err(cause) = ended {
-                        tracing::debug!(cause, "a connection ended badly");
+                        tracing::debug!(cause, "a connection ended with an error");
                     }
                     return;
                 }
                 () = activity.closing() => break,
-                () = self.stopping.cancelled(), if !ending => {
-                    ending = true;
+                () = self.stopping.cancelled(), if !stopping => {
+                    stopping = true;
                     connection.as_mut().graceful_shutdown();
                 }
             }
         }
-        // What began in the meantime is finished, and a client of HTTP/2 is told that it ends.
+        // Completes requests that started meanwhile, and tells an HTTP/2 client about the end.
         connection.as_mut().graceful_shutdown();
-        let mut patience = match activity.is_hurried() {
+        let mut timeout = match activity.is_evicted() {
             true => Duration::ZERO,
             false => GOODBYE_TIMEOUT,
         };
         loop {
-            let ended = poll_fn(|cx| turn.poll(cx, connection.as_mut()));
-            let has_ended = tokio::time::timeout(patience, ended).await.is_ok();
-            if has_ended || activity.may_go() {
+            let ended = poll_fn(|cx| self_wake.poll(cx, connection.as_mut()));
+            let has_ended = tokio::time::timeout(timeout, ended).await.is_ok();
+            if has_ended || activity.may_close() {
                 return;
             }
-            patience = LAST_REQUEST_INTERVAL;
+            timeout = LAST_REQUEST_INTERVAL;
         }
     }
 
-    /// Lets what is under way finish. Heads that are on their way have a moment left to arrive.
+    /// Completes the requests in progress. Incomplete heads have a moment left.
     async fn finish(&self) {
         self.stopping.cancel();
         self.tasks.close();
@@ -291,14 +297,14 @@ impl Desk {
     }
 }
 
-/// HTTP/1.1 and HTTP/2, whichever the client speaks, within bounds.
+/// HTTP/1.1 and HTTP/2 with our limits.
 fn protocols() -> auto::Builder<TokioExecutor> {
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1()
-        // A client that closes its sending half still waits for the answer. With this, hyper doesn't read while a
-        // request is under way, so `CloseWatch` has to notice a client that disconnects.
+        // A client that closes its sending half still waits for the response. With this, hyper doesn't read during a
+        // request, so `CloseWatch` has to notice a disconnected client.
         .half_close(true)
-        // The wire does that, and says so.
+        // `GuardedStream` does that, and explains it to the client.
         .header_read_timeout(None);
     http.http2()
         .timer(TokioTimer::new())
@@ -311,12 +317,12 @@ fn protocols() -> auto::Builder<TokioExecutor> {
     http
 }
 
-/// Says why not, and listens until the client has understood.
+/// Sends the refusal and reads until the client closes.
 async fn refuse(mut stream: TcpStream, message: &[u8]) -> io::Result<()> {
     stream.write_all(message).await?;
     stream.shutdown().await?;
-    let mut heard = [0; 1024];
-    while stream.read(&mut heard).await? > 0 {}
+    let mut buffer = [0; 1024];
+    while stream.read(&mut buffer).await? > 0 {}
     Ok(())
 }
 

@@ -1,8 +1,8 @@
-//! A connection that wakes itself goes on at once.
+//! Polls a connection again at once when it wakes itself.
 //!
-//! A request runs inside its connection, and takes its body from it through a channel that wakes the other end: so
-//! the connection is woken while it has its turn. To the runtime that looks like one that yields; it puts
-//! it behind all others, and wakes another thread to take it over, which costs more than many a request.
+//! A request runs inside its connection's task and gets its body through a channel that wakes the other end, so the
+//! task is woken while it runs. The runtime takes that for a yield: it requeues the task behind all others and wakes
+//! another thread to run it, which costs more than many a request.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,31 +11,31 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// How often one goes on before the others have their turn.
+/// Polls before other tasks run.
 const POLLS_MAX: usize = 2;
 
-/// The turns of one future.
+/// Polls one future.
 pub(super) struct SelfWake {
-    bell: Arc<Bell>,
+    wake_state: Arc<WakeState>,
     waker: Waker,
 }
 
-struct Bell {
-    /// One of those below.
+struct WakeState {
+    /// `WAITING`, `RUNNING` or `WOKEN`.
     state: AtomicU8,
-    /// The task that it rings for while nothing runs.
+    /// The task to wake while nothing runs.
     task: AtomicWaker,
 }
 
 const WAITING: u8 = 0;
 const RUNNING: u8 = 1;
-const RUNG: u8 = 2;
+const WOKEN: u8 = 2;
 
 impl SelfWake {
     pub(super) fn new() -> Self {
-        let bell = Bell { state: AtomicU8::new(WAITING), task: AtomicWaker::new() };
-        let bell = Arc::new(bell);
-        Self { waker: Waker::from(Arc::clone(&bell)), bell }
+        let wake_state = WakeState { state: AtomicU8::new(WAITING), task: AtomicWaker::new() };
+        let wake_state = Arc::new(wake_state);
+        Self { waker: Waker::from(Arc::clone(&wake_state)), wake_state }
     }
 
     /// Polls a future, and again when it was woken meanwhile.
@@ -44,15 +44,15 @@ impl SelfWake {
         cx: &mut Context<'_>,
         mut work: Pin<&mut Work>,
     ) -> Poll<Work::Output> {
-        let Bell { state, task } = &*self.bell;
+        let WakeState { state, task } = &*self.wake_state;
         task.register(cx.waker());
         for _ in 0..POLLS_MAX {
-            // Always exchanged, never just stored: what was done before the bell rang has to be seen.
+            // Always a swap, never a store: it has to see what was done before the wake.
             state.swap(RUNNING, Ordering::AcqRel);
             let polled = work.as_mut().poll(&mut Context::from_waker(&self.waker));
-            let rests =
+            let not_woken =
                 state.compare_exchange(RUNNING, WAITING, Ordering::AcqRel, Ordering::Acquire);
-            if polled.is_ready() || rests.is_ok() {
+            if polled.is_ready() || not_woken.is_ok() {
                 return polled;
             }
         }
@@ -61,13 +61,13 @@ impl SelfWake {
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeState {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.state.swap(RUNG, Ordering::AcqRel) == WAITING {
+        if self.state.swap(WOKEN, Ordering::AcqRel) == WAITING {
             self.task.wake();
         }
     }

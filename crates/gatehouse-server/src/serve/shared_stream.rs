@@ -1,8 +1,8 @@
-//! A TCP stream that a connection reads and writes, while its requests can watch for the client's close.
+//! A TCP stream that a connection reads and writes while its requests watch for the client's close.
 //!
-//! In HTTP/1.1 hyper reads nothing while a request is under way, so it doesn't notice a client that has closed the
-//! connection. The kernel does: it reports the end of the client's half to the runtime as soon as it arrives, also behind
-//! unread bytes, and also below TLS. A [`CloseWatch`] waits for that report.
+//! In HTTP/1.1 hyper reads nothing during a request, so it doesn't notice a client that has closed the connection. The
+//! kernel does: it reports the end of the client's half to the runtime at once, also behind unread bytes and below TLS.
+//! A [`CloseWatch`] waits for that report.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -15,22 +15,22 @@ use rustix::net::{Shutdown, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What a [`CloseWatch`] waits for: the end of the client's half, and not bytes that the client has sent ahead.
+/// The event of a [`CloseWatch`]: the end of the client's half, not bytes that the client has sent ahead.
 ///
-/// tokio reports the end to readers of either kind of bytes, ordinary and urgent; urgent bytes are never asked for.
+/// tokio reports the end to readers of ordinary and of urgent bytes; urgent bytes are never requested.
 #[cfg(target_os = "linux")]
-const END: Interest = Interest::PRIORITY;
+const CLOSED: Interest = Interest::PRIORITY;
 
 /// On other systems, bytes that the client has sent ahead hide the end.
 #[cfg(not(target_os = "linux"))]
-const END: Interest = Interest::READABLE;
+const CLOSED: Interest = Interest::READABLE;
 
-/// The connection's end of a stream. Dropping it closes the stream, as soon as no request watches it.
+/// The server's end of a stream. Dropping it closes the stream once no request watches it.
 pub(super) struct SharedStream(Arc<TcpStream>);
 
-/// Tells when the client closes its half of the stream, or all of it.
+/// Notices when the client closes its half of the stream, or all of it.
 ///
-/// The two look alike from here until an answer is sent, so both count as a disconnection.
+/// The two look alike until a response is sent, so both count as a disconnection.
 pub(super) struct CloseWatch(Weak<TcpStream>);
 
 impl SharedStream {
@@ -44,9 +44,9 @@ impl SharedStream {
 impl Disconnection for CloseWatch {
     fn wait(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
-            // Upgraded only here: a request that goes on without its connection doesn't keep the stream open.
+            // Upgraded only here: a request that outlives its connection doesn't keep the stream open.
             let Some(stream) = self.0.upgrade() else { return };
-            match stream.ready(END).await {
+            match stream.ready(CLOSED).await {
                 Ok(ready) if !ready.is_read_closed() => std::future::pending().await,
                 Ok(_) | Err(_) => {}
             }
@@ -63,16 +63,16 @@ impl AsyncRead for SharedStream {
         let n_wanted = buffer.remaining();
         loop {
             ready!(self.0.poll_read_ready(cx))?;
-            let mut is_read = false;
+            let mut has_read = false;
             let tried = self.0.try_io(Interest::READABLE, || {
                 let n_bytes = self.0.try_read_buf(buffer)?;
-                is_read = true;
-                // Fewer bytes than wanted mean that the kernel has no more. The error marks the stream as not readable,
-                // which spares a system call before the next wait. tokio's own streams do likewise.
+                has_read = true;
+                // Fewer bytes than requested mean that the kernel has no more. The error marks the stream as not
+                // readable, which spares a system call before the next wait, as in tokio's own streams.
                 let is_drained = (1..n_wanted).contains(&n_bytes);
                 if is_drained { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
             });
-            if is_read {
+            if has_read {
                 return Poll::Ready(Ok(()));
             }
             if let Poll::Ready(read) = unless_blocked(tried) {
@@ -113,7 +113,7 @@ impl AsyncWrite for SharedStream {
         true
     }
 
-    // Every write has gone to the kernel already.
+    // Every write went to the kernel already.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

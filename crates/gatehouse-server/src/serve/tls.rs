@@ -1,4 +1,4 @@
-//! Certificate and key of the API's listener, read anew when the files change.
+//! The API's certificate and key, reloaded when the files change.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,101 +19,102 @@ use tokio_rustls::rustls::{Error as RustlsError, InconsistentKeys, ServerConfig}
 use super::certificate::Validity;
 use crate::config;
 
-/// How often the files are looked at.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// Polling interval of the files.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long before its end a certificate is told of.
-const NEAR_MILLISECONDS: i64 = 14 * DAY_MILLISECONDS;
+/// How long before its expiry a certificate is warned about.
+const WARNING_MILLISECONDS: i64 = 14 * DAY_MILLISECONDS;
 
 const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
 
-/// Why there is no TLS. It names the file.
+/// Why TLS can't be used; names the file.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file can't be read, or doesn't hold what it should.
+    /// A file can't be read, or has the wrong content.
     #[error("{setting} {}: {why}", path.display())]
     File {
-        /// The setting that names it.
+        /// The setting.
         setting: &'static str,
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// The key is another certificate's.
+    /// The key belongs to another certificate.
     #[error(
         "tls.key {} is not the key of the certificate in tls.certificate {}",
         key.display(), certificate.display()
     )]
     Mismatch {
-        /// The file of the certificate.
+        /// File of the certificate.
         certificate: PathBuf,
-        /// The file of the key.
+        /// File of the key.
         key: PathBuf,
     },
 }
 
-/// What new connections are encrypted with.
+/// Certificate of new connections.
 pub(super) struct Tls {
     certificate: PathBuf,
     key: PathBuf,
-    present: RwLock<Loaded>,
-    /// When the certificate ends, in seconds since 1970.
+    current: RwLock<LoadedPair>,
+    /// When the certificate expires, in seconds since 1970.
     expiry: IntGauge,
 }
 
-/// What the files gave, when they were as they were.
-struct Loaded {
-    stamps: [Stamp; 2],
+/// The loaded pair, and the state of its files.
+struct LoadedPair {
+    versions: [FileVersion; 2],
     config: Arc<ServerConfig>,
-    /// What was no good, and has been told of.
-    told: Option<[Stamp; 2]>,
+    /// State of invalid files that were logged.
+    logged: Option<[FileVersion; 2]>,
 }
 
-/// By what a file is known to be another one: device, inode, size and time of change.
-type Stamp = Option<(u64, u64, u64, i64, i64)>;
+/// Identifies a version of a file: device, inode, size and time of change.
+type FileVersion = Option<(u64, u64, u64, i64, i64)>;
 
 impl Tls {
-    /// Reads the files that the settings name; nothing when they name none.
+    /// Loads the files in the settings; `None` if they name none.
     pub(super) fn load(settings: &config::Tls) -> Result<Option<Self>, TlsError> {
         let (Some(certificate), Some(key)) = (&settings.certificate, &settings.key) else {
             return Ok(None);
         };
         let (certificate, key) = (certificate.clone(), key.clone());
-        let stamps = [stamp(&certificate), stamp(&key)];
+        let versions = [file_version(&certificate), file_version(&key)];
         let config = read_pair(&certificate, &key)?;
-        let present = RwLock::new(Loaded { stamps, config, told: None });
+        let current = RwLock::new(LoadedPair { versions, config, logged: None });
         let expiry = IntGauge::new(
             "gatehouse_tls_certificate_expiry_timestamp_seconds",
             "When the certificate of the API ends, in seconds since 1970",
         );
-        let expiry = expiry.expect("the name is sound");
-        let tls = Self { certificate, key, present, expiry };
-        tls.note_end();
+        let expiry = expiry.expect("the name is valid");
+        let tls = Self { certificate, key, current, expiry };
+        tls.record_expiry();
         Ok(Some(tls))
     }
 
-    /// The figure that tells when the certificate ends.
+    /// The metric of the expiry.
     pub(super) fn expiry(&self) -> IntGauge {
         self.expiry.clone()
     }
 
-    /// Writes down when the certificate ends, where that can be read.
-    fn note_end(&self) {
+    /// Updates the metric of the expiry.
+    fn record_expiry(&self) {
         if let Ok(validity) = self.validity() {
             self.expiry.set(validity.ends.as_second());
         }
     }
 
-    /// Has the log tell of a certificate that nears its end, once a day.
-    fn warn_of_end(&self, now: Timestamp, told: &mut Option<Timestamp>) {
+    /// Logs a certificate that expires soon, once a day.
+    fn warn_of_expiry(&self, now: Timestamp, logged: &mut Option<Timestamp>) {
         let ends = Timestamp::EPOCH.plus_milliseconds(self.expiry.get() * 1000);
-        let is_near = self.expiry.get() > 0 && now.plus_milliseconds(NEAR_MILLISECONDS) > ends;
-        let is_told = told.is_some_and(|at| now < at.plus_milliseconds(DAY_MILLISECONDS));
-        if !is_near || is_told {
+        let expires_soon =
+            self.expiry.get() > 0 && now.plus_milliseconds(WARNING_MILLISECONDS) > ends;
+        let is_logged = logged.is_some_and(|at| now < at.plus_milliseconds(DAY_MILLISECONDS));
+        if !expires_soon || is_logged {
             return;
         }
-        *told = Some(now);
+        *logged = Some(now);
         let certificate = self.certificate.display();
         if now < ends {
             tracing::warn!(%certificate, %ends, "the certificate of the API nears its end");
@@ -122,7 +123,7 @@ impl Tls {
         }
     }
 
-    /// When the certificate in the file is valid.
+    /// The validity of the certificate in the file.
     pub(super) fn validity(&self) -> Result<Validity, TlsError> {
         let bad = |why: &str| TlsError::File {
             setting: "tls.certificate",
@@ -135,42 +136,42 @@ impl Tls {
         dates.ok_or_else(|| bad("has no dates that can be read"))
     }
 
-    /// Agrees on TLS with a client, with what is valid now.
+    /// The acceptor for new connections.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        let present = self.present.read();
-        TlsAcceptor::from(Arc::clone(&present.config))
+        let current = self.current.read();
+        TlsAcceptor::from(Arc::clone(&current.config))
     }
 
-    /// Looks at the files for ever, and takes what has changed.
+    /// Polls the files and loads changes. Never returns.
     pub(super) async fn keep_fresh(self: Arc<Self>, clock: Clock) {
-        let mut told = None;
+        let mut logged = None;
         loop {
-            self.warn_of_end(clock.now(), &mut told);
-            tokio::time::sleep(LOOK_INTERVAL).await;
+            self.warn_of_expiry(clock.now(), &mut logged);
+            tokio::time::sleep(POLL_INTERVAL).await;
             let tls = Arc::clone(&self);
-            // A disk may be slow, and a network's disk slower.
+            // A disk, above all a network disk, may be slow.
             let _ = tokio::task::spawn_blocking(move || tls.refresh()).await;
         }
     }
 
-    /// Reads the files anew if they have changed. A pair that is no good leaves the old one in place: it may
-    /// be half written, or not ours to read yet, so it is tried again and again.
+    /// Reloads changed files. An invalid pair leaves the old one in place and is tried again: it may be half written,
+    /// or not readable yet.
     fn refresh(&self) {
-        // Before reading: what changes while it is read is noticed the next time.
-        let stamps = [stamp(&self.certificate), stamp(&self.key)];
-        if self.present.read().stamps == stamps {
+        // Before reading, so that a change meanwhile is noticed the next time.
+        let versions = [file_version(&self.certificate), file_version(&self.key)];
+        if self.current.read().versions == versions {
             return;
         }
         let read = read_pair(&self.certificate, &self.key);
-        let mut present = self.present.write();
+        let mut current = self.current.write();
         match read {
             Ok(config) => {
-                *present = Loaded { stamps, config, told: None };
-                self.note_end();
+                *current = LoadedPair { versions, config, logged: None };
+                self.record_expiry();
                 tracing::info!("new connections get the new certificate");
             }
-            Err(why) if present.told != Some(stamps) => {
-                present.told = Some(stamps);
+            Err(why) if current.logged != Some(versions) => {
+                current.logged = Some(versions);
                 tracing::warn!(%why, "the certificate has changed, and the old one stays");
             }
             Err(_) => {}
@@ -178,7 +179,7 @@ impl Tls {
     }
 }
 
-fn stamp(path: &Path) -> Stamp {
+fn file_version(path: &Path) -> FileVersion {
     let found = std::fs::metadata(path).ok()?;
     Some((found.dev(), found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
@@ -194,7 +195,7 @@ fn read_pair(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsErr
     let chain = chain.ok().filter(|chain| !chain.is_empty());
     let chain = chain.ok_or_else(|| bad_certificate("holds no certificate in PEM".into()))?;
     let pem = std::fs::read(key).map_err(|cause| bad_key(cause.to_string()))?;
-    // Not the error's own words: they may hold a line of the key.
+    // Not the error's text: it may quote a line of the key.
     let private_key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
         bad_key("holds no private key in PEM; one with a passphrase can't be used".into())
     })?;
@@ -212,7 +213,7 @@ fn read_pair(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsErr
         .with_safe_default_protocol_versions()
         .expect("the provider knows TLS 1.2 and 1.3")
         .with_no_client_auth();
-    // With sessions of its own: one that began under the old certificate is not taken up again.
+    // A new session store: sessions under the old certificate are not resumed.
     let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(pair)));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))

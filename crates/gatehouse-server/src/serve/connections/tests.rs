@@ -1,11 +1,11 @@
 use super::*;
 
-fn is_closing(held: &Held) -> bool {
-    held.activity.closing.is_cancelled()
+fn is_closing(slot: &ConnectionSlot) -> bool {
+    slot.activity.closing.is_cancelled()
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_been_idle_for_longest_gives_way() {
+async fn the_longest_idle_connection_is_evicted() {
     let connections = Connections::new(3);
     let mut all = Vec::new();
     for _ in 0..3 {
@@ -16,21 +16,21 @@ async fn who_has_been_idle_for_longest_gives_way() {
     drop(all[0].activity.begin());
     let fourth = connections.admit().unwrap();
     assert_eq!(all.iter().map(is_closing).collect::<Vec<_>>(), [false, true, false]);
-    // One that has been asked to go is not asked again, although it has not gone yet.
+    // A connection that is asked to close is not asked again, although it is still open.
     let fifth = connections.admit().unwrap();
     assert_eq!(all.iter().map(is_closing).collect::<Vec<_>>(), [false, true, true]);
     assert!(!is_closing(&fourth) && !is_closing(&fifth));
 }
 
 #[tokio::test]
-async fn nobody_gives_way_while_busy() {
+async fn a_busy_connection_is_not_evicted() {
     let connections = Connections::new(2);
     let [first, second] = [(); 2].map(|()| connections.admit().unwrap());
     let (one, two) = (first.activity.begin(), first.activity.begin());
     second.activity.set_blocked(true);
-    assert!(connections.admit().is_none() && !connections.make_room());
+    assert!(connections.admit().is_none() && !connections.evict_longest_idle());
     drop(one);
-    assert!(connections.admit().is_none(), "another request of HTTP/2 is under way");
+    assert!(connections.admit().is_none(), "another HTTP/2 request is in progress");
     connections.close_idle();
     assert!(!is_closing(&first) && !is_closing(&second));
     drop(two);
@@ -42,12 +42,12 @@ async fn nobody_gives_way_while_busy() {
 }
 
 #[tokio::test]
-async fn who_leaves_makes_room() {
+async fn a_closed_connection_frees_its_slot() {
     let connections = Connections::new(1);
     for _ in 0..3 {
-        let held = connections.admit().unwrap();
-        let _busy = held.activity.begin();
+        let slot = connections.admit().unwrap();
+        let _request = slot.activity.begin();
         assert!(connections.admit().is_none());
     }
-    assert!(connections.held.lock().connections.is_empty());
+    assert!(connections.registry.lock().connections.is_empty());
 }

@@ -21,7 +21,7 @@ async fn half(address: SocketAddr) -> TcpStream {
 }
 
 #[tokio::test]
-async fn a_long_answer_keeps_its_connection_and_is_finished_when_the_server_stops() {
+async fn a_streamed_response_keeps_its_connection_and_completes_when_the_server_stops() {
     let gatehouse = gatehouse(crate::Config::default()).await;
     let socket = listen(([127, 0, 0, 1], 0).into()).unwrap();
     let setup = Setup {
@@ -48,13 +48,13 @@ async fn a_long_answer_keeps_its_connection_and_is_finished_when_the_server_stop
     let begun = read_until(&mut reader, "first part\r\n").await;
     assert!(begun.contains("transfer-encoding: chunked"), "{begun}");
 
-    // There is no room for a third: the one that has nothing under way gives way, not the one that reads.
+    // The limit is two connections: the idle one is evicted, not the one that reads.
     let mut idle = half(address).await;
     let mut other = half(address).await;
     assert_eq!(idle.read(&mut [0; 64]).await.unwrap(), 0);
 
     stop.send(()).unwrap();
-    // Heads have had their last moment when this one is closed.
+    // The time for incomplete heads is over when this one is closed.
     let mut last = Vec::new();
     other.read_to_end(&mut last).await.unwrap();
     assert!(!serving.is_finished());

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicUsize;
 
 use super::*;
 
-/// Counts how often a task is woken.
+/// Counts wakes of a task.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -14,8 +14,8 @@ impl Wake for Woken {
     }
 }
 
-/// Polls something once that wakes itself so often before it is done or waits. Tells what came of it, how often it
-/// was polled, and how often its task was woken.
+/// Polls a future once that wakes itself `n_wakes` times before it is ready or pending. Returns the result, the number
+/// of polls, and the number of wakes of its task.
 fn poll_once(n_wakes: usize, is_done: bool) -> (Poll<()>, usize, usize) {
     let woken = Arc::new(Woken::default());
     let mut n_polls = 0;
@@ -33,7 +33,7 @@ fn poll_once(n_wakes: usize, is_done: bool) -> (Poll<()>, usize, usize) {
 }
 
 #[test]
-fn what_wakes_itself_goes_on_and_troubles_nobody() {
+fn a_future_that_wakes_itself_is_polled_again_without_waking_its_task() {
     assert_eq!(poll_once(0, true), (Poll::Ready(()), 1, 0));
     assert_eq!(poll_once(0, false), (Poll::Pending, 1, 0));
     assert_eq!(poll_once(1, true), (Poll::Ready(()), 2, 0));
@@ -41,35 +41,35 @@ fn what_wakes_itself_goes_on_and_troubles_nobody() {
 }
 
 #[test]
-fn what_wakes_itself_all_the_time_lets_others_have_their_turn() {
+fn a_future_that_always_wakes_itself_yields_after_some_polls() {
     assert_eq!(poll_once(usize::MAX, false), (Poll::Pending, POLLS_MAX, 1));
 }
 
 #[test]
-fn what_waits_is_woken_once_until_it_runs_again() {
+fn a_pending_future_wakes_its_task_once_until_it_is_polled_again() {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
-    let (turn, mut kept) = (SelfWake::new(), None);
+    let (self_wake, mut waker_slot) = (SelfWake::new(), None);
     for n in 1..=3 {
         let work = poll_fn(|cx| {
-            kept = Some(cx.waker().clone());
+            waker_slot = Some(cx.waker().clone());
             Poll::<()>::Pending
         });
-        assert!(turn.poll(&mut Context::from_waker(&waker), pin!(work)).is_pending());
-        let kept: Waker = kept.take().unwrap();
-        kept.wake_by_ref();
-        kept.wake();
+        assert!(self_wake.poll(&mut Context::from_waker(&waker), pin!(work)).is_pending());
+        let stored: Waker = waker_slot.take().unwrap();
+        stored.wake_by_ref();
+        stored.wake();
         assert_eq!(woken.0.load(Ordering::Relaxed), n);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_call_is_missed() {
+async fn no_wake_is_missed() {
     for _ in 0..2_000 {
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let sending = tokio::spawn(async move { sender.send(()) });
-        let (turn, mut receiver) = (SelfWake::new(), pin!(receiver));
-        poll_fn(|cx| turn.poll(cx, receiver.as_mut())).await.unwrap();
+        let (self_wake, mut receiver) = (SelfWake::new(), pin!(receiver));
+        poll_fn(|cx| self_wake.poll(cx, receiver.as_mut())).await.unwrap();
         sending.await.unwrap().unwrap();
     }
 }

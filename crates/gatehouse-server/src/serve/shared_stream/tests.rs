@@ -51,7 +51,7 @@ async fn a_watch_does_not_keep_the_stream_open() {
     drop(watch);
 }
 
-/// More bytes than fit into the buffers of the kernel, so that both ends have to wait for each other.
+/// More bytes than the kernel buffers, so that both ends have to wait for each other.
 #[tokio::test]
 async fn all_bytes_arrive_in_order_both_ways() {
     let (client, stream, _watch) = connection().await;
