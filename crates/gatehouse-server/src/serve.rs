@@ -52,7 +52,7 @@ use crate::http::{Door, Gate, Offer};
 use crate::keys::{self, KeysError};
 use crate::restore::{UnfinishedRestore, refuse_unfinished};
 use crate::transfer::{StoreMoved, refuse_moved};
-use crate::work::{Presence, Workers};
+use crate::work::{Heartbeat, Workers};
 use listener::{Listener, Setup};
 use open_files::OpenFiles;
 use tls::Tls;
@@ -161,7 +161,7 @@ pub struct Server {
     listener: Listener,
     operator_listener: Option<Listener>,
     tls: Option<Arc<Tls>>,
-    presence: Option<Presence>,
+    heartbeat: Option<Heartbeat>,
     /// Keeps the data directory locked.
     _lock: Option<File>,
 }
@@ -236,8 +236,8 @@ impl Server {
             });
             // Before the first request, so that each is counted against this server's share of a limit.
             let listen = listener.address().unwrap_or(config.listen);
-            let presence = Presence::begin(&app, listen).await?;
-            Ok(Self { gate, app, listener, operator_listener, tls, presence, _lock: lock })
+            let heartbeat = Heartbeat::begin(&app, listen).await?;
+            Ok(Self { gate, app, listener, operator_listener, tls, heartbeat, _lock: lock })
         })
     }
 
@@ -294,7 +294,7 @@ impl Server {
                 listener.serve(drained.cancelled()).await;
             }
         };
-        let workers = Workers::start(&self.app, self.presence);
+        let workers = Workers::start(&self.app, self.heartbeat);
         let work = async {
             stopping.cancelled().await;
             workers.stop().await;

@@ -1,9 +1,8 @@
-//! A request's place in a trace (W3C Trace Context): taken from its headers, given back with its answer,
-//! and passed on with whatever is asked of others meanwhile.
+//! A request's span in a trace (W3C Trace Context): read from its headers, returned with its response, and passed on
+//! with outgoing requests.
 //!
-//! Where traces are exported, somebody listens to spans, and a request's span is its place. Where they
-//! are not, a client's trace is honoured all the same: its identifier is in the log, goes back, and is
-//! passed on.
+//! If traces are exported, the request's span is recorded. If not, the server still honours a client's trace: its id is
+//! in the log, in the response and in outgoing requests.
 
 use std::str::FromStr;
 
@@ -22,20 +21,20 @@ pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent"
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 tokio::task_local! {
-    /// The place of the request that this task answers, where there are no spans.
-    static PLACE: SpanContext;
+    /// The span of this task's request, if spans are not recorded.
+    static SPAN_CONTEXT: SpanContext;
 }
 
-/// A request's place in a trace, if it has one.
+/// A request's span, if it has one.
 #[derive(Clone)]
 pub(crate) struct Trace {
     span: Span,
-    /// Holds the span as OpenTelemetry knows it, where somebody listens.
+    /// The recorded span, if traces are exported.
     context: Context,
-    place: Option<SpanContext>,
+    span_context: Option<SpanContext>,
 }
 
-/// What a trace tells about a request, beside its own parts.
+/// Attributes of a request's span.
 pub(crate) struct RequestAttributes<'t> {
     pub(crate) method: &'t Method,
     pub(crate) scheme: &'t str,
@@ -46,56 +45,57 @@ pub(crate) struct RequestAttributes<'t> {
 }
 
 impl Trace {
-    /// Begins a request's part of a trace: of its client's, where that names one.
+    /// Starts a request's span, as a child of the client's span if the headers name one.
     pub(crate) fn begin(headers: &HeaderMap) -> Self {
         let parent = parent(headers);
         let span = tracing::info_span!(parent: None, "request", otel.kind = "server");
         if span.is_disabled() {
-            let place = parent.map(|parent| {
+            let span_context = parent.map(|parent| {
                 let id = SpanId::from_bytes(random::bytes());
                 let state = parent.trace_state().clone();
                 SpanContext::new(parent.trace_id(), id, parent.trace_flags(), false, state)
             });
-            return Self { span, context: Context::new(), place };
+            return Self { span, context: Context::new(), span_context };
         }
         if let Some(parent) = parent {
-            // It fails only for a span that has begun, or that nobody listens to.
+            // Fails only for a span that has started or is not recorded.
             let _ = span.set_parent(Context::new().with_remote_span_context(parent));
         }
         let context = span.context();
-        let place = Some(context.span().span_context().clone()).filter(SpanContext::is_valid);
-        Self { span, context, place }
+        let span_context =
+            Some(context.span().span_context().clone()).filter(SpanContext::is_valid);
+        Self { span, context, span_context }
     }
 
-    /// Does some work at this place.
+    /// Runs work inside the span.
     pub(crate) async fn run<Work: Future>(&self, work: Work) -> Work::Output {
         let work = work.instrument(self.span.clone());
-        match &self.place {
-            Some(place) => PLACE.scope(place.clone(), work).await,
+        match &self.span_context {
+            Some(span_context) => SPAN_CONTEXT.scope(span_context.clone(), work).await,
             None => work.await,
         }
     }
 
-    /// The trace's identifier, for the log.
+    /// The trace id, for the log.
     pub(crate) fn id(&self) -> Option<String> {
-        self.place.as_ref().map(|place| place.trace_id().to_string())
+        self.span_context.as_ref().map(|span_context| span_context.trace_id().to_string())
     }
 
-    /// Tells the client where in the trace its request was.
+    /// Adds the span's `traceparent` to a response.
     pub(crate) fn write_header(&self, headers: &mut HeaderMap) {
-        if let Some(place) = &self.place {
-            headers.insert(TRACEPARENT, traceparent(place));
+        if let Some(span_context) = &self.span_context {
+            headers.insert(TRACEPARENT, traceparent(span_context));
         }
     }
 
-    /// Tells whoever looks at the trace what came of the request.
+    /// Records the request's attributes.
     pub(crate) fn record(&self, request: &RequestAttributes<'_>) {
         let span = self.context.span();
         if !span.is_recording() {
             return;
         }
         let method = method_label(request.method);
-        // The words of OpenTelemetry's semantic conventions.
+        // Names of OpenTelemetry's semantic conventions.
         let is_known = request.route != UNKNOWN_ROUTE;
         let name = method.unwrap_or("HTTP").to_owned();
         span.update_name(if is_known { format!("{name} {}", request.route) } else { name });
@@ -117,16 +117,16 @@ impl Trace {
     }
 }
 
-/// The headers that carry the present trace on, for a request that we send ourselves; none where there
-/// is no trace.
+/// Headers that pass the current trace on with an outgoing request; none without a trace.
 pub fn outgoing_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     let context = Span::current().context();
-    let here = context.span().span_context().clone();
-    let place = if here.is_valid() { Some(here) } else { PLACE.try_with(Clone::clone).ok() };
-    if let Some(place) = place {
-        headers.insert(TRACEPARENT, traceparent(&place));
-        if let Some(state) = HeaderValue::from_str(&place.trace_state().header()).ok()
+    let current = context.span().span_context().clone();
+    let span_context =
+        if current.is_valid() { Some(current) } else { SPAN_CONTEXT.try_with(Clone::clone).ok() };
+    if let Some(span_context) = span_context {
+        headers.insert(TRACEPARENT, traceparent(&span_context));
+        if let Some(state) = HeaderValue::from_str(&span_context.trace_state().header()).ok()
             && !state.is_empty()
         {
             headers.insert(TRACESTATE, state);
@@ -135,28 +135,27 @@ pub fn outgoing_headers() -> HeaderMap {
     headers
 }
 
-pub(crate) fn traceparent(place: &SpanContext) -> HeaderValue {
-    let (trace, span) = (place.trace_id(), place.span_id());
-    let flags = place.trace_flags() & TraceFlags::SAMPLED;
+pub(crate) fn traceparent(span_context: &SpanContext) -> HeaderValue {
+    let (trace, span) = (span_context.trace_id(), span_context.span_id());
+    let flags = span_context.trace_flags() & TraceFlags::SAMPLED;
     let text = format!("00-{trace}-{span}-{:02x}", flags.to_u8());
     HeaderValue::from_str(&text).expect("hexadecimal digits are a header's value")
 }
 
-/// The client's place, where its headers name one properly.
+/// The client's span, if the headers name a valid one.
 pub(crate) fn parent(headers: &HeaderMap) -> Option<SpanContext> {
     let mut given = headers.get_all(TRACEPARENT).iter();
-    // Of two, nobody can say which is meant.
+    // Two values are ambiguous.
     let one = given.next().filter(|_| given.next().is_none())?.to_str().ok()?;
     let (trace, span, flags) = read_traceparent(one)?;
     let states = headers.get_all(TRACESTATE).iter().map(|it| it.to_str());
     let states = states.collect::<Result<Vec<_>, _>>().ok();
-    // A state that can't be read doesn't spoil the trace.
+    // An unreadable state doesn't invalidate the trace.
     let state = states.and_then(|it| TraceState::from_str(&it.join(",")).ok());
     Some(SpanContext::new(trace, span, flags, true, state.unwrap_or_default()))
 }
 
-/// Reads `version-trace-parent-flags`, each in lower-case hexadecimal digits. A later version may say
-/// more after that.
+/// Parses `version-trace-parent-flags`, each in lower-case hexadecimal digits. A later version may append fields.
 fn read_traceparent(text: &str) -> Option<(TraceId, SpanId, TraceFlags)> {
     let fields: Vec<&str> = text.split('-').collect();
     let [version, trace, span, flags, more @ ..] = &fields[..] else { return None };

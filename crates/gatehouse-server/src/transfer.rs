@@ -1,5 +1,4 @@
-//! Moving an estate from a data directory to PostgreSQL: holding the directory, opening the store in it, and
-//! taking its keys along. What is copied, and how it is compared, the store knows.
+//! Moving a store and its keys from a data directory to PostgreSQL. The store copies and compares the data.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,64 +12,63 @@ use crate::config::Config;
 use crate::data_dir;
 use crate::keys::{self, KeysError};
 
-/// Why an estate was not moved. It says what to do.
+/// Why a store was not moved, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// There is nothing to move.
+    /// There is no store.
     #[error(
         "there is no store in {}: give the data directory of a gatehouse, or the file gatehouse.db in it, as \
          sqlite:PATH",
         .0.display()
     )]
     NoStore(PathBuf),
-    /// The data directory can't be held.
+    /// The data directory can't be locked.
     #[error("data directory {}: {cause}", path.display())]
     DataDir {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
-    /// What a server writes meanwhile would stay behind.
+    /// A running server's writes would be lost.
     #[error("another gatehouse uses the data directory {}: stop it, then migrate", .0.display())]
     InUse(PathBuf),
     /// The store can't be opened.
     #[error("the source: {}", .0.explained())]
     Store(#[from] StoreError),
-    /// The keys are not there.
+    /// The keys can't be used.
     #[error("the source: {0}")]
     Keys(#[from] KeysError),
-    /// The store could not do it.
+    /// The transfer failed.
     #[error(transparent)]
     NotTransferred(#[from] NotTransferred),
 }
 
-/// What lies in a data directory whose store was moved. Nothing is written there any more.
+/// Marker file in a data directory whose store was moved: no server writes there.
 const MOVED_FILE: &str = "moved-to-postgres";
 
-/// A data directory is given whose store is elsewhere now.
+/// The data directory's store was moved to PostgreSQL.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the store in this data directory was moved to PostgreSQL, as {} says: give that database's address \
-     (database_url); to go on with what was left behind here, remove that file",
+     (database_url); to use the old store here, remove that file",
     .0.display()
 )]
 pub struct StoreMoved(PathBuf);
 
-/// Refuses settings that name such a directory.
+/// Refuses a data directory whose store was moved.
 pub fn refuse_moved(config: &Config) -> Result<(), StoreMoved> {
     let path = config.data_dir.join(MOVED_FILE);
     if config.database_url.is_none() && path.exists() { Err(StoreMoved(path)) } else { Ok(()) }
 }
 
-/// Moves the estate of the settings' data directory to an empty PostgreSQL database, or goes on with that.
-/// Nothing changes in the store, but a schema that is older is brought up to date; when all is moved, a file beside it
-/// says so.
+/// Moves the store in the data directory to an empty PostgreSQL database, or continues an interrupted move. The source
+/// stays as it is, except that an old schema is migrated; at the end, a marker file is written beside it.
 pub fn move_estate<'a>(
     config: &'a Config,
     target: &'a DatabaseUrl,
     clock: Clock,
-    tell: &'a (dyn Fn(TransferProgress) + Send + Sync),
+    report: &'a (dyn Fn(TransferProgress) + Send + Sync),
 ) -> BoxFuture<'a, Result<TransferResult, TransferError>> {
     Box::pin(async move {
         let (dir, file) = (&config.data_dir, config.database_file());
@@ -86,13 +84,13 @@ pub fn move_estate<'a>(
         let mut store = attach().await?;
         let (found, newest) = store.schema_versions().await?;
         if found < newest {
-            // One after the other: a start looks at the files, and must be the only one who has them.
+            // Close first: a migration must be the only user of the files.
             store.close().await;
             Store::open_sqlite(&file, clock.clone()).await?.close().await;
             store = attach().await?;
         }
         let keys = keys::keys_to_transfer(config, &store).await?;
-        let moved = store.transfer_to(target, clock, keys, tell).await;
+        let moved = store.transfer_to(target, clock, keys, report).await;
         store.close().await;
         let moved = moved?;
         if !matches!(moved, TransferResult::Differs(_)) {

@@ -1,21 +1,20 @@
-//! Work in the background: batches, ends of accesses, deletion of what has had its time, the server's signs of life, the
-//! release of usernames after an upgrade, and backups and checks of the embedded store.
+//! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
+//! usernames after an upgrade, and backups and checks of the embedded store.
 //!
-//! Each kind of work has a step that takes up what is due, does little of it, all of that or nothing, and
-//! says what it did. Any server can take it at any time; what is left is due again. Tests take the steps
-//! one by one, a server in loops.
+//! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
+//! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
 
 pub(crate) mod backup;
 pub(crate) mod check;
+mod chunk_size;
+mod heartbeat;
 pub mod lifecycle;
 pub(crate) mod meter;
-mod pace;
-mod replica;
 pub mod retention;
 pub mod task;
 mod usernames;
 
-pub(crate) use replica::Presence;
+pub(crate) use heartbeat::Heartbeat;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -28,68 +27,68 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::app::{App, Error};
-use task::{Taken, TaskWorker};
+use task::{Claim, TaskWorker};
 
-/// Why making a metric can't fail.
-const SOUND: &str = "names, labels and buckets are written soundly here";
+/// Why creating a metric can't fail.
+const VALID: &str = "the names, labels and buckets are valid constants";
 
-/// How often it is looked whether something has become due: others may have left it.
-const LULL: Duration = Duration::from_secs(1);
+/// Polling interval for due work, which other servers may have left.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long one step of upkeep may take before another server takes it up.
+/// Lease time of an upkeep step.
 const LEASE_MILLISECONDS: i64 = 60_000;
 
-/// How long what can't be done is left alone.
-const PUT_OFF_MILLISECONDS: i64 = 1000;
+/// Delay of failed work.
+const RETRY_DELAY_MILLISECONDS: i64 = 1000;
 
-/// Loops for each place: those who wait for slow hashes need none.
+/// Loops per permit: a loop that waits for slow hashes holds none.
 const LOOPS_PER_WORKER: u64 = 4;
 
-/// The loops of a server.
+/// A server's loops.
 pub struct Workers {
     loops: TaskTracker,
     stopping: CancellationToken,
 }
 
 impl Workers {
-    /// Starts them, also the one that says that the server is there, where that is to be said.
-    pub(crate) fn start(app: &App, presence: Option<Presence>) -> Self {
-        Self::start_with_failpoints(app, presence, &Failpoints::default())
+    /// Starts the loops, including the heartbeat if there is one.
+    pub(crate) fn start(app: &App, heartbeat: Option<Heartbeat>) -> Self {
+        Self::start_with_failpoints(app, heartbeat, &Failpoints::default())
     }
 
-    /// Starts them, of a server that a test may interrupt.
+    /// Starts the loops with failpoints for tests.
     pub(crate) fn start_with_failpoints(
         app: &App,
-        presence: Option<Presence>,
+        heartbeat: Option<Heartbeat>,
         failpoints: &Failpoints,
     ) -> Self {
         let (loops, stopping) = (TaskTracker::new(), CancellationToken::new());
-        let n_places = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(n_places));
+        let n_permits = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
+        let permits = Arc::new(Semaphore::new(n_permits));
         for _ in 0..app.tasks.workers * LOOPS_PER_WORKER {
             let worker = TaskWorker::with_failpoints(app.clone(), failpoints.clone());
-            let worker = worker.with_places(Arc::clone(&places));
+            let worker = worker.with_permits(Arc::clone(&permits));
             loops.spawn(work_tasks(app.clone(), worker, stopping.clone()));
         }
-        loops.spawn(keep_up(app.clone(), stopping.clone()));
-        loops.spawn(watch(app.clone(), stopping.clone()));
-        if let Some(presence) = presence {
-            loops.spawn(presence.keep(stopping.clone()));
+        loops.spawn(run_upkeep(app.clone(), stopping.clone()));
+        loops.spawn(watch_queue(app.clone(), stopping.clone()));
+        if let Some(heartbeat) = heartbeat {
+            loops.spawn(heartbeat.run(stopping.clone()));
         }
-        loops.spawn(usernames::free(app.store.clone(), stopping.clone()));
+        loops.spawn(usernames::enable_reuse(app.store.clone(), stopping.clone()));
         if let Some(backups) = app.backups.clone() {
             let stopping = stopping.clone();
-            loops.spawn(async move { backups.keep(&stopping).await });
+            loops.spawn(async move { backups.run(&stopping).await });
         }
         if let Some(checks) = app.checks.clone() {
             let stopping = stopping.clone();
-            loops.spawn(async move { checks.keep(&stopping).await });
+            loops.spawn(async move { checks.run(&stopping).await });
         }
         loops.close();
         Self { loops, stopping }
     }
 
-    /// Ends them. What they had taken up is given back, for others to go on at once.
+    /// Stops the loops. They release their leases, so that other servers continue at once.
     pub async fn stop(self) {
         self.stopping.cancel();
         self.loops.wait().await;
@@ -98,11 +97,11 @@ impl Workers {
 
 async fn work_tasks(app: App, mut worker: TaskWorker, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
-        match worker.take_up().await {
-            Ok(Taken::Before) => {}
-            // Where there was one thing there may be more.
-            Ok(Taken::Now) => app.wake.notify_one(),
-            Ok(Taken::Nothing) => {
+        match worker.claim().await {
+            Ok(Claim::Held) => {}
+            // There may be more.
+            Ok(Claim::New) => app.wake.notify_one(),
+            Ok(Claim::NothingDue) => {
                 tokio::select! {
                     biased;
                     () = stopping.cancelled() => {}
@@ -129,7 +128,7 @@ async fn work_tasks(app: App, mut worker: TaskWorker, stopping: CancellationToke
     }
 }
 
-async fn keep_up(app: App, stopping: CancellationToken) {
+async fn run_upkeep(app: App, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
         match AssertUnwindSafe(app.run_upkeep_step()).catch_unwind().await {
             Ok(Ok(true)) => {}
@@ -144,10 +143,10 @@ async fn keep_up(app: App, stopping: CancellationToken) {
     }
 }
 
-/// Looks from time to time whether batches are due, and how long what is due has waited.
-async fn watch(app: App, stopping: CancellationToken) {
+/// Polls for due batches, and measures the lag of due work.
+async fn watch_queue(app: App, stopping: CancellationToken) {
     while !stopping.is_cancelled() {
-        // Who can't look just now says so elsewhere.
+        // Errors are logged by the loops that do the work.
         if let Ok(true) = app.measure_lag().await {
             app.wake.notify_one();
         }
@@ -156,7 +155,7 @@ async fn watch(app: App, stopping: CancellationToken) {
 }
 
 impl App {
-    /// Measures how long the work has waited that has waited for longest; whether there are batches due.
+    /// Measures the lag of each kind of work; returns whether batches are due.
     async fn measure_lag(&self) -> Result<bool, StoreError> {
         let now = self.store.now().await?;
         let mut tasks_are_due = false;
@@ -171,15 +170,15 @@ impl App {
         Ok(tasks_are_due)
     }
 
-    /// Takes a step of each kind of upkeep; false when there was nothing to do.
+    /// Runs one step of each kind of upkeep; false if there was nothing to do.
     pub async fn run_upkeep_step(&self) -> Result<bool, Error> {
-        // Both in any case: what fails in one must not keep the other from its work.
-        let (swept, let_go) = (self.sweep_one().await, self.let_go_one().await);
-        Ok(swept?.is_some() | let_go?)
+        // Both in any case: a failure of one must not block the other.
+        let (swept, deleted) = (self.sweep_one().await, self.delete_expired_once().await);
+        Ok(swept?.is_some() | deleted?)
     }
 
-    /// What came of a step of upkeep: nothing, where somebody else is at it. What failed is put off.
-    async fn settled<T>(
+    /// Result of an upkeep step: `None` if another worker has taken over. Postpones failed work.
+    async fn settle<T>(
         &self,
         lease: &Lease,
         done: Result<T, WorkError>,
@@ -190,15 +189,15 @@ impl App {
                 Ok(None)
             }
             Err(WorkError::Store(error)) => {
-                // Best effort: the lease runs out by itself.
-                let _ = self.store.postpone(lease, PUT_OFF_MILLISECONDS).await;
+                // Best effort: the lease expires anyway.
+                let _ = self.store.postpone(lease, RETRY_DELAY_MILLISECONDS).await;
                 Err(error)
             }
         }
     }
 }
 
-/// Says what went wrong, and leaves the store alone for a while.
+/// Logs the error, and waits before the next step.
 async fn recover(app: &App, error: &Error, stopping: &CancellationToken) {
     app.meter.failures.inc();
     let cause = std::error::Error::source(error).map(ToString::to_string);
@@ -210,7 +209,7 @@ async fn pause(stopping: &CancellationToken) {
     tokio::select! {
         biased;
         () = stopping.cancelled() => {}
-        () = tokio::time::sleep(LULL) => {}
+        () = tokio::time::sleep(POLL_INTERVAL) => {}
     }
 }
 

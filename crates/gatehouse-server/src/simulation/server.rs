@@ -1,4 +1,4 @@
-//! A simulated server: the service with its workers and its presence, as `serve` starts it, without what listens.
+//! A simulated server: the service with its workers and its heartbeat, as `serve` starts it, without what listens.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -13,7 +13,7 @@ use super::world::World;
 use crate::app::App;
 use crate::config::{Config, Duration, Tasks};
 use crate::rate::RateLimiter;
-use crate::work::{Presence, Workers};
+use crate::work::{Heartbeat, Workers};
 
 /// How long passwords are shown: the keys of the first batches are destroyed while clients ask.
 const PASSWORD_RETENTION: Duration = Duration::seconds(5);
@@ -46,11 +46,11 @@ impl Server {
         let app = App::new(store, Arc::new(Vault::new(&keys)), clock, tasks, PLATFORMS.clone());
         let app = App { share: CurrentShare::default(), ..app }.with_failed_checks(0);
         let rates = RateLimiter::new(REQUESTS_PER_SECOND, app.share.clone());
-        let presence = Presence::begin(&app, ([127, 0, 0, 1], 8080).into()).await.unwrap();
+        let heartbeat = Heartbeat::begin(&app, ([127, 0, 0, 1], 8080).into()).await.unwrap();
         world.tell(|| format!("server {number} joins"));
         world.model().joins(number);
         wire.arm();
-        let workers = Workers::start_with_failpoints(&app, presence, &wire.failpoints());
+        let workers = Workers::start_with_failpoints(&app, heartbeat, &wire.failpoints());
         let server = Arc::new(Self { app, rates, wire, workers: Mutex::new(Some(workers)) });
         tokio::spawn(Arc::clone(&server).end());
         server

@@ -12,7 +12,7 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
 }
 
 #[test]
-fn a_traceparent_is_read_as_its_specification_says() {
+fn a_traceparent_is_parsed_as_specified() {
     for (text, is_good) in [
         (format!("00-{TRACE}-{PARENT}-01"), true),
         (format!("00-{TRACE}-{PARENT}-00"), true),
@@ -45,8 +45,8 @@ fn a_traceparent_is_read_as_its_specification_says() {
 }
 
 #[tokio::test]
-async fn what_we_send_ourselves_carries_the_trace_on() {
-    assert!(outgoing_headers().is_empty(), "there is none");
+async fn outgoing_requests_carry_the_trace() {
+    assert!(outgoing_headers().is_empty(), "there is no trace");
     let given = format!("00-{TRACE}-{PARENT}-01");
     let given = headers(&[
         ("traceparent", &given),
@@ -55,9 +55,9 @@ async fn what_we_send_ourselves_carries_the_trace_on() {
     ]);
     let trace = Trace::begin(&given);
     let sent = trace.run(async { outgoing_headers() }).await;
-    let mut answered = HeaderMap::new();
-    trace.write_header(&mut answered);
-    assert_eq!(sent["traceparent"], answered["traceparent"], "from where the client sees us");
+    let mut response = HeaderMap::new();
+    trace.write_header(&mut response);
+    assert_eq!(sent["traceparent"], response["traceparent"], "both name the server's span");
     assert_eq!(sent["tracestate"], "vendor=a:b,other@x=c,third=d");
     assert_eq!(trace.id().as_deref(), Some(TRACE));
 
@@ -66,7 +66,7 @@ async fn what_we_send_ourselves_carries_the_trace_on() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_does_not_spoil_the_trace() {
+fn an_unreadable_state_does_not_invalidate_the_trace() {
     let given = format!("00-{TRACE}-{PARENT}-01");
     let read = parent(&headers(&[("traceparent", &given), ("tracestate", "nonsense")])).unwrap();
     assert_eq!(read.trace_state().header(), "");

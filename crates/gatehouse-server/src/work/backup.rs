@@ -1,7 +1,7 @@
-//! Backups of the embedded store on a schedule, while the server serves.
+//! Scheduled backups of the embedded store.
 //!
-//! The directory of backups says when the next is due. A backup that fails is in the log and in the metrics, and is tried
-//! again. A copy takes a read transaction, never the writer.
+//! The directory of backups decides when the next one is due. A failed backup is logged, counted and retried. The copy
+//! uses a read transaction, so it never blocks the writer.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -12,18 +12,18 @@ use prometheus::core::Collector;
 use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
 
-use super::SOUND;
+use super::VALID;
 use crate::backup::backup_directory::BackupDirectory;
 use crate::backup::{BackupError, BackupSummary, make, run_blocking};
 use crate::config::BackupSchedule;
 
-/// Longest wait after a backup that failed.
+/// Longest wait after a failed backup.
 const RETRY_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// How often it is looked whether a backup is due: the machine may have slept, or backups were removed.
-const LOOK: Duration = Duration::from_secs(60);
+/// Polling interval: the machine may have slept, or backups were removed.
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The backups of a server.
+/// A server's scheduled backups.
 pub(crate) struct Backups {
     store: Store,
     clock: Clock,
@@ -52,7 +52,7 @@ impl Backups {
         let directory = BackupDirectory::new(&schedule.to);
         let backups =
             Self { store, clock, schedule, data_dir, directory, meter: BackupMeter::new() };
-        // A backup of an earlier process counts.
+        // Backups of earlier processes count.
         let newest = backups.directory.backups().ok().and_then(|mut it| it.pop());
         backups.meter.last_success.set(newest.map_or(0, |it| it.time.as_second()) as f64);
         backups
@@ -69,41 +69,42 @@ impl Backups {
         ]
     }
 
-    /// Makes a backup whenever one is due, until the server stops.
-    pub(super) async fn keep(&self, stopping: &CancellationToken) {
+    /// Makes due backups until the server stops.
+    pub(super) async fn run(&self, stopping: &CancellationToken) {
         let mut failed_at = None;
         while !stopping.is_cancelled() {
             let wait = self.step(stopping, &mut failed_at).await;
             tokio::select! {
                 () = stopping.cancelled() => {}
-                () = tokio::time::sleep(wait.min(LOOK)) => {}
+                () = tokio::time::sleep(wait.min(POLL_INTERVAL)) => {}
             }
         }
     }
 
-    /// Makes a backup if one is due, and tells how long to wait then.
+    /// Makes a backup if one is due; returns the time to the next attempt.
     async fn step(
         &self,
         stopping: &CancellationToken,
         failed_at: &mut Option<Instant>,
     ) -> Duration {
-        let rest = failed_at.map_or(Duration::ZERO, |it| self.retry().saturating_sub(it.elapsed()));
-        if !rest.is_zero() {
-            return rest;
+        let retry_wait =
+            failed_at.map_or(Duration::ZERO, |it| self.retry().saturating_sub(it.elapsed()));
+        if !retry_wait.is_zero() {
+            return retry_wait;
         }
         let (directory, now, every) =
             (self.directory.clone(), self.clock.now(), self.schedule.every);
-        let is_good = match run_blocking(move || directory.due_in(now, every)).await {
+        let is_ok = match run_blocking(move || directory.due_in(now, every)).await {
             Ok(wait) if !wait.is_zero() => return wait,
-            Ok(_) => self.make_one(stopping).await,
+            Ok(_) => self.make_now(stopping).await,
             Err(why) => self.fail(&why),
         };
-        *failed_at = (!is_good).then(Instant::now);
-        if is_good { self.schedule.every } else { self.retry() }
+        *failed_at = (!is_ok).then(Instant::now);
+        if is_ok { self.schedule.every } else { self.retry() }
     }
 
-    /// Makes a backup now, and removes those that there are too many of; whether that went well.
-    async fn make_one(&self, stopping: &CancellationToken) -> bool {
+    /// Makes a backup and removes old ones; false if that failed.
+    async fn make_now(&self, stopping: &CancellationToken) -> bool {
         let (began, now) = (Instant::now(), self.clock.now());
         match self.make_at(now, stopping).await {
             Ok((path, made)) => {
@@ -114,7 +115,7 @@ impl Backups {
                 self.meter.bytes.set(i64::try_from(made.n_bytes).unwrap_or(i64::MAX));
                 tracing::info!(path = %path.display(), bytes = made.n_bytes, seconds, "a backup was made and checked");
                 let (directory, keep) = (self.directory.clone(), self.schedule.keep);
-                tell_of_left(run_blocking(move || directory.remove_old(keep, &path)).await);
+                log_unremoved(run_blocking(move || directory.remove_old(keep, &path)).await);
                 self.meter.last_success.set(now.as_second() as f64);
                 true
             }
@@ -131,10 +132,10 @@ impl Backups {
         now: Timestamp,
         stopping: &CancellationToken,
     ) -> Result<(PathBuf, BackupSummary), BackupError> {
-        // What an earlier process has left may have the very name.
+        // An interrupted backup of an earlier process may have the same name.
         let directory = self.directory.clone();
         let path = run_blocking(move || {
-            tell_of_left(directory.remove_unfinished());
+            log_unremoved(directory.remove_unfinished());
             directory.path_for(now)
         });
         let path = path.await?;
@@ -142,7 +143,7 @@ impl Backups {
         Ok((path, made))
     }
 
-    /// Tells of a failure, and that it is one.
+    /// Logs and counts a failure; returns false.
     fn fail(&self, why: &BackupError) -> bool {
         self.meter.count("failed");
         self.meter.last_failed.set(1);
@@ -156,10 +157,10 @@ impl Backups {
     }
 }
 
-/// Tells of backups that could not be removed.
-fn tell_of_left(removed: Result<Vec<PathBuf>, BackupError>) {
+/// Logs backups that could not be removed.
+fn log_unremoved(removed: Result<Vec<PathBuf>, BackupError>) {
     match removed {
-        Ok(left) => left.iter().for_each(|path| {
+        Ok(paths) => paths.iter().for_each(|path| {
             tracing::warn!(path = %path.display(), "an old backup could not be removed completely");
         }),
         Err(why) => tracing::warn!(%why, "old backups could not be removed"),
@@ -170,12 +171,12 @@ impl BackupMeter {
     fn new() -> Self {
         let total =
             Opts::new("gatehouse_backups_total", "Backups that the server has tried to make");
-        let total = IntCounterVec::new(total, &["outcome"]).expect(SOUND);
+        let total = IntCounterVec::new(total, &["outcome"]).expect(VALID);
         for outcome in ["ok", "failed"] {
             total.with_label_values(&[outcome]);
         }
-        let gauge = |name, help| Gauge::new(name, help).expect(SOUND);
-        let number = |name, help| IntGauge::new(name, help).expect(SOUND);
+        let gauge = |name, help| Gauge::new(name, help).expect(VALID);
+        let number = |name, help| IntGauge::new(name, help).expect(VALID);
         Self {
             total,
             last_success: gauge(

@@ -1,5 +1,5 @@
-//! Checks of the embedded store while the server serves: every page, after an end that was not clean, after a read that
-//! failed, and every so often where the settings say so.
+//! Full checks of the embedded store while the server runs: after an unclean shutdown, after a failed read, and
+//! periodically if the settings ask for it.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use prometheus::core::Collector;
 use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
 use tokio_util::sync::CancellationToken;
 
-use super::SOUND;
+use super::VALID;
 
-/// Longest wait before the first check: a server that is restarted often is checked all the same.
-const FIRST_MAX: Duration = Duration::from_secs(60);
+/// Longest wait before the first check, so that a server that restarts often is checked too.
+const FIRST_CHECK_MAX: Duration = Duration::from_secs(60);
 
-/// How long after a check that found damage, or could not be made, the next one is: a cable may have been loose.
-const AGAIN: Duration = Duration::from_secs(600);
+/// Wait after a check that failed or found damage: a cable may have been loose.
+const RECHECK_INTERVAL: Duration = Duration::from_secs(600);
 
-/// The checks of a server.
+/// A server's checks.
 pub(crate) struct Checks {
     store: Store,
     clock: Clock,
@@ -30,11 +30,11 @@ pub(crate) struct Checks {
 impl Checks {
     pub(crate) fn new(store: Store, clock: Clock, every: Option<Duration>) -> Self {
         let total = Opts::new("gatehouse_store_checks_total", "Checks of every page of the store");
-        let total = IntCounterVec::new(total, &["outcome"]).expect(SOUND);
+        let total = IntCounterVec::new(total, &["outcome"]).expect(VALID);
         for outcome in ["sound", "damaged", "failed"] {
             total.with_label_values(&[outcome]);
         }
-        let gauge = |name, help| Gauge::new(name, help).expect(SOUND);
+        let gauge = |name, help| Gauge::new(name, help).expect(VALID);
         let last = gauge(
             "gatehouse_store_check_timestamp_seconds",
             "When the last check of every page of the store ended; 0 before the first",
@@ -43,7 +43,7 @@ impl Checks {
         let damaged = IntGauge::new(damaged, "1 where the last check has found damage");
         let duration =
             gauge("gatehouse_store_check_duration_seconds", "How long the last check took");
-        Self { store, clock, every, total, last, damaged: damaged.expect(SOUND), duration }
+        Self { store, clock, every, total, last, damaged: damaged.expect(VALID), duration }
     }
 
     pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
@@ -55,32 +55,35 @@ impl Checks {
         ]
     }
 
-    /// Checks the store whenever there is a reason to, until the server stops.
-    pub(super) async fn keep(&self, stopping: &CancellationToken) {
+    /// Checks the store when there is a reason, until the server stops.
+    pub(super) async fn run(&self, stopping: &CancellationToken) {
         let mut wait = match self.store.last_shutdown() {
             LastShutdown::Unclean => Some(Duration::ZERO),
-            // Whatever there was to look at, the start has.
+            // The start has checked what was needed.
             LastShutdown::Clean | LastShutdown::NewStore | LastShutdown::DiskFailed(_) => {
-                self.every.map(|every| every.min(FIRST_MAX))
+                self.every.map(|every| every.min(FIRST_CHECK_MAX))
             }
         };
-        let mut looks_again = false;
+        let mut is_suspect = false;
         loop {
-            let its_time = async {
+            let timer = async {
                 match wait {
                     Some(wait) => tokio::time::sleep(wait).await,
                     None => std::future::pending().await,
                 }
             };
-            // Where it was just looked at, another look at once tells nothing new.
+            // A failed read shortly after a bad check is nothing new.
             tokio::select! {
                 () = stopping.cancelled() => return,
-                () = its_time => {}
-                () = self.store.until_unreadable(), if !looks_again => {}
+                () = timer => {}
+                () = self.store.until_unreadable(), if !is_suspect => {}
             }
-            looks_again = self.check_one(stopping).await != Some("sound");
-            wait =
-                if looks_again { self.every.into_iter().chain([AGAIN]).min() } else { self.every };
+            is_suspect = self.check_one(stopping).await != Some("sound");
+            wait = if is_suspect {
+                self.every.into_iter().chain([RECHECK_INTERVAL]).min()
+            } else {
+                self.every
+            };
         }
     }
 
@@ -89,7 +92,7 @@ impl Checks {
         let began = Instant::now();
         let outcome = self.store.check_fully(stopping).await;
         let seconds = began.elapsed().as_secs_f64();
-        let word = match &outcome {
+        let label = match &outcome {
             Integrity::Sound => {
                 tracing::info!(seconds, "every page of the store was checked and is sound");
                 "sound"
@@ -111,13 +114,13 @@ impl Checks {
             }
             Integrity::Interrupted | Integrity::NotApplicable => return None,
         };
-        self.total.with_label_values(&[word]).inc();
-        if word != "failed" {
-            self.damaged.set((word == "damaged").into());
+        self.total.with_label_values(&[label]).inc();
+        if label != "failed" {
+            self.damaged.set((label == "damaged").into());
             self.duration.set(seconds);
             self.last.set(self.clock.now().as_second() as f64);
         }
-        Some(word)
+        Some(label)
     }
 }
 

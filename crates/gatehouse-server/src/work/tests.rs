@@ -1,4 +1,4 @@
-//! The service on both stores, for tests that take its steps one by one.
+//! The service on both stores, for tests that run single steps.
 
 use std::sync::{Arc, LazyLock};
 
@@ -15,15 +15,15 @@ use crate::app::access::AccessRequest;
 use crate::app::batch::{NewBatch, NewItems};
 use crate::config::{Config, Tasks};
 
-/// Twelve minutes before November is over in Berlin.
+/// Twelve minutes before November ends in Berlin.
 const LATE_IN_NOVEMBER: &str = "2026-11-30T22:48:00Z";
 
 pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// An asker whose client never disconnects.
-pub(super) fn asker() -> HashCaller<'static> {
+/// A caller whose client never disconnects.
+pub(super) fn caller() -> HashCaller<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(acme);
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
     HashCaller { tenant: &ACME, gone: &*NEVER }
@@ -33,7 +33,7 @@ pub(super) fn acme() -> TenantName {
     "acme".parse().unwrap()
 }
 
-fn by_use() -> Contract {
+fn pay_per_use() -> Contract {
     Contract::active("payg".parse().unwrap(), "po".parse().unwrap(), BillingModel::PayPerUse)
 }
 
@@ -55,16 +55,16 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         let app = App::new(store, vault, clock, Tasks::default(), platforms);
         let time_zone = "Europe/Berlin".parse().unwrap();
         app.put_tenant(&Tenant::new(acme(), time_zone)).await.unwrap();
-        app.put_contract(&acme(), &by_use()).await.unwrap();
+        app.put_contract(&acme(), &pay_per_use()).await.unwrap();
         apps.push((kind, app, dir));
     }
     apps
 }
 
 #[tokio::test]
-async fn a_sweep_that_fails_keeps_no_secret_alive() {
+async fn a_failing_expiry_does_not_delay_the_destruction_of_secrets() {
     for (_, app, dir) in apps("upkeep").await {
-        // A file can be damaged by hand.
+        // Only a file can be damaged by hand.
         let Some(dir) = dir else { continue };
         let batch = NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(1) };
         app.accept_batch(&acme(), batch, None, "test").await.unwrap();
@@ -74,13 +74,13 @@ async fn a_sweep_that_fails_keeps_no_secret_alive() {
         let ending = Contract {
             id: "ending".parse().unwrap(),
             end: Some(at("2026-11-30T23:00:00Z")),
-            ..by_use()
+            ..pay_per_use()
         };
         app.put_contract(&acme(), &ending).await.unwrap();
         let contract_id = ending.id.clone();
-        let wanted =
+        let request =
             AccessRequest { contract_id, username: None, password: None, device_name: None };
-        app.create_access(asker(), wanted, None).await.unwrap();
+        app.create_access(caller(), request, None).await.unwrap();
         let file = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
         let sql = "UPDATE access SET status = 'NONSENSE' WHERE contract_id = 'ending'";
         assert_eq!(file.execute(sql, []).unwrap(), 1);

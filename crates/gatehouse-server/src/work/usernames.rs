@@ -1,33 +1,33 @@
-//! Giving usernames again: a shared store gets ready for it while servers of an older version are replaced.
+//! Enabling the reuse of usernames: a shared store prepares for it while servers of an older version are replaced.
 //!
-//! Every server takes part, so that each of them learns when usernames are free.
+//! Every server takes part, so that each learns when usernames can be reused.
 
 use std::time::Duration;
 
 use gatehouse_store::{Store, UsernameReuse};
 use tokio_util::sync::CancellationToken;
 
-/// How long a server waits between two steps.
+/// Wait between two steps.
 const PAUSE: Duration = Duration::from_secs(5);
 
-/// How long it waits at most after steps that failed.
+/// Longest wait after failed steps.
 const PAUSE_MAX: Duration = Duration::from_secs(5 * 60);
 
-/// Gets the store ready. It ends when usernames are free, or when the server stops.
-pub(super) async fn free(store: Store, stopping: CancellationToken) {
-    let (mut told, mut pause) = (None, PAUSE);
+/// Prepares the store, until usernames can be reused or the server stops.
+pub(super) async fn enable_reuse(store: Store, stopping: CancellationToken) {
+    let (mut logged, mut pause) = (None, PAUSE);
     while !store.reuses_usernames() {
-        let freed = tokio::select! {
+        let advanced = tokio::select! {
             biased;
             () = stopping.cancelled() => return,
-            freed = store.advance_username_reuse() => freed,
+            advanced = store.advance_username_reuse() => advanced,
         };
-        match freed {
+        match advanced {
             Ok(reuse) => {
-                if told != Some(reuse) {
-                    tell(reuse);
+                if logged != Some(reuse) {
+                    log(reuse);
                 }
-                (told, pause) = (Some(reuse), PAUSE);
+                (logged, pause) = (Some(reuse), PAUSE);
             }
             Err(error) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -43,7 +43,7 @@ pub(super) async fn free(store: Store, stopping: CancellationToken) {
     }
 }
 
-fn tell(reuse: UsernameReuse) {
+fn log(reuse: UsernameReuse) {
     match reuse {
         UsernameReuse::Allowed => {
             tracing::info!("usernames of TERMINATED accesses can be given again")

@@ -2,7 +2,7 @@ use super::*;
 use crate::app::App;
 use crate::work::tests::{apps, at};
 
-/// A service on the embedded store, its directory, and backups every hour of which two are kept.
+/// A service on the embedded store, its directory, and hourly backups of which two are kept.
 async fn set_up(test: &str) -> (App, tempfile::TempDir, Backups) {
     let (_, app, dir) = apps(test).await.swap_remove(0);
     let dir = dir.unwrap();
@@ -26,10 +26,10 @@ fn names(dir: &std::path::Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
+async fn due_backups_are_made_and_the_oldest_removed() {
     let (app, dir, backups) = set_up("backups_are_made").await;
-    let go_on = CancellationToken::new();
-    let step = async |backups: &Backups| backups.step(&go_on, &mut None).await;
+    let never_stopped = CancellationToken::new();
+    let step = async |backups: &Backups| backups.step(&never_stopped, &mut None).await;
     app.clock.set(at("2026-11-17T09:30:00Z"));
     assert_eq!(step(&backups).await, Duration::from_secs(3600));
     assert_eq!(names(dir.path()), ["20261117T093000Z"]);
@@ -50,7 +50,7 @@ async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
     assert_eq!(names(dir.path()), ["20261117T103000Z", "20261117T113001Z"]);
     assert_eq!(again.meter.total.with_label_values(&["ok"]).get(), 2);
 
-    // A clock that was set back doesn't keep backups from being made, nor has them made all the time.
+    // After the clock was set back, backups are still made, and not all the time.
     app.clock.set(at("2026-11-01T00:00:00Z"));
     step(&again).await;
     assert_eq!(names(dir.path()), ["20261101T000000Z", "20261117T113001Z"]);
@@ -59,22 +59,22 @@ async fn backups_are_made_when_they_are_due_and_the_oldest_go() {
 }
 
 #[tokio::test]
-async fn a_backup_that_fails_is_told_and_made_later() {
+async fn a_failed_backup_is_reported_and_retried_later() {
     let (_app, dir, backups) = set_up("a_backup_that_fails").await;
-    let (go_on, mut failed_at) = (CancellationToken::new(), None);
+    let (never_stopped, mut failed_at) = (CancellationToken::new(), None);
     std::fs::write(dir.path().join("backups"), "in the way").unwrap();
-    let wait = backups.step(&go_on, &mut failed_at).await;
+    let wait = backups.step(&never_stopped, &mut failed_at).await;
     assert_eq!((wait, backups.meter.last_failed.get()), (Duration::from_secs(3600), 1));
     assert_eq!(backups.meter.total.with_label_values(&["failed"]).get(), 1);
     std::fs::remove_file(dir.path().join("backups")).unwrap();
-    let wait = backups.step(&go_on, &mut failed_at).await;
+    let wait = backups.step(&never_stopped, &mut failed_at).await;
     assert!(!wait.is_zero() && !dir.path().join("backups").exists(), "not at once");
-    backups.step(&go_on, &mut None).await;
+    backups.step(&never_stopped, &mut None).await;
     assert_eq!((names(dir.path()).len(), backups.meter.last_failed.get()), (1, 0));
 }
 
 #[tokio::test]
-async fn what_was_cut_off_is_no_backup_and_goes() {
+async fn an_interrupted_backup_is_removed() {
     let (app, dir, backups) = set_up("what_was_cut_off").await;
     app.clock.set(at("2026-11-17T09:30:00Z"));
     let stopped = CancellationToken::new();
@@ -83,7 +83,7 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
     assert_eq!(names(dir.path()), Vec::<String>::new(), "the server stops, and nothing is left");
     assert_eq!(backups.meter.last_failed.get(), 0, "that is no failure");
 
-    // As a loss of power leaves them; the others are not ours.
+    // As a power failure leaves them; the others are not ours.
     let shelf = dir.path().join("backups");
     for (name, file) in [
         ("20261117T093000Z", "unfinished"),
@@ -95,23 +95,23 @@ async fn what_was_cut_off_is_no_backup_and_goes() {
         std::fs::write(shelf.join(name).join(file), "x").unwrap();
     }
     backups.step(&CancellationToken::new(), &mut None).await;
-    let left = ["20261117T070000Z", "20261117T080000Z", "20261117T093000Z", "my-own"];
-    assert_eq!(names(dir.path()), left);
+    let remaining = ["20261117T070000Z", "20261117T080000Z", "20261117T093000Z", "my-own"];
+    assert_eq!(names(dir.path()), remaining);
     assert!(shelf.join("20261117T080000Z/gatehouse.db.zst").is_file(), "a compressed backup stays");
     assert!(shelf.join("20261117T093000Z/gatehouse.db").is_file());
 }
 
 #[tokio::test]
-async fn a_damaged_store_gives_no_backup_and_takes_none_away() {
+async fn a_damaged_store_is_not_backed_up_and_old_backups_stay() {
     let (app, dir, backups) = set_up("a_damaged_store_gives_no_backup").await;
     app.clock.set(at("2026-11-17T09:30:00Z"));
-    let go_on = CancellationToken::new();
-    backups.step(&go_on, &mut None).await;
-    let harm = "UPDATE counter SET total = 7 WHERE kind = 'tenant'";
+    let never_stopped = CancellationToken::new();
+    backups.step(&never_stopped, &mut None).await;
+    let damage = "UPDATE counter SET total = 7 WHERE kind = 'tenant'";
     let database = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
-    database.execute_batch(harm).unwrap();
+    database.execute_batch(damage).unwrap();
     app.clock.set(at("2026-11-17T10:30:00Z"));
-    backups.step(&go_on, &mut None).await;
+    backups.step(&never_stopped, &mut None).await;
     assert_eq!((names(dir.path()).len(), backups.meter.last_failed.get()), (1, 1));
     assert_eq!(backups.meter.last_success.get(), 1_794_907_800.0, "the last good one");
 }

@@ -5,19 +5,19 @@ use gatehouse_store::Change;
 
 use super::*;
 use crate::app::access::{AccessRequest, AccessUpdate};
-use crate::work::tests::{acme, apps, asker, at};
+use crate::work::tests::{acme, apps, at, caller};
 
 /// When December begins in Berlin.
 const DECEMBER: &str = "2026-11-30T23:00:00Z";
 
 async fn create(app: &App, username: &str) -> AccessId {
-    let wanted = AccessRequest {
+    let request = AccessRequest {
         contract_id: "payg".parse().unwrap(),
         username: Some(username.parse().unwrap()),
         password: Some(password()),
         device_name: None,
     };
-    app.create_access(asker(), wanted, None).await.unwrap().access.id
+    app.create_access(caller(), request, None).await.unwrap().access.id
 }
 
 fn password() -> Password {
@@ -38,12 +38,12 @@ async fn terminate(app: &App, id: AccessId) -> Access {
 
 async fn set(app: &App, id: AccessId, status: TargetStatus) -> Access {
     let update = AccessUpdate { status: Some(status), password: None };
-    app.update_access(asker(), id, update, |_| true).await.unwrap().access
+    app.update_access(caller(), id, update, |_| true).await.unwrap().access
 }
 
 async fn may_connect(app: &App, username: &str) -> bool {
     let username: Username = username.parse().unwrap();
-    app.verify(asker(), &username, &password()).await.is_ok()
+    app.verify(caller(), &username, &password()).await.is_ok()
 }
 
 async fn written(app: &App, id: AccessId) -> (Status, Option<Timestamp>) {
@@ -52,7 +52,7 @@ async fn written(app: &App, id: AccessId) -> (Status, Option<Timestamp>) {
 }
 
 #[tokio::test]
-async fn a_month_ends_in_berlin() {
+async fn a_termination_takes_effect_at_the_end_of_the_month_in_berlin() {
     for (kind, app, _dir) in apps("a_month_ends_in_berlin").await {
         let (planned, kept, late) =
             (create(&app, "planned").await, create(&app, "kept").await, create(&app, "late").await);
@@ -60,15 +60,15 @@ async fn a_month_ends_in_berlin() {
         let access = terminate(&app, planned).await;
         assert_eq!((access.status, access.end), (Status::PendingTerminate, end), "{kind}");
         terminate(&app, kept).await;
-        assert_eq!(set(&app, kept, TargetStatus::Active).await.end, None, "{kind}: called off");
+        assert_eq!(set(&app, kept, TargetStatus::Active).await.end, None, "{kind}: cancelled");
         assert_eq!(app.sweep_one().await.unwrap(), None, "{kind}: nothing is due");
 
         app.clock.set(at(DECEMBER).plus_milliseconds(-1));
         assert!(may_connect(&app, "planned").await, "{kind}: until the last instant");
         app.clock.set(at(DECEMBER));
-        assert!(!may_connect(&app, "planned").await, "{kind}: whether or not it was swept");
+        assert!(!may_connect(&app, "planned").await, "{kind}: also before the expiry is stored");
         assert_eq!(written(&app, planned).await, (Status::PendingTerminate, end));
-        // December has begun: this one ends with it.
+        // December has begun, so this one ends with it.
         assert_eq!(terminate(&app, late).await.end, Some(at("2026-12-31T23:00:00Z")));
 
         let swept = app.sweep_one().await.unwrap();
@@ -90,7 +90,7 @@ async fn a_month_ends_in_berlin() {
 }
 
 #[tokio::test]
-async fn what_a_step_leaves_the_next_one_takes() {
+async fn the_next_step_expires_what_a_step_leaves() {
     for (kind, app, _dir) in apps("what_a_step_leaves").await {
         let n = SWEEP_MAX + 1;
         let ending = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;

@@ -1,4 +1,4 @@
-//! Changing the accesses of a batch, each by the rule that a single change goes by.
+//! Changing the accesses of a batch, by the rules of single changes.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use gatehouse_store::{
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::creation::no_key;
-use super::{Stopped, TaskWorker, parts, span};
+use super::{StepError, TaskWorker, ordinals, parts};
 use crate::app::access::change;
 use crate::app::batch::{NamedAccess, PART_ITEMS, read_change};
-use crate::work::pace::CHUNK_LIMITS;
+use crate::work::chunk_size::CHUNK_LIMITS;
 
 impl TaskWorker {
-    /// Begins a change: hashes the one password that it sets, or rejects it where it names nothing.
+    /// Starts a change: hashes the one password that it sets, or rejects it if none of its accesses exists.
     pub(super) async fn start_change(
         &self,
         lease: &Lease,
         task: &Task,
-        place: OwnedSemaphorePermit,
-    ) -> Result<StepResult, Stopped> {
-        // Others may work meanwhile: what takes long here is waiting for the hash.
-        drop(place);
-        let begin = match self.alive(lease, self.names_something(lease, task)).await?? {
+        permit: OwnedSemaphorePermit,
+    ) -> Result<StepResult, StepError> {
+        // Others can work meanwhile: the step mostly waits for the hash.
+        drop(permit);
+        let begin = match self.with_renewal(lease, self.names_any_access(lease, task)).await?? {
             true => Ok(self.hash_password(lease, task).await?),
             false => Err(BatchFailure::no_access_at_all(task.n_items)),
         };
         self.failpoints.pass(Failpoint::Hashed)?;
-        let _place = self.place(lease).await?;
+        let _permit = self.permit(lease).await?;
         let store = &self.app.store;
         Ok(store
             .start_change(lease, task.id, begin, self.lifetimes, self.failpoints.clone())
@@ -45,14 +45,14 @@ impl TaskWorker {
         lease: &Lease,
         task: &Task,
         password: Option<StoredHash>,
-    ) -> Result<StepResult, Stopped> {
+    ) -> Result<StepResult, StepError> {
         let from = task.n_processed();
-        let next = span(task, from, self.pace.n_items());
+        let next = ordinals(task, from, self.chunk_size.n_items());
         let mut items = PlannedItems::new();
         for part in parts(&next) {
             let named = self.named(lease, task, part).await?.into_iter().zip(part * PART_ITEMS..);
-            let wanted = named.filter(|(_, ordinal)| next.contains(ordinal));
-            items.extend(wanted.map(|(named, _)| (named.index, plan(named))));
+            let selected = named.filter(|(_, ordinal)| next.contains(ordinal));
+            items.extend(selected.map(|(named, _)| (named.index, plan(named))));
             tokio::task::yield_now().await;
         }
         self.failpoints.pass(Failpoint::Prepared)?;
@@ -61,12 +61,12 @@ impl TaskWorker {
         let (lifetimes, failpoints) = (self.lifetimes, self.failpoints.clone());
         let step = self.app.store.run_change(lease, chunk, rule, lifetimes, failpoints).await?;
         let n_changed = step.task.n_processed() - from;
-        self.learn(n_changed, &step);
+        self.adjust_chunk_size(n_changed, &step);
         Ok(step)
     }
 
-    /// Whether any access that the batch names is there.
-    async fn names_something(&self, lease: &Lease, task: &Task) -> Result<bool, Stopped> {
+    /// Whether any access of the batch exists.
+    async fn names_any_access(&self, lease: &Lease, task: &Task) -> Result<bool, StepError> {
         for part in 0..task.n_items.div_ceil(PART_ITEMS) {
             let named = self.named(lease, task, part).await?;
             let ids: Vec<AccessId> = named.into_iter().filter_map(|it| it.id.ok()).collect();
@@ -74,35 +74,35 @@ impl TaskWorker {
             if !found.is_empty() {
                 return Ok(true);
             }
-            // Hundreds of looks were made on a thread that others wait for.
+            // Hundreds of lookups ran on a shared thread.
             tokio::task::yield_now().await;
         }
         Ok(false)
     }
 
-    /// The accesses that one part of the batch names.
+    /// The accesses of one part of the batch.
     async fn named(
         &self,
         lease: &Lease,
         task: &Task,
         part: u32,
-    ) -> Result<Vec<NamedAccess>, Stopped> {
+    ) -> Result<Vec<NamedAccess>, StepError> {
         Ok(read_change(&self.part(lease, task.id, part).await?)?)
     }
 
-    /// One slow hash for all accesses, which share their password because the client wants it so.
+    /// Computes one slow hash for all accesses, which share the client's password.
     async fn hash_password(
         &self,
         lease: &Lease,
         task: &Task,
-    ) -> Result<Option<StoredHash>, Stopped> {
+    ) -> Result<Option<StoredHash>, StepError> {
         let TaskWork::Update { sets_password: true, .. } = task.work else { return Ok(None) };
         let tenant = &lease.key.tenant;
         let key = self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?;
         let password = self.app.password_of_change(tenant, task.id, &key).await?;
         let password = password.ok_or_else(no_key)?;
         let chosen = vec![(password, key.salt(0))];
-        let hashes = self.alive(lease, self.app.vault.hash_batch(chosen)).await?;
+        let hashes = self.with_renewal(lease, self.app.vault.hash_batch(chosen)).await?;
         Ok(hashes.into_iter().next())
     }
 }
@@ -111,30 +111,30 @@ fn plan(named: NamedAccess) -> PlannedItem<AccessId> {
     match named.id {
         Ok(id) => PlannedItem::Do(id),
         Err(text) => {
-            let trouble = BatchFailure::no_access(&text);
+            let failure = BatchFailure::no_access(&text);
             PlannedItem::Fail(
                 ItemReference { access_id: Some(text), ..ItemReference::default() },
-                trouble,
+                failure,
             )
         }
     }
 }
 
-/// What becomes of each access.
+/// The rule for each access.
 fn rule(work: &TaskWork, password: Option<StoredHash>) -> ChangeRule {
     let target: Option<Option<TargetStatus>> = match work {
         TaskWork::Update { target, .. } => Some(*target),
         TaskWork::Creation { .. } | TaskWork::Termination => None,
     };
     Arc::new(move |stored, contract, tenant, now| {
-        let refused = |refusal: lifecycle::StateConflict| BatchFailure::refused(&refusal);
+        let refused = |conflict: lifecycle::StateConflict| BatchFailure::refused(&conflict);
         lifecycle::allow_batch(contract).map_err(refused)?;
-        let seen = lifecycle::at(&stored.access, now);
+        let current = lifecycle::at(&stored.access, now);
         let access = match target {
             Some(target) => {
-                change(seen, contract, target, password.is_some(), now).map_err(refused)?
+                change(current, contract, target, password.is_some(), now).map_err(refused)?
             }
-            None => lifecycle::plan_termination(&seen, &tenant.time_zone, now),
+            None => lifecycle::plan_termination(&current, &tenant.time_zone, now),
         };
         Ok(Change { access, password: password.clone() })
     })

@@ -1,5 +1,5 @@
-//! Making the accesses of a batch: what they are made of is derived, unsealed and hashed before their
-//! transaction, so that this takes nobody's time but the worker's.
+//! Creating the accesses of a batch. Their values are derived, unsealed and hashed before the transaction, so that it
+//! stays short.
 
 use std::ops::Range;
 
@@ -14,21 +14,21 @@ use gatehouse_store::{
 use gatehouse_vault::{Salt, TaskKey};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{Stopped, TaskWorker, parts, span};
+use super::{StepError, TaskWorker, ordinals, parts};
 use crate::app::batch::{InvalidItem, NewItem, PART_ITEMS, ValidItem, read_creation};
 use crate::reader::Fault;
-use crate::work::pace::CHUNK_LIMITS;
+use crate::work::chunk_size::CHUNK_LIMITS;
 
-/// Slow hashes before a transaction: about as long as a chunk may take.
+/// Slow hashes per transaction: about as long as a chunk may take.
 const HASHES_MAX: usize = 64;
 
-/// Items that are made ready in one go, on a thread that others wait for.
-const ITEMS_AT_ONCE: u32 = 64;
+/// Items that are prepared before other tasks on the thread run.
+const ITEMS_PER_YIELD: u32 = 64;
 
-/// Tasks of which something is kept ready.
+/// Tasks with prepared items.
 const PREPARED_MAX: usize = 4;
 
-/// What has been made ready of a Task: kept from step to step, since hashes are dear.
+/// Prepared items of a Task, kept from step to step because hashes are expensive.
 pub(super) struct Prepared {
     task: TaskId,
     key: TaskKey,
@@ -37,15 +37,15 @@ pub(super) struct Prepared {
 }
 
 impl TaskWorker {
-    /// Makes the next accesses of a creation.
+    /// Creates the next accesses.
     pub(super) async fn create(
         &mut self,
         lease: &Lease,
         task: &Task,
         contract_id: &ContractId,
         is_explicit: bool,
-        mut place: OwnedSemaphorePermit,
-    ) -> Result<StepResult, Stopped> {
+        mut permit: OwnedSemaphorePermit,
+    ) -> Result<StepResult, StepError> {
         let from = task.n_processed();
         let before = self.prepared.iter().position(|it| it.task == task.id);
         let before = before.map(|position| self.prepared.remove(position));
@@ -53,10 +53,10 @@ impl TaskWorker {
             Some(ready) if ready.from == from && !ready.items.is_empty() => ready,
             other => {
                 let key = other.map(|it| it.key);
-                // Others may work meanwhile: what takes long here is waiting for hashes.
-                drop(place);
+                // Others can work meanwhile: the step mostly waits for hashes.
+                drop(permit);
                 let prepared = self.prepare(lease, task, contract_id, is_explicit, key).await?;
-                place = self.place(lease).await?;
+                permit = self.permit(lease).await?;
                 prepared
             }
         };
@@ -67,44 +67,44 @@ impl TaskWorker {
             let store = &self.app.store;
             let made =
                 store.run_creation(lease, chunk, self.lifetimes, self.failpoints.clone()).await;
-            drop(place);
+            drop(permit);
             made
         };
-        // What follows is made ready while the database works, unless there is enough of it already.
-        let ahead = async {
-            match until < task.n_items && until - from <= self.pace.n_items() {
+        // Prepares the next items while the database works, unless there are enough.
+        let next_items = async {
+            match until < task.n_items && until - from <= self.chunk_size.n_items() {
                 true => {
-                    let next = span(task, until, self.pace.n_items_ahead());
+                    let next = ordinals(task, until, self.chunk_size.n_items_ahead());
                     self.items(lease, task, contract_id, is_explicit, &key, next).await
                 }
                 false => Ok(PlannedItems::new()),
             }
         };
-        let (made, ahead) = tokio::join!(made, ahead);
+        let (made, next_items) = tokio::join!(made, next_items);
         if let Err(WorkError::Store(StoreError::Taken(cause))) = &made
-            && self.doubtful != Some(task.id)
+            && self.looked_up != Some(task.id)
         {
             // The item fails by itself once usernames are looked up.
             tracing::warn!(task = %task.id, %cause, "a drawn username is taken");
-            return Err(Stopped::Doubtful(task.id));
+            return Err(StepError::UsernameTaken(task.id));
         }
         let (step, mut items) = made?;
-        let mut ahead = match ahead {
-            Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
-            // What could not be made ready is tried again when its turn comes.
+        let mut next_items = match next_items {
+            Err(StepError::Interrupted) => return Err(StepError::Interrupted),
+            // A failed preparation is repeated in the next step.
             other => other.unwrap_or_default(),
         };
         let from = step.task.n_processed();
-        items.append(&mut ahead);
-        self.learn(from - task.n_processed(), &step);
+        items.append(&mut next_items);
+        self.adjust_chunk_size(from - task.n_processed(), &step);
         if !step.task.state.is_terminal() {
             self.keep(Prepared { task: task.id, key, from, items });
         }
         Ok(step)
     }
 
-    /// Keeps what is ready for a Task's next turn. Of other Tasks, which take turns with it, what was hashed
-    /// slowly: the rest is derived again in less time than it takes room.
+    /// Keeps prepared items for the Task's next step. Of the other Tasks, keeps only slow hashes: the rest is cheaper
+    /// to derive again than to store.
     fn keep(&mut self, prepared: Prepared) {
         self.prepared.retain(|other| other.items.len() <= 2 * HASHES_MAX);
         if self.prepared.len() == PREPARED_MAX {
@@ -113,7 +113,7 @@ impl TaskWorker {
         self.prepared.push(prepared);
     }
 
-    /// Derives, unseals and hashes what the next accesses of a creation are made of.
+    /// Derives, unseals and hashes the values of the next accesses.
     async fn prepare(
         &self,
         lease: &Lease,
@@ -121,20 +121,20 @@ impl TaskWorker {
         contract_id: &ContractId,
         is_explicit: bool,
         key: Option<TaskKey>,
-    ) -> Result<Prepared, Stopped> {
+    ) -> Result<Prepared, StepError> {
         let tenant = &lease.key.tenant;
         let key = match key {
             Some(key) => key,
             None => self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?,
         };
         let from = task.n_processed();
-        let next = span(task, from, self.pace.n_items());
+        let next = ordinals(task, from, self.chunk_size.n_items());
         let items = self.items(lease, task, contract_id, is_explicit, &key, next).await?;
         self.failpoints.pass(Failpoint::Hashed)?;
         Ok(Prepared { task: task.id, key, from, items })
     }
 
-    /// The items of these ordinals, or the first of them.
+    /// Prepares the items of these ordinals, or the first of them.
     async fn items(
         &self,
         lease: &Lease,
@@ -143,26 +143,26 @@ impl TaskWorker {
         is_explicit: bool,
         key: &TaskKey,
         next: Range<u32>,
-    ) -> Result<PlannedItems<NewAccess>, Stopped> {
+    ) -> Result<PlannedItems<NewAccess>, StepError> {
         let from = next.start;
-        let wanted = match is_explicit {
+        let new_items = match is_explicit {
             true => self.read_items(lease, task.id, key, &next).await?,
             false => generated_items(task.id, next).await,
         };
         self.failpoints.pass(Failpoint::Prepared)?;
-        let is_doubtful = self.doubtful == Some(task.id);
-        let draft = Draft { task: task.id, key, contract_id, is_doubtful };
-        self.hash(lease, draft, from, wanted).await
+        let looks_up_usernames = self.looked_up == Some(task.id);
+        let template = AccessTemplate { task: task.id, key, contract_id, looks_up_usernames };
+        self.hash(lease, template, from, new_items).await
     }
 
-    /// What the client sent of these items.
+    /// Reads the client's items with these ordinals.
     async fn read_items(
         &self,
         lease: &Lease,
         task: TaskId,
         key: &TaskKey,
         next: &Range<u32>,
-    ) -> Result<Vec<NewItem>, Stopped> {
+    ) -> Result<Vec<NewItem>, StepError> {
         let mut items = Vec::new();
         let mut n_chosen = 0;
         for part in parts(next) {
@@ -183,60 +183,60 @@ impl TaskWorker {
         Ok(items)
     }
 
-    /// Makes accesses of what is wanted; chosen passwords are hashed in their lane.
+    /// Turns items into accesses; the batch hasher hashes the chosen passwords.
     async fn hash(
         &self,
         lease: &Lease,
-        draft: Draft<'_>,
+        template: AccessTemplate<'_>,
         from: u32,
-        wanted: Vec<NewItem>,
-    ) -> Result<PlannedItems<NewAccess>, Stopped> {
-        let chosen: Vec<(Password, Salt)> = wanted
+        new_items: Vec<NewItem>,
+    ) -> Result<PlannedItems<NewAccess>, StepError> {
+        let chosen: Vec<(Password, Salt)> = new_items
             .iter()
             .zip(from..)
             .filter_map(|(item, ordinal)| {
                 let password = item.password()?.clone();
-                Some((password, draft.key.salt(ordinal)))
+                Some((password, template.key.salt(ordinal)))
             })
             .collect();
         let hashes = match chosen.is_empty() {
             true => Vec::new(),
-            false => self.alive(lease, self.app.vault.hash_batch(chosen)).await?,
+            false => self.with_renewal(lease, self.app.vault.hash_batch(chosen)).await?,
         };
         let mut hashes = hashes.into_iter();
-        let mut items = PlannedItems::with_capacity(wanted.len());
-        for (item, ordinal) in wanted.into_iter().zip(from..) {
+        let mut items = PlannedItems::with_capacity(new_items.len());
+        for (item, ordinal) in new_items.into_iter().zip(from..) {
             let planned = match item {
                 NewItem::Valid(item) => {
                     let hash = item.password.as_ref().and_then(|_| hashes.next());
                     let hash = hash.unwrap_or_else(|| {
-                        self.app.vault.hash_generated(&draft.key.password(ordinal))
+                        self.app.vault.hash_generated(&template.key.password(ordinal))
                     });
-                    PlannedItem::Do(draft.access(ordinal, item, hash))
+                    PlannedItem::Do(template.access(ordinal, item, hash))
                 }
                 NewItem::Invalid(item) => fail(item),
             };
             items.push_back((ordinal, planned));
-            give_way(ordinal).await;
+            yield_now_and_then(ordinal).await;
         }
         Ok(items)
     }
 }
 
-/// What the accesses of a creation have in common.
-struct Draft<'a> {
+/// Common values of a creation's accesses.
+struct AccessTemplate<'a> {
     task: TaskId,
     key: &'a TaskKey,
     contract_id: &'a ContractId,
-    is_doubtful: bool,
+    looks_up_usernames: bool,
 }
 
-impl Draft<'_> {
+impl AccessTemplate<'_> {
     fn access(&self, ordinal: u32, item: ValidItem, password: StoredHash) -> NewAccess {
         NewAccess {
             id: self.key.access_id(self.task.unix_milliseconds(), ordinal),
             contract_id: self.contract_id.clone(),
-            is_drawn: item.username.is_none() && !self.is_doubtful,
+            is_drawn: item.username.is_none() && !self.looks_up_usernames,
             username: item.username.unwrap_or_else(|| self.key.username(ordinal)),
             password,
             device_name: item.device_name,
@@ -246,7 +246,7 @@ impl Draft<'_> {
     }
 }
 
-/// Items of which the client said nothing: a device is named after its number and its job.
+/// Generated items: a device is named after its number and its Task.
 async fn generated_items(task: TaskId, next: Range<u32>) -> Vec<NewItem> {
     let job = task.to_string();
     let ending = &job[job.len() - 6..];
@@ -254,14 +254,14 @@ async fn generated_items(task: TaskId, next: Range<u32>) -> Vec<NewItem> {
     for ordinal in next {
         let device_name = format!("device-{:06}-{ending}", ordinal + 1).parse().ok();
         items.push(NewItem::Valid(ValidItem { device_name, ..ValidItem::default() }));
-        give_way(ordinal).await;
+        yield_now_and_then(ordinal).await;
     }
     items
 }
 
-/// Lets others on this thread go first, now and then.
-async fn give_way(ordinal: u32) {
-    if ordinal.is_multiple_of(ITEMS_AT_ONCE) {
+/// Yields to other tasks on the thread now and then.
+async fn yield_now_and_then(ordinal: u32) {
+    if ordinal.is_multiple_of(ITEMS_PER_YIELD) {
         tokio::task::yield_now().await;
     }
 }

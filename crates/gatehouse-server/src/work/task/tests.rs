@@ -11,7 +11,7 @@ use crate::app::batch::{
     BatchChange, BatchOperation, NamedAccess, NewBatch, NewItem, NewItems, ValidItem,
 };
 use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
-use crate::work::tests::{acme, apps, asker, at};
+use crate::work::tests::{acme, apps, at, caller};
 use gatehouse_store::CreatedAccess;
 use gatehouse_vault::HashCaller;
 use tokio_util::sync::CancellationToken;
@@ -37,14 +37,14 @@ async fn accept(app: &App, batch: NewBatch) -> TaskId {
     app.accept_batch(&acme(), batch, None, "test").await.unwrap().0
 }
 
-/// The accesses that a Task has made.
-async fn made(app: &App, job: TaskId) -> Vec<AccessId> {
+/// The accesses that a Task has created.
+async fn made(app: &App, task: TaskId) -> Vec<AccessId> {
     let id = |made: CreatedAccess<'_>| made.access.id;
-    app.store.accesses_of_task(&acme(), job, 0, u32::MAX, id).await.unwrap()
+    app.store.accesses_of_task(&acme(), task, 0, u32::MAX, id).await.unwrap()
 }
 
-async fn accept_change(app: &App, job: TaskId, operation: BatchOperation) -> TaskId {
-    let ids = made(app, job).await.into_iter().zip(0..);
+async fn accept_change(app: &App, task: TaskId, operation: BatchOperation) -> TaskId {
+    let ids = made(app, task).await.into_iter().zip(0..);
     let ids = ids.map(|(id, index)| NamedAccess { index, id: Ok(id) });
     let change = BatchChange { ids: ids.collect(), operation };
     app.accept_change(&acme(), change, None, "test").await.unwrap().0
@@ -59,16 +59,16 @@ async fn state(app: &App, task: TaskId) -> TaskState {
     app.store.task(&acme(), task).await.unwrap().unwrap().task.state
 }
 
-/// What came of an item: username and password, or the kind of trouble.
+/// An item's result: username and password, or the kind of failure.
 type Shown = Result<(String, Option<String>), BatchFailureKind>;
 
-/// What a Task shows, by index.
+/// A Task's results by index.
 async fn shown(app: &App, task: TaskId) -> BTreeMap<u32, Shown> {
     let outcome = app.outcome(&acme(), task).await.unwrap();
     items(&outcome, ItemFilter::All, 0, u32::MAX).await.into_iter().collect()
 }
 
-/// What it shows of some items, with their indices.
+/// Some results with their indices.
 async fn items(outcome: &TaskOutcome, which: ItemFilter, from: u32, n: u32) -> Vec<(u32, Shown)> {
     let mut items = Vec::new();
     let mut show = |item: TaskItem<'_>| {
@@ -101,12 +101,12 @@ async fn assert_sound(app: &App) {
 }
 
 #[tokio::test]
-async fn every_password_that_a_creation_shows_lets_its_device_in() {
+async fn every_shown_password_of_a_creation_passes_the_check() {
     for (kind, app, _dir) in apps("task_passwords").await {
-        let job = accept(&app, count(1200)).await;
+        let task = accept(&app, count(1200)).await;
         run_all(&app).await;
-        assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
-        let shown = shown(&app, job).await;
+        assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
+        let shown = shown(&app, task).await;
         assert_eq!(shown.len(), 1200);
         let mut usernames = HashSet::new();
         for (index, item) in shown {
@@ -122,7 +122,7 @@ async fn every_password_that_a_creation_shows_lets_its_device_in() {
 }
 
 #[tokio::test]
-async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
+async fn chosen_values_are_kept_and_a_taken_username_fails_alone() {
     for (kind, app, _dir) in apps("task_chosen").await {
         let mut batch = explicit(vec![
             chosen("ann", "s3cret"),
@@ -133,13 +133,13 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
         if let NewItems::Explicit(items) = &mut batch.items {
             let reason = "must be shorter".to_owned();
             let faults = vec![crate::reader::Fault { name: "password".into(), reason }];
-            let unfit = crate::app::batch::InvalidItem { faults, ..Default::default() };
-            items.insert(1, NewItem::Invalid(unfit));
+            let invalid = crate::app::batch::InvalidItem { faults, ..Default::default() };
+            items.insert(1, NewItem::Invalid(invalid));
         }
-        let job = accept(&app, batch).await;
+        let task = accept(&app, batch).await;
         run_all(&app).await;
-        assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
-        let shown = shown(&app, job).await;
+        assert_eq!(state(&app, task).await, TaskState::Failed, "{kind}");
+        let shown = shown(&app, task).await;
         assert_eq!(shown[&0], Ok(("ann".into(), Some("s3cret".into()))), "{kind}");
         assert_eq!(shown[&1], Err(BatchFailureKind::OutOfBounds));
         assert_eq!(shown[&3], Err(BatchFailureKind::UsernameTaken));
@@ -147,7 +147,7 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
         let (username, password) = shown[&4].clone().unwrap();
         assert!(lets_in(&app, &acme(), &username, &password.unwrap()).await, "{kind}");
 
-        let outcome = app.outcome(&acme(), job).await.unwrap();
+        let outcome = app.outcome(&acme(), task).await.unwrap();
         let indices = async |which, from, n| -> Vec<u32> {
             items(&outcome, which, from, n).await.into_iter().map(|(index, _)| index).collect()
         };
@@ -161,18 +161,18 @@ async fn what_a_client_chose_is_kept_and_what_is_taken_fails_alone() {
 }
 
 #[tokio::test]
-async fn items_are_shown_in_request_order_wherever_failures_lie() {
+async fn items_are_shown_in_request_order_with_failures_anywhere() {
     for (kind, app, _dir) in apps("task_order").await {
-        // Everything fails but 0, 3 and 4: the name is taken by then.
+        // All fail except 0, 3 and 4: the username is taken by then.
         let named = |name: &str| ValidItem { username: name.parse().ok(), ..ValidItem::default() };
         let names = ["ann", "ann", "ann", "bob", "cleo", "bob", "ann"];
         let first = accept(&app, explicit(names.map(named).to_vec())).await;
         run_all(&app).await;
-        // And here everything but 2.
+        // Here all fail except 2.
         let second = accept(&app, explicit(["ann", "bob", "dan"].map(named).to_vec())).await;
         run_all(&app).await;
-        for (job, succeeded) in [(first, vec![0, 3, 4]), (second, vec![2])] {
-            let outcome = app.outcome(&acme(), job).await.unwrap();
+        for (task, succeeded) in [(first, vec![0, 3, 4]), (second, vec![2])] {
+            let outcome = app.outcome(&acme(), task).await.unwrap();
             let n_items = outcome.n_items(ItemFilter::All);
             for (from, n) in (0..n_items).flat_map(|from| (1..=n_items).map(move |n| (from, n))) {
                 let shown = items(&outcome, ItemFilter::All, from, n).await;
@@ -186,20 +186,20 @@ async fn items_are_shown_in_request_order_wherever_failures_lie() {
 }
 
 #[tokio::test]
-async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
+async fn a_generated_username_that_is_taken_fails_alone() {
     for (kind, app, _dir) in apps("task_drawn").await {
-        let job = accept(&app, count(300)).await;
-        let key = app.task_key(&acme(), job).await.unwrap().unwrap();
-        let wanted = AccessRequest {
+        let task = accept(&app, count(300)).await;
+        let key = app.task_key(&acme(), task).await.unwrap().unwrap();
+        let request = AccessRequest {
             contract_id: "payg".parse().unwrap(),
             username: Some(key.username(250)),
             password: None,
             device_name: None,
         };
-        app.create_access(asker(), wanted, None).await.unwrap();
+        app.create_access(caller(), request, None).await.unwrap();
         run_all(&app).await;
-        assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
-        let shown = shown(&app, job).await;
+        assert_eq!(state(&app, task).await, TaskState::Failed, "{kind}");
+        let shown = shown(&app, task).await;
         let failed: Vec<_> = shown.iter().filter(|(_, item)| item.is_err()).collect();
         assert_eq!(failed, [(&250, &Err(BatchFailureKind::UsernameTaken))], "{kind}");
         assert_eq!(shown.len(), 300);
@@ -208,15 +208,15 @@ async fn a_username_that_was_drawn_and_is_taken_all_the_same_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_chosen_password_is_hashed_once_also_where_batches_take_turns() {
+async fn a_chosen_password_is_hashed_once_when_batches_alternate() {
     for (kind, app, _dir) in apps("task_turns").await {
         let batch = |name: &str| {
             explicit((0..150).map(|n| chosen(&format!("{name}-{n}"), "s3cret")).collect())
         };
-        let jobs = [accept(&app, batch("a")).await, accept(&app, batch("b")).await];
+        let tasks = [accept(&app, batch("a")).await, accept(&app, batch("b")).await];
         run_all(&app).await;
-        for job in jobs {
-            assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        for task in tasks {
+            assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
         }
         let registry = prometheus::Registry::new();
         app.vault.meter().register(&registry).unwrap();
@@ -229,30 +229,30 @@ async fn a_chosen_password_is_hashed_once_also_where_batches_take_turns() {
 }
 
 #[tokio::test]
-async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
+async fn rotated_and_expired_passwords_are_not_shown() {
     for (kind, app, _dir) in apps("task_rotated").await {
-        let job = accept(&app, explicit(vec![chosen("ann", "first"), ValidItem::default()])).await;
+        let task = accept(&app, explicit(vec![chosen("ann", "first"), ValidItem::default()])).await;
         run_all(&app).await;
-        let made = made(&app, job).await;
+        let made = made(&app, task).await;
         for id in &made {
             for status in [TargetStatus::Suspended, TargetStatus::Active] {
                 let update = AccessUpdate { status: Some(status), password: None };
-                app.update_access(asker(), *id, update, |_| true).await.unwrap();
+                app.update_access(caller(), *id, update, |_| true).await.unwrap();
             }
         }
-        let kept: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
-        assert!(kept.iter().all(|it| it.1.is_some()), "{kind}: another change leaves it");
+        let kept: Vec<_> = shown(&app, task).await.into_values().flatten().collect();
+        assert!(kept.iter().all(|it| it.1.is_some()), "{kind}: another change keeps the password");
         for (n, id) in made.into_iter().enumerate() {
             let password = Password::new(format!("rotated {n}")).unwrap();
             let password = Some(NewPassword::Chosen(password));
             let update = AccessUpdate { status: None, password };
-            app.update_access(asker(), id, update, |_| true).await.unwrap();
-            let left: Vec<_> = shown(&app, job).await.into_values().flatten().collect();
+            app.update_access(caller(), id, update, |_| true).await.unwrap();
+            let left: Vec<_> = shown(&app, task).await.into_values().flatten().collect();
             assert_eq!(left.iter().filter(|it| it.1.is_some()).count(), 1 - n, "{kind}");
         }
         let password = Password::new("shared".into()).unwrap();
         let operation = BatchOperation::Update { status: None, password: Some(password) };
-        let change = accept_change(&app, job, operation).await;
+        let change = accept_change(&app, task, operation).await;
         run_all(&app).await;
         let all: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
         assert!(all.iter().all(|it| it.1.as_deref() == Some("shared")), "{kind}");
@@ -260,12 +260,12 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
 
         app.clock.set(app.now().plus_milliseconds(86_400_000));
         let hidden: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
-        assert!(hidden.iter().all(|it| it.1.is_none()), "{kind}: before anyone destroys it");
+        assert!(hidden.iter().all(|it| it.1.is_none()), "{kind}: before it is destroyed");
         while app.run_upkeep_step().await.unwrap() {}
         assert!(app.task_key(&acme(), change).await.unwrap().is_none(), "{kind}");
         let hidden: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
         assert_eq!(hidden.len(), 2);
-        let gone = shown(&app, job).await.into_values().flatten();
+        let gone = shown(&app, task).await.into_values().flatten();
         assert_eq!(gone.filter(|it| it.1.is_none()).count(), 2, "{kind}: creations too");
         app.clock.set(app.now().plus_milliseconds(30 * 86_400_000));
         while app.run_upkeep_step().await.unwrap() {}
@@ -273,18 +273,19 @@ async fn a_rotated_password_is_left_out_and_so_is_one_whose_time_is_over() {
     }
 }
 
-/// Passwords are destroyed while somebody reads a long Task, slowly.
+/// The passwords are destroyed while a client slowly reads a long Task.
 #[tokio::test]
-async fn a_task_is_read_to_its_end_when_the_time_of_its_passwords_comes_meanwhile() {
+async fn a_task_can_be_read_to_its_end_while_its_passwords_expire() {
     for (kind, app, _dir) in apps("task_read_meanwhile").await {
         let batch = vec![chosen("ann", "first"), ValidItem::default()];
-        let job = accept(&app, explicit(batch)).await;
+        let task = accept(&app, explicit(batch)).await;
         run_all(&app).await;
-        let outcome = app.outcome(&acme(), job).await.unwrap();
+        let outcome = app.outcome(&acme(), task).await.unwrap();
         let begun = app.now();
         app.clock.set(begun.plus_milliseconds(86_400_000));
         while app.run_upkeep_step().await.unwrap() {}
-        // Another server's clock may be behind: what was chosen is gone, and nobody makes something up instead.
+        // Another server's clock may be behind: the chosen password is gone and must not be replaced by a generated
+        // one.
         for now in [app.now(), begun] {
             app.clock.set(now);
             let shown = items(&outcome, ItemFilter::All, 0, 9).await;
@@ -295,7 +296,7 @@ async fn a_task_is_read_to_its_end_when_the_time_of_its_passwords_comes_meanwhil
 }
 
 #[tokio::test]
-async fn changes_are_made_one_by_one() {
+async fn each_access_of_a_change_succeeds_or_fails_alone() {
     for (kind, app, _dir) in apps("task_changes").await {
         let prepaid = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
         let prepaid = Contract {
@@ -304,15 +305,16 @@ async fn changes_are_made_one_by_one() {
             ..prepaid.unwrap().unwrap().contract
         };
         app.put_contract(&acme(), &prepaid).await.unwrap();
-        let job = accept(&app, count(3)).await;
+        let task = accept(&app, count(3)).await;
         let other = NewBatch { contract_id: "pre".parse().unwrap(), items: NewItems::Count(1) };
         let other = accept(&app, other).await;
         run_all(&app).await;
-        let (made, unfit) = (made(&app, job).await, made(&app, other).await[0]);
+        let (made, invalid) = (made(&app, task).await, made(&app, other).await[0]);
         let end = AccessUpdate { status: Some(TargetStatus::Terminated), password: None };
-        app.update_access(asker(), made[1], end, |_| true).await.unwrap();
+        app.update_access(caller(), made[1], end, |_| true).await.unwrap();
         let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
-        let named = [Ok(made[0]), Ok(made[1]), Ok(unfit), Ok(unknown), Err("nonsense".to_owned())];
+        let named =
+            [Ok(made[0]), Ok(made[1]), Ok(invalid), Ok(unknown), Err("nonsense".to_owned())];
         let change = |operation| {
             let ids =
                 named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
@@ -330,16 +332,16 @@ async fn changes_are_made_one_by_one() {
         ];
         let seen = shown(&app, task).await;
         assert!(seen[&0].is_ok(), "{kind}");
-        for (index, trouble) in failed {
-            assert_eq!(seen[&index], Err(trouble), "{kind}: {index}");
+        for (index, failure) in failed {
+            assert_eq!(seen[&index], Err(failure), "{kind}: {index}");
         }
         let task =
             app.accept_change(&acme(), change(BatchOperation::Terminate), None, "test").await;
         run_all(&app).await;
         let seen = shown(&app, task.unwrap().0).await;
-        assert!(seen[&0].is_ok() && seen[&1].is_ok(), "{kind}: what is over stays over");
+        assert!(seen[&0].is_ok() && seen[&1].is_ok(), "{kind}: a terminated access stays so");
         let access = app.store.access(&acme(), made[0]).await.unwrap().unwrap();
-        assert_eq!(access.status, Status::Suspended, "{kind}: it must not be let in again");
+        assert_eq!(access.status, Status::Suspended, "{kind}: it stays suspended");
         assert_eq!(access.end, Some(at("2026-11-30T23:00:00Z")), "{kind}: when December begins");
 
         let nothing = BatchChange {
@@ -357,7 +359,7 @@ async fn changes_are_made_one_by_one() {
 }
 
 #[tokio::test]
-async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
+async fn a_batch_is_rejected_if_its_contract_has_ended() {
     for (kind, app, _dir) in apps("task_ended").await {
         let early = accept(&app, count(2)).await;
         let unknown = NewBatch { contract_id: "no".parse().unwrap(), items: NewItems::Count(1) };
@@ -367,21 +369,21 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
         let over = Contract { end: Some(app.now()), ..contract.clone() };
         app.put_contract(&acme(), &over).await.unwrap();
         run_all(&app).await;
-        for (task, trouble) in
+        for (task, failure) in
             [(early, BatchFailureKind::ContractEnded), (unknown, BatchFailureKind::UnknownContract)]
         {
             let outcome = app.outcome(&acme(), task).await.unwrap();
             assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
-            assert_eq!(outcome.rejection().await.unwrap().unwrap().failure.kind, trouble);
+            assert_eq!(outcome.rejection().await.unwrap().unwrap().failure.kind, failure);
         }
-        // One that ends in the middle fails what is left.
+        // A contract that ends during a batch fails the rest.
         app.put_contract(&acme(), &contract).await.unwrap();
-        let job = accept(&app, count(4000)).await;
+        let task = accept(&app, count(4000)).await;
         let mut worker = TaskWorker::new(app.clone());
         while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         app.put_contract(&acme(), &over).await.unwrap();
         while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
-        let outcome = app.outcome(&acme(), job).await.unwrap().task;
+        let outcome = app.outcome(&acme(), task).await.unwrap().task;
         assert_eq!((outcome.state, outcome.n_processed()), (TaskState::Failed, 4000), "{kind}");
         assert!(outcome.n_succeeded > 0 && outcome.n_failed > 0, "{kind}");
         assert_sound(&app).await;
@@ -389,21 +391,21 @@ async fn a_contract_that_ends_before_its_batch_is_worked_on_rejects_it() {
 }
 
 #[tokio::test]
-async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
+async fn an_interrupted_and_resumed_batch_has_the_same_result() {
     for (kind, app, _dir) in apps("task_interrupted").await {
         for (n, point) in Failpoint::ALL.into_iter().enumerate() {
             let items = (0..70).map(|i| match i % 3 {
                 0 => chosen(&format!("user-{n}-{i}"), "chosen"),
                 _ => ValidItem::default(),
             });
-            let job = accept(&app, explicit(items.collect())).await;
+            let task = accept(&app, explicit(items.collect())).await;
             work_with_interruptions(&app, point).await;
-            assert_eq!(state(&app, job).await, TaskState::Done, "{kind}: {point:?}");
-            assert_eq!(shown(&app, job).await.len(), 70);
+            assert_eq!(state(&app, task).await, TaskState::Done, "{kind}: {point:?}");
+            assert_eq!(shown(&app, task).await.len(), 70);
             let password = Password::new("shared".into()).unwrap();
             let status = Some(TargetStatus::Suspended);
             let operation = BatchOperation::Update { status, password: Some(password) };
-            let change = accept_change(&app, job, operation).await;
+            let change = accept_change(&app, task, operation).await;
             work_with_interruptions(&app, point).await;
             let seen: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
             assert!(seen.len() == 70 && seen.iter().all(|it| it.1.as_deref() == Some("shared")));
@@ -415,7 +417,7 @@ async fn interrupted_anywhere_and_taken_up_again_the_result_is_the_same() {
     }
 }
 
-/// Works everything off; at the point, every other time that it is passed, the worker dies.
+/// Runs everything; the worker dies every other time that it passes the failpoint.
 async fn work_with_interruptions(app: &App, at: Failpoint) {
     let n_passed = Arc::new(Mutex::new(0));
     let mut n_deaths = 0;
@@ -439,31 +441,31 @@ async fn work_with_interruptions(app: &App, at: Failpoint) {
             }
         }
         n_deaths += 1;
-        // Who died keeps its lease until that is over.
+        // A dead worker keeps its lease until it expires.
         app.clock.set(app.now().plus_milliseconds(15_001));
     }
 }
 
 #[tokio::test]
-async fn who_hands_back_is_followed_at_once() {
+async fn another_worker_continues_a_released_lease_at_once() {
     for (kind, app, _dir) in apps("task_handed_back").await {
-        let job = accept(&app, count(4000)).await;
+        let task = accept(&app, count(4000)).await;
         let mut first = TaskWorker::new(app.clone());
         while !matches!(first.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         let mut second = TaskWorker::new(app.clone());
         assert_eq!(
             second.run_one().await.unwrap(),
             StepOutcome::Nothing,
-            "{kind}: the first has it"
+            "{kind}: the first holds the lease"
         );
         first.release_lease().await.unwrap();
         while second.run_one().await.unwrap() != StepOutcome::Nothing {}
-        assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
     }
 }
 
 #[tokio::test]
-async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
+async fn a_small_batch_overtakes_a_huge_one_of_another_tenant() {
     for (kind, app, _dir) in apps("task_fair").await {
         let rival: TenantName = "rival".parse().unwrap();
         let tenant = app.store.tenant(&acme()).await.unwrap().unwrap();
@@ -481,11 +483,11 @@ async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
         };
         let mut n_steps = 0;
         while !(is_over(&rival, small).await && is_over(&acme(), mine).await) {
-            // Who gives way is due from this instant on, and the others were before.
+            // A released queue is due from now on, and the others were before.
             app.clock.set(app.now().plus_milliseconds(1));
             worker.run_one().await.unwrap();
             n_steps += 1;
-            assert!(n_steps < 20, "{kind}: both get their turn");
+            assert!(n_steps < 20, "{kind}: both are processed");
         }
         assert_eq!(state(&app, huge).await, TaskState::InProgress, "{kind}");
         app.stop_task(&acme(), huge).await.unwrap();
@@ -496,9 +498,9 @@ async fn a_small_batch_of_one_tenant_passes_a_huge_one_of_another() {
 }
 
 #[tokio::test]
-async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
+async fn a_broken_task_does_not_block_others() {
     for (kind, app, _dir) in apps("task_broken").await {
-        // What its client sent is missing, which no rule of ours allows.
+        // The client's items are missing, which can't happen by our rules.
         let broken = gatehouse_store::NewTask {
             id: TaskId::new(1, &[1; 10]),
             work: TaskWork::Creation { contract_id: "payg".parse().unwrap(), is_explicit: true },
@@ -510,14 +512,14 @@ async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
         };
         let broken_id = broken.id;
         app.store.accept_task(&acme(), broken).await.unwrap();
-        let job = accept(&app, count(5)).await;
+        let task = accept(&app, count(5)).await;
         let mut worker = TaskWorker::new(app.clone());
         for _ in 0..20 {
-            // Who fails is left alone for a second.
+            // Failed work is postponed by a second.
             let _ = worker.run_one().await;
             app.clock.set(app.now().plus_milliseconds(1001));
         }
-        assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
         assert_eq!(state(&app, broken_id).await, TaskState::InProgress, "{kind}");
         app.stop_task(&acme(), broken_id).await.unwrap();
         run_all(&app).await;
@@ -526,85 +528,85 @@ async fn a_task_that_cannot_be_worked_on_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn a_step_that_panics_has_failed_and_gives_its_turn_to_others() {
+async fn a_step_that_panics_fails_and_other_tasks_continue() {
     for (kind, app, _dir) in apps("task_panic").await {
-        let jobs = [accept(&app, count(3)).await, accept(&app, count(4)).await];
+        let tasks = [accept(&app, count(3)).await, accept(&app, count(4)).await];
         let is_first = Arc::new(Mutex::new(true));
         let panics = Arc::clone(&is_first);
         let failpoints = Failpoints::new(move |point| {
             let is_first =
                 point == Failpoint::Hashed && std::mem::take(&mut *panics.lock().unwrap());
-            assert!(!is_first, "a fault of ours");
+            assert!(!is_first, "a bug");
             false
         });
         let mut worker = TaskWorker::with_failpoints(app.clone(), failpoints);
         let mut n_failed = 0;
-        // Who fails is left alone for a second, and no longer.
+        // Failed work is postponed by a second, not longer.
         for _ in 0..20 {
             n_failed += u32::from(worker.run_one().await.is_err());
             app.clock.set(app.now().plus_milliseconds(101));
         }
         assert_eq!(n_failed, 1, "{kind}");
-        for job in jobs {
-            assert_eq!(state(&app, job).await, TaskState::Done, "{kind}");
+        for task in tasks {
+            assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
         }
         assert_sound(&app).await;
     }
 }
 
 #[tokio::test]
-async fn a_contract_with_reserved_places_is_not_deleted() {
+async fn a_contract_with_reserved_accesses_cannot_be_deleted() {
     for (kind, app, _dir) in apps("task_reserved").await {
-        let job = accept(&app, count(5)).await;
+        let task = accept(&app, count(5)).await;
         let mut worker = TaskWorker::new(app.clone());
         assert_eq!(worker.run_one().await.unwrap(), StepOutcome::Started);
         let id = "payg".parse().unwrap();
         let refused = app.delete_contract(&acme(), &id).await;
         assert!(matches!(refused, Err(Error::InUse { n_accesses: 5, .. })), "{kind}: {refused:?}");
-        app.stop_task(&acme(), job).await.unwrap();
+        app.stop_task(&acme(), task).await.unwrap();
         app.delete_contract(&acme(), &id).await.unwrap();
         assert_sound(&app).await;
     }
 }
 
 #[tokio::test]
-async fn a_batch_of_which_nothing_fits_gives_its_places_back() {
+async fn a_batch_of_invalid_items_releases_its_reservations() {
     for (kind, app, _dir) in apps("task_unfit").await {
-        let unfit = || {
+        let invalid = || {
             let reason = "must be shorter".to_owned();
             let faults = vec![crate::reader::Fault { name: "password".into(), reason }];
             NewItem::Invalid(crate::app::batch::InvalidItem { faults, ..Default::default() })
         };
-        let items = NewItems::Explicit((0..700).map(|_| unfit()).collect());
+        let items = NewItems::Explicit((0..700).map(|_| invalid()).collect());
         let batch = NewBatch { contract_id: "payg".parse().unwrap(), items };
-        let job = accept(&app, batch).await;
+        let task = accept(&app, batch).await;
         run_all(&app).await;
-        assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
+        assert_eq!(state(&app, task).await, TaskState::Failed, "{kind}");
         assert_sound(&app).await;
     }
 }
 
 #[tokio::test]
-async fn a_task_is_forgotten_at_once_however_much_of_it_there_is() {
+async fn a_large_task_disappears_at_once() {
     for (kind, app, _dir) in apps("task_forgotten").await {
         let names: Vec<ValidItem> = (0..1500)
             .map(|_| ValidItem { username: Some("same".parse().unwrap()), ..ValidItem::default() })
             .collect();
-        let job = accept(&app, explicit(names)).await;
+        let task = accept(&app, explicit(names)).await;
         run_all(&app).await;
-        assert_eq!(state(&app, job).await, TaskState::Failed, "{kind}");
+        assert_eq!(state(&app, task).await, TaskState::Failed, "{kind}");
         app.clock.set(app.now().plus_milliseconds(30 * 86_400_000));
         let mut n_steps = 0;
         while app.run_upkeep_step().await.unwrap() {
             n_steps += 1;
-            let read = app.outcome(&acme(), job).await;
+            let read = app.outcome(&acme(), task).await;
             let is_whole = match read {
                 Ok(outcome) => items(&outcome, ItemFilter::All, 0, 2000).await.len() == 1500,
                 Err(error) => matches!(error, Error::NotFound(..)),
             };
-            assert!(is_whole, "{kind}: nobody sees a half of it");
+            assert!(is_whole, "{kind}: never half of it");
         }
         assert!(n_steps > 2, "{kind}");
-        assert!(app.store.failed_items(&acme(), job, 0, 2000).await.unwrap().is_empty(), "{kind}");
+        assert!(app.store.failed_items(&acme(), task, 0, 2000).await.unwrap().is_empty(), "{kind}");
     }
 }

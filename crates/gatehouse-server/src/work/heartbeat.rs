@@ -1,8 +1,7 @@
-//! Being there: a server says every second that it is, and learns which part of every limit is its own.
+//! The server's heartbeat, which also returns its share of every limit.
 //!
-//! Only where others may be, too: an embedded store has one server. When the database can't be reached, the
-//! last share stays: nobody knows better, and the whole of every limit would be too much for as long as it
-//! lasts.
+//! Only on a shared store: an embedded one has one server. While the database can't be reached, the last share stays:
+//! enforcing the whole of every limit would allow too much.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -14,18 +13,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 
-/// How often it is said. Others learn of a server that joins or leaves within this time.
-const BEAT: Duration = Duration::from_secs(1);
+/// Heartbeat interval. Other servers notice a server that joins or leaves within this time.
+const INTERVAL: Duration = Duration::from_secs(1);
 
-/// A server that is there.
-pub(crate) struct Presence {
+/// A server's heartbeat.
+pub(crate) struct Heartbeat {
     app: App,
     replica: Replica,
-    is_heard: bool,
+    is_ok: bool,
 }
 
-impl Presence {
-    /// Says for the first time that this server is there; `None` where no other can be.
+impl Heartbeat {
+    /// Sends the first heartbeat; `None` on an embedded store.
     pub(crate) async fn begin(app: &App, listen: SocketAddr) -> Result<Option<Self>, StoreError> {
         if !app.store.is_shared() {
             return Ok(None);
@@ -38,13 +37,13 @@ impl Presence {
             listen: listen.to_string(),
             key_name: app.vault.key_name().to_owned(),
         };
-        let presence = Self { app: app.clone(), replica, is_heard: true };
-        presence.beat().await?;
-        Ok(Some(presence))
+        let heartbeat = Self { app: app.clone(), replica, is_ok: true };
+        heartbeat.send().await?;
+        Ok(Some(heartbeat))
     }
 
-    /// Says that this server is there, and takes the share that it has from now on.
-    async fn beat(&self) -> Result<(), StoreError> {
+    /// Sends a heartbeat and takes the new share.
+    async fn send(&self) -> Result<(), StoreError> {
         let before = self.app.share.get();
         let now = self.app.store.heartbeat(&self.replica).await?;
         self.app.share.set(now, Instant::now().into_std());
@@ -56,25 +55,25 @@ impl Presence {
         Ok(())
     }
 
-    /// Goes on saying it until the server stops, and says then that it is gone.
-    pub(super) async fn keep(mut self, stopping: CancellationToken) {
+    /// Sends heartbeats until the server stops, and then reports that it leaves.
+    pub(super) async fn run(mut self, stopping: CancellationToken) {
         loop {
             tokio::select! {
                 biased;
                 () = stopping.cancelled() => break,
-                () = tokio::time::sleep(BEAT) => {}
+                () = tokio::time::sleep(INTERVAL) => {}
             }
-            let beat = self.beat().await;
-            match &beat {
-                // Once, not every second.
-                Err(error) if self.is_heard => tracing::warn!(
+            let sent = self.send().await;
+            match &sent {
+                // Logged once per outage.
+                Err(error) if self.is_ok => tracing::warn!(
                     %error,
                     "this server can't say that it is there: others may take its part of limits"
                 ),
-                Ok(()) if !self.is_heard => tracing::info!("this server is heard of again"),
+                Ok(()) if !self.is_ok => tracing::info!("this server is heard of again"),
                 _ => {}
             }
-            self.is_heard = beat.is_ok();
+            self.is_ok = sent.is_ok();
         }
         if let Err(error) = self.app.store.leave(self.replica.id).await {
             tracing::warn!(%error, "this server could not say that it is gone: others notice by themselves");
