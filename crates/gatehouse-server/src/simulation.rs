@@ -1,26 +1,27 @@
-//! A simulation of everything that is concurrent above the store.
+//! A simulation of all concurrency above the store.
 //!
-//! Several servers run their work loops over one database in memory, on one thread, with time that passes only when all of them wait.
-//! Every call to the database takes some time, may fail, may be the last thing that its server does, or may come long after the server
-//! was given up. All of that follows from a seed, so a seed that fails fails again.
+//! Several servers run their work loops over one in-memory database, on one thread, with a clock that advances only
+//! when all of them wait. Every call to the database takes time, may fail, may be the last of its server, or may arrive
+//! long after the server was given up. All of it follows from a seed, so a failing seed fails again.
 //!
-//! `world` is what all have in common, `plan` what a seed has in store; `network` is how a server reaches the database, `server` the
-//! server itself, `fleet` all of them as clients see them, `trouble` who comes and goes. Clients are those of the end-to-end tests
-//! (`gatehouse_testing::history`), and `quota`, `passing` and `rates`. The `journal` tells what each transaction changed, the `model` says whether
-//! that may be; in the end the whole history is judged, with what is `settled` by then.
+//! `world` is the shared state, `plan` a seed's parameters, `network` a server's link to the database, `server` a
+//! server, `fleet` all servers as clients see them, `disturbances` joins, departures and outages. Clients are those of
+//! the end-to-end tests (`gatehouse_testing::history`), `quota`, `short_lived_tenant` and `rates`. The `journal`
+//! records each transaction's changes, and the `model` checks them; at the end the whole history is judged, with the
+//! `settled` state.
 
+mod disturbances;
 mod fleet;
 mod journal;
 mod limits;
 mod model;
 mod network;
-mod passing;
 mod plan;
 mod quota;
 mod rates;
 mod server;
 mod settled;
-mod trouble;
+mod short_lived_tenant;
 mod world;
 
 use std::sync::Arc;
@@ -41,7 +42,7 @@ use rates::RateClient;
 use settled::read_settled;
 use world::World;
 
-/// What the clients of the end-to-end tests ask for here.
+/// Load of the end-to-end tests' clients.
 const SCALE: Scale = Scale {
     n_clients: 3,
     pace: Duration::from_millis(150),
@@ -50,69 +51,70 @@ const SCALE: Scale = Scale {
     n_kept: 2,
 };
 
-/// Within this time after the last trouble all work is done: a dead server's sweep is taken up after a minute.
-const DRAINED_WITHIN: Duration = Duration::from_secs(90);
+/// Time limit for all work after the last disturbance: a dead server's lease expires after a minute.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(90);
 
-/// After this time everything that was kept has had its time.
+/// After this time all retention times are over.
 const LONG_AFTER: Duration = Duration::from_secs(25 * 3600);
 
-/// How one seed went.
-struct Ran {
+/// Result of a seed.
+struct RunResult {
     faults: Vec<String>,
-    course: (u64, u64),
+    log_digest: (u64, u64),
     figures: Figures,
 }
 
 /// Runs one seed.
-fn run(seed: u64, is_told: bool) -> Ran {
+fn run(seed: u64, is_verbose: bool) -> RunResult {
     let _simulation = Simulation::begin(seed);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let world = Arc::new(World::new(seed, is_told));
-        live(&world).await;
+        let world = Arc::new(World::new(seed, is_verbose));
+        simulate(&world).await;
         let mut model = world.model();
-        Ran {
+        RunResult {
             faults: std::mem::take(&mut model.faults),
-            course: world.course(),
+            log_digest: world.log_digest(),
             figures: std::mem::take(&mut model.figures),
         }
     })
 }
 
-/// Everything that happens in one world.
-async fn live(world: &Arc<World>) {
-    world.tell(|| format!("{:?}", world.plan));
+/// Runs the simulation in one world.
+async fn simulate(world: &Arc<World>) {
+    world.log(|| format!("{:?}", world.plan));
     let direct = Arc::new(Direct);
     let store = Store::open_in_memory(&world.database, direct, world.clock.clone()).await.unwrap();
-    quota::found(&store, world).await;
+    quota::create_tenants(&store, world).await;
     world.database.with(journal::begin);
     let fleet = Arc::new(Fleet::new(world));
     for _ in 0..world.plan.n_servers {
         fleet.join().await;
     }
 
-    world.disturb(true);
-    let trouble = tokio::spawn(trouble::make(Arc::clone(world), Arc::clone(&fleet)));
-    let mut dice = SeededRandom(world.dice().roll(u64::from(u32::MAX)));
+    world.set_disturbed(true);
+    let disturbances = tokio::spawn(disturbances::run(Arc::clone(world), Arc::clone(&fleet)));
+    let mut random = SeededRandom(world.random().roll(u64::from(u32::MAX)));
     let time = Duration::from_millis(world.plan.load_milliseconds);
-    let quota = QuotaClient::new(Arc::clone(&fleet), SeededRandom(dice.roll(1 << 30)));
-    let quota = tokio::spawn(quota.ask_for(Arc::clone(world), time));
-    let rates = RateClient::new(world, &fleet, SeededRandom(dice.roll(1 << 30)));
-    let rates = tokio::spawn(rates.ask_for(time));
-    let passing = tokio::spawn(passing::come_and_go(Arc::clone(world), Arc::clone(&fleet), time));
-    let load = Load::begin(&fleet, &mut dice, SCALE).await;
+    let quota = QuotaClient::new(Arc::clone(&fleet), SeededRandom(random.roll(1 << 30)));
+    let quota = tokio::spawn(quota.run_for(Arc::clone(world), time));
+    let rates = RateClient::new(world, &fleet, SeededRandom(random.roll(1 << 30)));
+    let rates = tokio::spawn(rates.run_for(time));
+    let short_lived =
+        tokio::spawn(short_lived_tenant::run(Arc::clone(world), Arc::clone(&fleet), time));
+    let load = Load::begin(&fleet, &mut random, SCALE).await;
     sleep(time).await;
-    world.disturb(false);
+    world.set_disturbed(false);
     load.end().await;
     quota.await.unwrap();
     rates.await.unwrap();
-    passing.await.unwrap();
-    trouble.await.unwrap();
+    short_lived.await.unwrap();
+    disturbances.await.unwrap();
 
-    world.tell(|| "the trouble is over".to_owned());
-    let rates = RateClient::new(world, &fleet, dice.clone());
-    let rates = tokio::spawn(rates.ask_for(Duration::from_millis(world.plan.calm_milliseconds)));
+    world.log(|| "the disturbances are over".to_owned());
+    let rates = RateClient::new(world, &fleet, random.clone());
+    let rates = tokio::spawn(rates.run_for(Duration::from_millis(world.plan.calm_milliseconds)));
     fleet.finish().await;
     drain(world).await;
     let settled = read_settled(&fleet).await;
@@ -121,17 +123,17 @@ async fn live(world: &Arc<World>) {
     audit(world, &store).await;
     rates.await.unwrap();
 
-    // Nobody does anything for a day: whoever goes on then has only leases that are long over.
+    // All servers stop for a day: those that continue hold only expired leases.
     for number in fleet.running() {
-        fleet.server(number).wire.stop(LONG_AFTER);
+        fleet.server(number).link.stop(LONG_AFTER);
     }
     sleep(LONG_AFTER).await;
     drain(world).await;
     audit(world, &store).await;
-    nothing_is_left(world);
+    check_all_deleted(world);
 }
 
-/// Waits until there is nothing to do.
+/// Waits until no work is due.
 async fn drain(world: &World) {
     let began = Instant::now();
     loop {
@@ -142,13 +144,13 @@ async fn drain(world: &World) {
         if (n_due, n_leased, n_open) == (0, 0, 0) {
             return;
         }
-        if began.elapsed() > DRAINED_WITHIN {
+        if began.elapsed() > DRAIN_TIMEOUT {
             let rows = rows(
                 world,
                 "SELECT tenant || ' ' || kind || ' ' || name || ' ' || part || ' ' || due_at FROM due",
             );
             world.model().fault(format!(
-                "work is not done in time: {n_due} due, {n_leased} leased, {n_open} open Tasks; it is {now}: {rows:?}"
+                "work is not finished in time:  {n_due} due, {n_leased} leased, {n_open} open Tasks; it is {now}: {rows:?}"
             ));
             return;
         }
@@ -156,7 +158,7 @@ async fn drain(world: &World) {
     }
 }
 
-/// Compares all figures with the rows.
+/// Compares all derived counts with the rows.
 async fn audit(world: &World, store: &Store) {
     for tenant in TENANTS.into_iter().chain([QUOTA_TENANT]) {
         let tenant: TenantName = tenant.parse().unwrap();
@@ -166,8 +168,8 @@ async fn audit(world: &World, store: &Store) {
     }
 }
 
-/// After their time, nothing is left of Tasks, their keys and kept answers; and what has ended is written down.
-fn nothing_is_left(world: &World) {
+/// Checks that expired Tasks, keys and responses are deleted, and that expiries are stored.
+fn check_all_deleted(world: &World) {
     let now = world.now().as_millisecond();
     for what in [
         "task".to_owned(),
@@ -179,7 +181,7 @@ fn nothing_is_left(world: &World) {
     ] {
         let n = count(world, &format!("SELECT COUNT(*) FROM {what}"));
         if n > 0 {
-            world.model().fault(format!("{n} are left: {what}"));
+            world.model().fault(format!("{n} rows remain: {what}"));
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The simulated servers as clients see them: every request of the shared load, answered by the service without HTTP, in the words of
-//! HTTP.
+//! The simulated servers as clients see them: requests of the shared load, answered by the service without HTTP.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -26,16 +25,16 @@ use crate::app::batch::{
 use crate::app::{App, Error};
 use crate::reader::Fault;
 
-/// Accesses of a Task that a look at it shows.
+/// Accesses of a Task that are shown.
 const N_SHOWN: u32 = 100;
 
-/// All servers that there ever were, and all that was asked of them.
+/// All servers ever, and the history of calls.
 pub(super) struct Fleet {
     world: Arc<World>,
     servers: Mutex<Vec<Arc<Server>>>,
     calls: Mutex<Vec<Call>>,
-    /// Requests that servers work on, also those whose clients have given up.
-    under_way: TaskTracker,
+    /// Requests in progress, also those whose clients have given up.
+    in_progress: TaskTracker,
 }
 
 impl Fleet {
@@ -44,18 +43,18 @@ impl Fleet {
             world: Arc::clone(world),
             servers: Mutex::default(),
             calls: Mutex::default(),
-            under_way: TaskTracker::new(),
+            in_progress: TaskTracker::new(),
         }
     }
 
-    /// One more server.
+    /// Starts a server.
     pub(super) async fn join(&self) {
         let number = self.servers().len();
         let server = Server::start(&self.world, number).await;
         self.servers().push(server);
     }
 
-    /// A server that runs.
+    /// The server with this number.
     pub(super) fn server(&self, number: usize) -> Arc<Server> {
         Arc::clone(&self.servers()[number])
     }
@@ -64,43 +63,43 @@ impl Fleet {
         self.servers.lock().unwrap()
     }
 
-    /// All that was asked.
+    /// The history of calls.
     pub(super) fn history(&self) -> Vec<Call> {
         self.calls.lock().unwrap().clone()
     }
 
-    /// Waits until no server works on a request.
+    /// Waits until no request is in progress.
     pub(super) async fn finish(&self) {
-        self.under_way.close();
-        self.under_way.wait().await;
+        self.in_progress.close();
+        self.in_progress.wait().await;
     }
 
-    /// Asks a server, and gives up after a while where the request may still be done later: what a client sends again must be
-    /// done once, also if the server that got it first goes on long after.
-    async fn ask(&self, server: Arc<Server>, tenant: usize, request: &Request) -> Answer {
+    /// Calls a server, with a timeout if the request is idempotent: a repeated request must take effect once, even if
+    /// the first server continues long after.
+    async fn send(&self, server: Arc<Server>, tenant: usize, request: &Request) -> Answer {
         let gives_up = matches!(request, Request::Create { .. } | Request::Batch { .. });
-        let patience = self.world.some_time(200, 20_000);
+        let timeout = self.world.random_time(200, 20_000);
         let request = request.clone();
-        let asked = self.under_way.spawn(async move {
+        let call = self.in_progress.spawn(async move {
             tokio::select! {
                 biased;
-                () = server.wire.died.cancelled() => Answer::Lost,
-                answer = ask(&server.app, TENANTS[tenant], &request) => {
+                () = server.link.died.cancelled() => Answer::Lost,
+                answer = call_service(&server.app, TENANTS[tenant], &request) => {
                     answer.unwrap_or_else(refused)
                 }
             }
         });
-        let patience = if gives_up { patience } else { Duration::MAX };
-        tokio::time::timeout(patience, asked).await.map_or(Answer::Lost, Result::unwrap)
+        let timeout = if gives_up { timeout } else { Duration::MAX };
+        tokio::time::timeout(timeout, call).await.map_or(Answer::Lost, Result::unwrap)
     }
 
-    fn moment(&self) -> u64 {
+    fn elapsed_microseconds(&self) -> u64 {
         self.world.began.elapsed().as_micros() as u64
     }
 }
 
 impl Replicas for Fleet {
-    /// An hour of simulated time: some plans stop every server for up to 40 s again and again.
+    /// An hour of simulated time: some plans stop every server for up to 40 s repeatedly.
     const RETRY_TIME_MAX: Duration = Duration::from_secs(3600);
 
     fn running(&self) -> Vec<usize> {
@@ -108,15 +107,15 @@ impl Replicas for Fleet {
     }
 
     async fn call(&self, replica: usize, tenant: usize, request: &Request) -> Option<Answer> {
-        let (server, begin) = (self.server(replica), self.moment());
-        let answer = self.ask(server, tenant, request).await;
-        // Two moments are never the same: what ends before another begins is told apart from what doesn't.
+        let (server, begin) = (self.server(replica), self.elapsed_microseconds());
+        let answer = self.send(server, tenant, request).await;
+        // Distinct times order calls that don't overlap.
         tokio::time::sleep(Duration::from_millis(1)).await;
-        self.world.tell(|| format!("server {replica}: {request:?}: {answer:?}"));
+        self.world.log(|| format!("server {replica}: {request:?}: {answer:?}"));
         let call = Call {
             replica,
             begin,
-            end: self.moment(),
+            end: self.elapsed_microseconds(),
             tenant,
             request: request.clone(),
             answer: answer.clone(),
@@ -126,32 +125,32 @@ impl Replicas for Fleet {
     }
 }
 
-/// Asks the service.
-async fn ask(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error> {
+/// Calls the service.
+async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error> {
     let tenant: TenantName = tenant.parse().unwrap();
     let gone = CancellationToken::new();
-    let asker = HashCaller { tenant: &tenant, gone: &gone };
+    let caller = HashCaller { tenant: &tenant, gone: &gone };
     let done = match request {
         Request::Create { device, .. } => {
-            let wanted = AccessRequest {
+            let new = AccessRequest {
                 contract_id: "payg".parse().unwrap(),
                 username: None,
                 password: None,
                 device_name: Some(device.parse().unwrap()),
             };
             let once = once(app, &tenant, Operation::Create, request);
-            issued(&app.create_access(asker, wanted, once).await?)
+            issued(&app.create_access(caller, new, once).await?)
         }
         Request::Change { access, wanted } => {
             let update = AccessUpdate {
                 status: target(wanted),
                 password: wanted.password.clone().map(|it| NewPassword::Chosen(password(it))),
             };
-            issued(&app.update_access(asker, id(access), update, |_| true).await?)
+            issued(&app.update_access(caller, id(access), update, |_| true).await?)
         }
         Request::Check { username, password: tried, .. } => {
             let username = username.parse().unwrap();
-            app.verify(asker, &username, &password(tried.clone())).await?;
+            app.verify(caller, &username, &password(tried.clone())).await?;
             json!({})
         }
         Request::Read { access } => {
@@ -160,7 +159,7 @@ async fn ask(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error
         }
         Request::Count => json!({"total": all(app, &tenant, 5).await?.0}),
         Request::Batch { items, .. } => json!({"id": accept(app, &tenant, request, items).await?}),
-        Request::Look { task } => look(app, &tenant, task.parse().unwrap()).await?,
+        Request::Look { task } => read_task(app, &tenant, task.parse().unwrap()).await?,
         Request::Stop { task } => {
             let task = app.stop_task(&tenant, task.parse().unwrap()).await?;
             json!({"state": task.state.as_str()})
@@ -180,7 +179,7 @@ async fn accept(
         Items::Number(n) => NewItems::Count((*n).try_into().unwrap()),
         Items::Listed { devices, failing } => {
             let item = |(n, device): (usize, &String)| match *failing == Some(n) {
-                true => NewItem::Invalid(unfit(device)),
+                true => NewItem::Invalid(invalid(device)),
                 false => NewItem::Valid(ValidItem {
                     device_name: Some(device.parse().unwrap()),
                     ..ValidItem::default()
@@ -215,20 +214,20 @@ async fn accept_change(
     Ok(app.accept_change(tenant, change, once, "simulated").await?.0.to_string())
 }
 
-async fn look(app: &App, tenant: &TenantName, id: TaskId) -> Result<Value, Error> {
+async fn read_task(app: &App, tenant: &TenantName, id: TaskId) -> Result<Value, Error> {
     let found = app.store.task(tenant, id).await?;
     let task = found.ok_or_else(|| Error::NotFound("task", id.to_string()))?.task;
-    let mut look =
+    let mut shown =
         json!({"id": id.to_string(), "@type": task.work.as_str(), "state": task.state.as_str()});
     if task.state.is_terminal() {
         let made =
             |made: gatehouse_store::CreatedAccess<'_>| json!({"id": made.access.id.to_string()});
-        look["accesses"] = app.store.accesses_of_task(tenant, id, 0, N_SHOWN, made).await?.into();
+        shown["accesses"] = app.store.accesses_of_task(tenant, id, 0, N_SHOWN, made).await?.into();
     }
-    Ok(look)
+    Ok(shown)
 }
 
-/// How many accesses there are, and those of the first pages.
+/// The number of accesses, and those of the first pages.
 pub(super) async fn all(
     app: &App,
     tenant: &TenantName,
@@ -288,7 +287,7 @@ fn refused(error: Error) -> Answer {
     }
 }
 
-fn unfit(device: &str) -> InvalidItem {
+fn invalid(device: &str) -> InvalidItem {
     let fault = Fault { name: "password".into(), reason: "must be shorter".into() };
     InvalidItem { username: None, device_name: Some(device.to_owned()), faults: vec![fault] }
 }

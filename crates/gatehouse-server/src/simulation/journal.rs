@@ -1,38 +1,38 @@
-//! What every transaction changed, told by the database itself: triggers write it down, so that what is rolled back was never
-//! told, and no code of the store is asked.
+//! Journal of each transaction's changes, written by triggers: rolled-back changes don't appear, and no code of the
+//! store is involved.
 
 use gatehouse_core::Timestamp;
 use rusqlite::{Connection, Row};
 
 use super::limits::{N_ACCESSES_MAX, QUOTA_CONTRACT};
 
-/// Something that a transaction has changed.
+/// A change of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A Task is there.
+    /// A Task was accepted.
     Accepted { tenant: String, task: String, number: i64, kind: String },
-    /// A Task has come further: from a state and so many items to others.
+    /// A Task advanced: state and processed items before and after.
     Advanced { tenant: String, task: String, before: (String, i64), after: (String, i64) },
-    /// A Task is forgotten that ended then.
-    Forgotten { tenant: String, task: String, ended_at: Option<i64> },
-    /// The key of a Task is destroyed that was to be kept until then.
+    /// A Task was deleted that ended at this time.
+    TaskDeleted { tenant: String, task: String, ended_at: Option<i64> },
+    /// A Task's key was destroyed that was to be kept until this time.
     KeyDestroyed { tenant: String, task: String, until: Option<i64> },
-    /// Work was taken up that was due, or leased, until then.
+    /// Work was claimed that was due, or leased, until this time.
     Claimed { tenant: String, work: String, until: i64 },
-    /// Work was given back.
+    /// Work was released.
     Released { tenant: String, work: String },
     /// Work was finished.
     Finished { tenant: String, work: String },
-    /// An access has another status, and this end.
+    /// An access changed its status, and has this end.
     Status { access: String, before: String, after: String, end_at: Option<i64> },
-    /// A tenant is deleted, with all that was its.
-    Deleted { tenant: String },
-    /// The contract with a quota has so many accesses, and so many places that are reserved.
+    /// A tenant was deleted with all its data.
+    TenantDeleted { tenant: String },
+    /// Live and reserved accesses of the contract with a quota.
     Quota { tenant: String, n_live: i64, n_reserved: i64 },
 }
 
 impl Event {
-    /// Whether it ends a sweep of ends that have come.
+    /// Whether it completes a step that stores expiries.
     pub(super) fn ends_sweep(&self) -> bool {
         matches!(self, Self::Released { work, .. } | Self::Finished { work, .. }
                  if work.starts_with("ends "))
@@ -74,12 +74,12 @@ CREATE TRIGGER quota_used AFTER UPDATE ON tally WHEN new.contract_id = 'few' BEG
 END;
 ";
 
-/// Begins to write down what changes.
+/// Creates the journal.
 pub(super) fn begin(connection: &Connection) {
     connection.execute_batch(JOURNAL).unwrap();
 }
 
-/// What has changed since the last time.
+/// Takes the changes since the last call.
 pub(super) fn take(connection: &Connection, now: Timestamp) -> Vec<Event> {
     let sql = "SELECT what, tenant, name, a, b, m, n FROM journal ORDER BY seq";
     let mut statement = connection.prepare_cached(sql).unwrap();
@@ -102,7 +102,7 @@ fn read(connection: &Connection, row: &Row<'_>, now: Timestamp) -> rusqlite::Res
             let (before, after) = ((text(3)?, row.get(5)?), (text(4)?, row.get(6)?));
             Event::Advanced { tenant, task: text(2)?, before, after }
         }
-        "forgotten" => Event::Forgotten { tenant, task: text(2)?, ended_at: row.get(5)? },
+        "forgotten" => Event::TaskDeleted { tenant, task: text(2)?, ended_at: row.get(5)? },
         "key" => Event::KeyDestroyed { tenant, task: text(2)?, until: row.get(5)? },
         "claimed" => Event::Claimed { tenant, work: text(2)?, until: row.get(5)? },
         "released" => Event::Released { tenant, work: text(2)? },
@@ -111,12 +111,12 @@ fn read(connection: &Connection, row: &Row<'_>, now: Timestamp) -> rusqlite::Res
             let (before, after) = (text(3)?, text(4)?);
             Event::Status { access: text(2)?, before, after, end_at: row.get(5)? }
         }
-        "deleted" => Event::Deleted { tenant },
+        "deleted" => Event::TenantDeleted { tenant },
         _ => quota(connection, tenant, now)?,
     })
 }
 
-/// The contract with a quota as it is after the transaction, its accesses counted one by one.
+/// The contract with a quota after the transaction, its accesses counted one by one.
 fn quota(connection: &Connection, tenant: String, now: Timestamp) -> rusqlite::Result<Event> {
     let sql = "SELECT t.n_reserved, (SELECT COUNT(*) FROM access a WHERE a.tenant = t.tenant \
                AND a.contract_id = t.contract_id AND a.status <> 'TERMINATED' \
@@ -128,7 +128,7 @@ fn quota(connection: &Connection, tenant: String, now: Timestamp) -> rusqlite::R
     Ok(Event::Quota { tenant, n_live, n_reserved })
 }
 
-/// Says whether a quota is kept.
+/// Whether the quota holds.
 pub(super) fn is_within_quota(n_live: i64, n_reserved: i64) -> bool {
     n_live + n_reserved <= N_ACCESSES_MAX.cast_signed()
 }

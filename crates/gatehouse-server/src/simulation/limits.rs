@@ -1,12 +1,12 @@
-//! Limits that the simulated servers and tenants have, which the model knows too.
+//! Limits of the simulated servers and tenants, shared with the model.
 
-/// How long Tasks are kept: longer than clients ask and work is drained, so that they can be judged.
+/// Retention of Tasks: longer than the clients and the drain take, so that Tasks can be judged.
 pub(super) const RETENTION_MILLISECONDS: i64 = 3_600_000;
 
-/// How far a server's clock may be from the database's.
+/// Largest clock skew between a server and the database.
 pub(super) const SKEW_MILLISECONDS_MAX: i64 = 400;
 
-/// Requests a second that the limited tenant may send.
+/// Rate limit of the limited tenant, per second.
 pub(super) const REQUESTS_PER_SECOND: u64 = 12;
 
 /// The tenant with a rate limit.

@@ -1,7 +1,7 @@
-//! What must hold after every commit, whatever happens: a small copy of the rules, fed with what the database tells.
+//! Invariants that hold after every commit: a small copy of the rules, fed by the journal.
 //!
-//! It knows who has which lease, how far each Task is and which accesses are over. It asks no code of the store: what it finds is a
-//! fault of the store, or one of its own.
+//! The model tracks leases, Tasks and ended accesses without code of the store: a violation is a fault of the store, or
+//! of the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,17 +11,17 @@ use tokio::time::Instant;
 use super::journal::{Event, is_within_quota};
 use super::limits::{RETENTION_MILLISECONDS, SKEW_MILLISECONDS_MAX};
 
-/// A loop of a server.
+/// A worker loop of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Worker {
     pub(super) server: usize,
     pub(super) task: Option<tokio::task::Id>,
 }
 
-/// How often what happened, to see that simulations reach what they are for.
+/// Counts of events, to see that simulations reach what they are for.
 pub(super) type Figures = BTreeMap<&'static str, u64>;
 
-/// What is known, and what was wrong.
+/// The tracked state, and the faults.
 #[derive(Default)]
 pub(super) struct Model {
     pub(super) faults: Vec<String>,
@@ -29,20 +29,20 @@ pub(super) struct Model {
     running: BTreeSet<usize>,
     holders: HashMap<(String, String), Worker>,
     /// By tenant and number.
-    tasks: BTreeMap<(String, i64), KnownTask>,
+    tasks: BTreeMap<(String, i64), TrackedTask>,
     numbers: HashMap<String, i64>,
-    over: BTreeSet<String>,
+    ended: BTreeSet<String>,
     last_disturbance: Option<Instant>,
 }
 
-struct KnownTask {
+struct TrackedTask {
     kind: String,
     state: String,
     n_done: i64,
 }
 
-impl KnownTask {
-    fn is_over(&self) -> bool {
+impl TrackedTask {
+    fn has_ended(&self) -> bool {
         !matches!(self.state.as_str(), "ACKNOWLEDGED" | "IN_PROGRESS")
     }
 
@@ -52,38 +52,38 @@ impl KnownTask {
 }
 
 impl Model {
-    /// A server is there.
-    pub(super) fn joins(&mut self, server: usize) {
+    /// A server starts.
+    pub(super) fn add_server(&mut self, server: usize) {
         self.running.insert(server);
-        self.is_disturbed_at(Instant::now());
+        self.record_disturbance(Instant::now());
     }
 
-    /// A server goes, unless it is the last one or gone already.
-    pub(super) fn leaves(&mut self, server: usize) -> bool {
-        let may = self.running.len() > 1 && self.running.remove(&server);
-        if may {
-            self.is_disturbed_at(Instant::now());
+    /// A server stops, unless it is the last one or stopped already; returns whether it does.
+    pub(super) fn remove_server(&mut self, server: usize) -> bool {
+        let may_stop = self.running.len() > 1 && self.running.remove(&server);
+        if may_stop {
+            self.record_disturbance(Instant::now());
         }
-        may
+        may_stop
     }
 
     pub(super) fn running(&self) -> Vec<usize> {
         self.running.iter().copied().collect()
     }
 
-    /// Something went wrong then that servers may learn late of one another by.
-    pub(super) fn is_disturbed_at(&mut self, at: Instant) {
+    /// Records a disturbance, after which servers may notice each other late.
+    pub(super) fn record_disturbance(&mut self, at: Instant) {
         self.last_disturbance = self.last_disturbance.max(Some(at));
     }
 
-    /// When something has last gone wrong.
+    /// Time of the last disturbance.
     pub(super) fn last_disturbance(&self) -> Option<Instant> {
         self.last_disturbance
     }
 
-    /// Tasks that are not over.
+    /// Unfinished Tasks.
     pub(super) fn n_open_tasks(&self) -> usize {
-        self.tasks.values().filter(|task| !task.is_over()).count()
+        self.tasks.values().filter(|task| !task.has_ended()).count()
     }
 
     pub(super) fn count(&mut self, what: &'static str) {
@@ -94,28 +94,28 @@ impl Model {
         self.faults.push(what);
     }
 
-    /// Sees what one transaction has changed, in this order.
-    pub(super) fn see(&mut self, events: &[Event], by: Worker, now: Timestamp) {
-        if let Some(Event::Deleted { tenant }) = events.last() {
-            self.forget(tenant);
+    /// Checks the changes of one transaction, in order.
+    pub(super) fn check(&mut self, events: &[Event], by: Worker, now: Timestamp) {
+        if let Some(Event::TenantDeleted { tenant }) = events.last() {
+            self.forget_tenant(tenant);
             return;
         }
         let is_sweep = events.iter().any(Event::ends_sweep);
         for event in events {
-            if let Err(why) = self.see_one(event, by, now, is_sweep) {
+            if let Err(why) = self.check_event(event, by, now, is_sweep) {
                 self.fault(format!("server {}: {event:?}: {why}", by.server));
             }
         }
     }
 
-    /// A tenant is deleted, with all that was due for it: who had a lease has none.
-    fn forget(&mut self, tenant: &str) {
+    /// A tenant was deleted with its due work: its leases are gone.
+    fn forget_tenant(&mut self, tenant: &str) {
         self.count("tenants deleted");
-        self.holders.retain(|(whose, _), _| whose != tenant);
-        self.tasks.retain(|(whose, _), _| whose != tenant);
+        self.holders.retain(|(owner, _), _| owner != tenant);
+        self.tasks.retain(|(owner, _), _| owner != tenant);
     }
 
-    fn see_one(
+    fn check_event(
         &mut self,
         event: &Event,
         by: Worker,
@@ -125,7 +125,7 @@ impl Model {
         match event {
             Event::Accepted { tenant, task, number, kind } => {
                 let known =
-                    KnownTask { kind: kind.clone(), state: "ACKNOWLEDGED".into(), n_done: 0 };
+                    TrackedTask { kind: kind.clone(), state: "ACKNOWLEDGED".into(), n_done: 0 };
                 self.count("Tasks");
                 self.numbers.insert(task.clone(), *number);
                 match self.tasks.insert((tenant.clone(), *number), known) {
@@ -136,8 +136,8 @@ impl Model {
             Event::Advanced { tenant, task, before, after } => {
                 self.advance(tenant, task, before, after, by)
             }
-            Event::Forgotten { task, ended_at, .. } => {
-                self.count("Tasks forgotten");
+            Event::TaskDeleted { task, ended_at, .. } => {
+                self.count("Tasks deleted");
                 self.numbers.remove(task);
                 match ended_at.map(|at| at + RETENTION_MILLISECONDS) {
                     Some(until) if until <= now.as_millisecond() => Ok(()),
@@ -168,17 +168,19 @@ impl Model {
             Event::Status { access, before, after, end_at } => {
                 self.end(access, before, after, *end_at, now, is_sweep)
             }
-            Event::Deleted { .. } => Err("it is not the last thing of its transaction".into()),
+            Event::TenantDeleted { .. } => {
+                Err("it is not the last change of its transaction".into())
+            }
             Event::Quota { n_live, n_reserved, .. } => {
                 match is_within_quota(*n_live, *n_reserved) {
                     true => Ok(()),
-                    false => Err("that is more than the contract may have".into()),
+                    false => Err("the quota is exceeded".into()),
                 }
             }
         }
     }
 
-    /// A Task comes further: by whoever has the lease, from where it was, and a change not before those before it.
+    /// A Task advances: by the lease's holder, from its last state, and a change only after earlier changes.
     fn advance(
         &mut self,
         tenant: &str,
@@ -187,22 +189,23 @@ impl Model {
         after: &(String, i64),
         by: Worker,
     ) -> Result<(), String> {
-        let number = *self.numbers.get(task).ok_or("nobody knows the Task")?;
+        let number = *self.numbers.get(task).ok_or("the Task is unknown")?;
         let open_changes = self
             .tasks
             .range((tenant.to_owned(), i64::MIN)..(tenant.to_owned(), number))
-            .filter(|(_, it)| it.is_change() && !it.is_over());
+            .filter(|(_, it)| it.is_change() && !it.has_ended());
         let earlier = open_changes.map(|((_, number), _)| *number).next();
-        let known = self.tasks.get_mut(&(tenant.to_owned(), number)).ok_or("it was forgotten")?;
-        let was = (known.state.clone(), known.n_done);
+        let known =
+            self.tasks.get_mut(&(tenant.to_owned(), number)).ok_or("the Task was deleted")?;
+        let tracked = (known.state.clone(), known.n_done);
         (known.state, known.n_done) = after.clone();
         let is_stop = after.0 == "TERMINATED";
         let is_change = known.is_change();
         if after.1 > before.1 {
-            self.count("stretches");
+            self.count("chunks");
         }
-        if was != *before {
-            return Err(format!("it was at {was:?}"));
+        if tracked != *before {
+            return Err(format!("it was at {tracked:?}"));
         }
         if after.1 < before.1 {
             return Err("it went back".into());
@@ -213,13 +216,13 @@ impl Model {
                 | ("IN_PROGRESS", "IN_PROGRESS" | "DONE" | "FAILED" | "TERMINATED")
         );
         if !may_move {
-            return Err("no Task moves so".into());
+            return Err("no Task changes its state so".into());
         }
         if is_stop {
-            return if after.1 == before.1 { Ok(()) } else { Err("a stop does items".into()) };
+            return if after.1 == before.1 { Ok(()) } else { Err("a stop processes items".into()) };
         }
         if let Some(earlier) = earlier.filter(|_| is_change) {
-            return Err(format!("the change {earlier} came before, and is not over"));
+            return Err(format!("the change {earlier} came before, and has not ended"));
         }
         let holder = self.holders.get(&(tenant.to_owned(), "tasks  0".to_owned()));
         match holder == Some(&by) {
@@ -228,7 +231,7 @@ impl Model {
         }
     }
 
-    /// An access changes its status: what is over stays so, and ends when its end has come.
+    /// An access changes its status: a terminated one stays so, and expiry needs its end to have passed.
     fn end(
         &mut self,
         access: &str,
@@ -239,16 +242,16 @@ impl Model {
         is_sweep: bool,
     ) -> Result<(), String> {
         if before == "TERMINATED" {
-            return Err("what is over stays over".into());
+            return Err("a terminated access stays terminated".into());
         }
         if after != "TERMINATED" {
             return Ok(());
         }
-        self.count(if is_sweep { "ends swept" } else { "ends otherwise" });
-        if !self.over.insert(access.to_owned()) {
+        self.count(if is_sweep { "expiries stored" } else { "terminations by request" });
+        if !self.ended.insert(access.to_owned()) {
             return Err("it ends a second time".into());
         }
-        // By the database's clock where nobody asked for it, by that of the server where somebody did.
+        // An expiry goes by the database's clock, a request by the server's.
         let ahead = if is_sweep { 0 } else { SKEW_MILLISECONDS_MAX };
         match end_at {
             Some(end_at) if end_at <= now.as_millisecond() + ahead => Ok(()),

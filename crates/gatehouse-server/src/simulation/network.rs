@@ -1,7 +1,7 @@
-//! The simulated connection between one server and the database: latency, failures, and the death of the server itself.
+//! A simulated server's link to the database: latency, failures, and the server's death.
 //!
-//! Every effect of a server passes here. So a server whose calls wait here for ever is dead, and a server whose calls wait here
-//! for long was stopped and goes on as if nothing had happened.
+//! Every effect of a server passes through its link. So a server whose calls wait here for ever is dead, and one whose
+//! calls wait for long was stopped and continues as if nothing had happened.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 use super::journal;
 use super::world::World;
 
-/// For how long a server runs between two stops.
-const BETWEEN_STOPS: Duration = Duration::from_secs(10);
+/// Shortest time between two stops of a server.
+const STOP_INTERVAL_MIN: Duration = Duration::from_secs(10);
 
-/// How one server reaches the database.
-pub(super) struct Wire {
+/// A server's link to the database.
+pub(super) struct ServerLink {
     world: Arc<World>,
     pub(super) server: usize,
     state: Mutex<State>,
@@ -33,11 +33,11 @@ struct State {
     /// Whether calls take time and may fail: not while a server starts.
     is_armed: bool,
     stopped_until: Instant,
-    /// From when it may be stopped again: a server that is always stopped does nothing that could go wrong.
+    /// Earliest next stop: a server that is always stopped does nothing that could go wrong.
     stoppable_from: Instant,
 }
 
-impl Wire {
+impl ServerLink {
     pub(super) fn new(world: &Arc<World>, server: usize) -> Arc<Self> {
         let now = Instant::now();
         let state = State { is_armed: false, stopped_until: now, stoppable_from: now };
@@ -45,7 +45,7 @@ impl Wire {
         Arc::new(Self { world, server, state: Mutex::new(state), died })
     }
 
-    /// From now on calls take time.
+    /// Makes calls take time and fail from now on.
     pub(super) fn arm(&self) {
         self.state.lock().unwrap().is_armed = true;
     }
@@ -54,103 +54,103 @@ impl Wire {
         Instant::now() < self.state.lock().unwrap().stopped_until
     }
 
-    /// Stops the server for so long.
+    /// Stops the server for this time.
     pub(super) fn stop(&self, time: Duration) {
         let until = Instant::now() + time;
         let mut state = self.state.lock().unwrap();
-        (state.stopped_until, state.stoppable_from) = (until, until + BETWEEN_STOPS);
+        (state.stopped_until, state.stoppable_from) = (until, until + STOP_INTERVAL_MIN);
         drop(state);
         self.world.model().count("stops");
-        self.tell(&format!("is stopped for {time:?}"));
+        self.log(&format!("is stopped for {time:?}"));
     }
 
-    /// Whether the server is to be stopped now, which happens once in so many times.
-    fn is_to_stop(&self, once_in: u64) -> bool {
-        self.world.strikes(once_in) && Instant::now() >= self.state.lock().unwrap().stoppable_from
+    /// Whether the server stops now, with a chance of one in `once_in`.
+    fn stops_now(&self, once_in: u64) -> bool {
+        self.world.happens(once_in) && Instant::now() >= self.state.lock().unwrap().stoppable_from
     }
 
-    /// Ends the server, unless it is the last one.
+    /// Kills the server, unless it is the last one; returns whether it did.
     fn die(&self, moment: &str) -> bool {
-        let dies = self.world.model().leaves(self.server);
+        let dies = self.world.model().remove_server(self.server);
         if dies {
             self.world.model().count("deaths");
-            self.tell(&format!("dies {moment}"));
+            self.log(&format!("dies {moment}"));
             self.died.cancel();
         }
         dies
     }
 
-    /// Interrupts a worker where the server dies.
+    /// Failpoints at which the server stops or dies.
     pub(super) fn failpoints(self: &Arc<Self>) -> Failpoints {
-        let wire = Arc::clone(self);
+        let link = Arc::clone(self);
         Failpoints::new(move |point: Failpoint| {
-            let (world, plan) = (&wire.world, &wire.world.plan);
-            if wire.is_to_stop(plan.stop_at_point) {
-                // The next call of the step arrives when another server may have the lease.
-                wire.stop(world.some_time(14_000, 25_000));
+            let (world, plan) = (&link.world, &link.world.plan);
+            if link.stops_now(plan.stop_at_point) {
+                // The step's next call arrives when another server may hold the lease.
+                link.stop(world.random_time(14_000, 25_000));
             }
-            wire.died.is_cancelled()
-                || world.strikes(plan.death_at_point) && wire.die(&format!("at {point:?}"))
+            link.died.is_cancelled()
+                || world.happens(plan.death_at_point) && link.die(&format!("at {point:?}"))
         })
     }
 
-    fn tell(&self, what: &str) {
-        self.world.tell(|| format!("server {} {what}", self.server));
+    fn log(&self, what: &str) {
+        self.world.log(|| format!("server {} {what}", self.server));
     }
 
     /// Waits until the server runs: for ever if it is dead.
-    async fn live(&self) {
+    async fn wait_until_running(&self) {
         if self.died.is_cancelled() {
             pending::<()>().await;
         }
         let until = self.state.lock().unwrap().stopped_until;
         if Instant::now() < until {
             sleep_until(until).await;
-            self.world.model().is_disturbed_at(Instant::now());
-            // It may have been stopped again, or have died.
-            Box::pin(self.live()).await;
+            self.world.model().record_disturbance(Instant::now());
+            // It may have been stopped again, or died.
+            Box::pin(self.wait_until_running()).await;
         }
     }
 
-    /// What a call takes on its way.
+    /// Latency of a call.
     fn delay(&self) -> Duration {
-        match self.world.strikes(self.world.plan.slow) {
+        match self.world.happens(self.world.plan.slow) {
             true => {
-                let time = self.world.some_time(200, 4000);
-                self.world.model().is_disturbed_at(Instant::now() + time);
+                let time = self.world.random_time(200, 4000);
+                self.world.model().record_disturbance(Instant::now() + time);
                 time
             }
-            false => self.world.some_time(1, 3),
+            false => self.world.random_time(1, 3),
         }
     }
 
-    /// What becomes of a call that has arrived.
+    /// Fate of a call that arrived.
     fn fate(&self, call: DatabaseCall) -> CallFate {
         let (world, plan) = (&self.world, &self.world.plan);
-        if world.is_out() || world.strikes(plan.unavailable) {
+        if world.is_outage() || world.happens(plan.unavailable) {
             return CallFate::Unavailable;
         }
-        match call == DatabaseCall::Write && world.strikes(plan.unsure) {
-            true if world.dice().roll(2) == 0 => CallFate::LostCommitted,
+        match call == DatabaseCall::Write && world.happens(plan.unsure) {
+            true if world.random().roll(2) == 0 => CallFate::LostCommitted,
             true => CallFate::LostUndone,
             false => CallFate::Answered,
         }
     }
 
-    /// Lets the server die, stop or go on at this side of a call.
+    /// Kills or stops the server at this side of a call, or lets it continue.
     async fn pass(&self, call: DatabaseCall, side: &str) {
         let (world, plan) = (&self.world, &self.world.plan);
-        if world.strikes(plan.death) {
+        if world.happens(plan.death) {
             self.die(&format!("{side} a {call:?}"));
         }
-        if self.is_to_stop(plan.stop) {
-            self.stop(world.some_time(500, plan.stop_milliseconds_max));
+        if self.stops_now(plan.stop) {
+            self.stop(world.random_time(500, plan.stop_milliseconds_max));
         }
-        self.live().await;
+        self.wait_until_running().await;
     }
 }
 
-impl Network for Wire {
+impl Network for ServerLink {
     fn send(&self, call: DatabaseCall) -> BoxFuture<'_, CallFate> {
         Box::pin(async move {
             if !self.state.lock().unwrap().is_armed {
@@ -158,18 +158,18 @@ impl Network for Wire {
             }
             self.pass(call, "before").await;
             sleep(self.delay()).await;
-            self.live().await;
+            self.wait_until_running().await;
             let fate = self.fate(call);
             if fate != CallFate::Answered {
                 let mut model = self.world.model();
-                model.is_disturbed_at(Instant::now());
+                model.record_disturbance(Instant::now());
                 model.count(if fate == CallFate::Unavailable {
                     "calls that failed"
                 } else {
                     "commits lost"
                 });
             }
-            self.tell(&format!("{call:?} {fate:?}"));
+            self.log(&format!("{call:?} {fate:?}"));
             fate
         })
     }
@@ -179,9 +179,9 @@ impl Network for Wire {
         let now = self.world.now();
         let events = journal::take(connection, now);
         for event in &events {
-            self.tell(&format!("{event:?}"));
+            self.log(&format!("{event:?}"));
         }
-        self.world.model().see(&events, by, now);
+        self.world.model().check(&events, by, now);
     }
 
     fn receive(&self, call: DatabaseCall) -> BoxFuture<'_, ()> {
@@ -197,16 +197,16 @@ impl Network for Wire {
     }
 
     fn elapsed(&self, by_clock: Duration) -> Duration {
-        // Longer than requests or batches may be blocked, or longer than any stretch may take.
-        match self.world.strikes(self.world.plan.long) {
-            true if self.world.dice().roll(8) == 0 => Duration::from_secs(6),
+        // Longer than requests or batches may be blocked, or than any chunk may take.
+        match self.world.happens(self.world.plan.long) {
+            true if self.world.random().roll(8) == 0 => Duration::from_secs(6),
             true => Duration::from_millis(60),
             false => by_clock,
         }
     }
 
     fn waiters(&self) -> Waiters {
-        match self.world.dice().roll(4) {
+        match self.world.random().roll(4) {
             0 => Waiters::Requests,
             1 => Waiters::Batches,
             _ => Waiters::None,
@@ -214,7 +214,7 @@ impl Network for Wire {
     }
 }
 
-/// How the simulation itself reaches the database: at once, and always.
+/// The simulation's own link, without latency and failures.
 pub(super) struct Direct;
 
 impl Network for Direct {

@@ -1,65 +1,66 @@
-//! What a seed has in store. Each seed leaves out some kinds of trouble: what hides behind one kind is found without it.
+//! A seed's parameters. Each seed leaves out some kinds of disturbances: a fault that one kind hides is found without
+//! it.
 
 use gatehouse_core::Timestamp;
 use gatehouse_testing::SeededRandom;
 
-/// How often what happens. Chances are "once in so many", and 0 is never.
+/// Frequencies of events. A chance is "one in this many"; 0 is never.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Servers at the beginning, and again whenever there are fewer.
+    /// Servers at the start, and whenever there are fewer.
     pub(super) n_servers: u64,
-    /// Places of each for batches.
+    /// Workers per server.
     pub(super) n_workers: u64,
-    /// When it begins: shortly before a month is over in the tenants' time zone.
+    /// Start time: shortly before the end of a month in the tenants' time zone.
     pub(super) begin: Timestamp,
-    /// How long the clients ask, in milliseconds.
+    /// Duration of the clients' load in milliseconds.
     pub(super) load_milliseconds: u64,
-    /// How far servers' clocks are from the database's, at most, in milliseconds.
+    /// Largest clock skew between servers and database in milliseconds.
     pub(super) skew_milliseconds: u64,
-    /// Calls that don't arrive.
+    /// Calls that fail.
     pub(super) unavailable: u64,
-    /// Writes whose commit nobody hears of.
+    /// Writes whose result is lost.
     pub(super) unsure: u64,
     /// Calls that take seconds.
     pub(super) slow: u64,
-    /// Calls at which a server dies, before or after them.
+    /// Calls before or after which a server dies.
     pub(super) death: u64,
-    /// Points of a worker's step at which a server dies.
+    /// Failpoints at which a server dies.
     pub(super) death_at_point: u64,
     /// Calls at which a server stops for a while.
     pub(super) stop: u64,
-    /// Points of a worker's step at which its server stops for longer than a lease.
+    /// Failpoints at which a server stops for longer than a lease.
     pub(super) stop_at_point: u64,
-    /// For how long it stops, at most, in milliseconds.
+    /// Longest stop in milliseconds.
     pub(super) stop_milliseconds_max: u64,
-    /// Rounds of trouble at which a server leaves in order.
+    /// Rounds of disturbances in which a server leaves gracefully.
     pub(super) leave: u64,
-    /// Rounds of trouble at which one more joins.
+    /// Rounds in which a server joins.
     pub(super) join: u64,
-    /// Rounds of trouble at which every tenant sends a batch.
+    /// Rounds in which every tenant sends a batch.
     pub(super) burst: u64,
-    /// Rounds of trouble at which nobody reaches the database for a while.
+    /// Rounds in which the database is unreachable for a while.
     pub(super) outage: u64,
-    /// For how long servers are watched when all is calm, from the last trouble on, in milliseconds.
+    /// How long servers are observed after the last disturbance, in milliseconds.
     pub(super) calm_milliseconds: u64,
-    /// Looks of a stretch at its watch at which it has taken long.
+    /// Clock reads of a chunk at which it has taken long.
     pub(super) long: u64,
 }
 
-/// When November 2026 is over in Berlin.
+/// End of November 2026 in Berlin.
 const DECEMBER: &str = "2026-11-30T23:00:00Z";
 
 impl Plan {
-    pub(super) fn draw(dice: &mut SeededRandom) -> Self {
+    pub(super) fn draw(random: &mut SeededRandom) -> Self {
         let month_end: Timestamp = DECEMBER.parse().unwrap();
-        // Mostly short. What a stopped server can do wrong when others have gone on takes longer than its leases.
-        let load_milliseconds = match dice.roll(4) {
-            0 => 25_000 + dice.roll(20_000),
-            _ => 3000 + dice.roll(7000),
+        // Mostly short. Faults of a server that was stopped while others continued need longer than its leases.
+        let load_milliseconds = match random.roll(4) {
+            0 => 25_000 + random.roll(20_000),
+            _ => 3000 + random.roll(7000),
         };
         let is_long = load_milliseconds > 20_000;
-        let before = 2000 + dice.roll(load_milliseconds);
-        let mut sometimes = |often: u64, seldom: u64| match dice.roll(4) {
+        let before = 2000 + random.roll(load_milliseconds);
+        let mut sometimes = |often: u64, seldom: u64| match random.roll(4) {
             0 => 0,
             1 => seldom,
             _ => often,
@@ -81,9 +82,9 @@ impl Plan {
             outage: sometimes(6, 20),
             long: sometimes(2, 4),
             skew_milliseconds: sometimes(100, 400),
-            n_servers: 2 + dice.roll(2),
-            calm_milliseconds: if dice.roll(3) == 0 { 12_000 } else { 0 },
-            n_workers: 1 + dice.roll(2),
+            n_servers: 2 + random.roll(2),
+            calm_milliseconds: if random.roll(3) == 0 { 12_000 } else { 0 },
+            n_workers: 1 + random.roll(2),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! A tenant whose contracts have quotas and ends: what asks for more than there is room for, and for accesses that end soon.
+//! A tenant whose contracts have quotas and ends. Its client requests more accesses than the quota allows, and accesses
+//! that end soon.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,15 +26,15 @@ pub(super) const QUOTA_TENANT: &str = "few";
 const ENDING: &str = "ending";
 const PREPAID: &str = "prepaid";
 
-/// An active contract that is paid by use.
+/// An active pay-per-use contract.
 pub(super) fn contract(id: &str) -> Contract {
     Contract::active(id.parse().unwrap(), "po".parse().unwrap(), BillingModel::PayPerUse)
 }
 
-/// Makes all tenants with their contracts.
-pub(super) async fn found(store: &Store, world: &World) {
-    let few = Contract { n_accesses_max: Some(N_ACCESSES_MAX), ..contract(QUOTA_CONTRACT) };
-    let end = some_end(world);
+/// Creates all tenants with their contracts.
+pub(super) async fn create_tenants(store: &Store, world: &World) {
+    let with_quota = Contract { n_accesses_max: Some(N_ACCESSES_MAX), ..contract(QUOTA_CONTRACT) };
+    let end = random_end(world);
     let ending = Contract { end: Some(end), ..contract(ENDING) };
     let prepaid = Contract {
         billing_model: BillingModel::Prepaid,
@@ -41,7 +42,7 @@ pub(super) async fn found(store: &Store, world: &World) {
         ..contract(PREPAID)
     };
     let payg = TENANTS.map(|tenant| (tenant, vec![contract("payg")]));
-    let others = [(QUOTA_TENANT, vec![few, ending, prepaid]), (LIMITED, Vec::new())];
+    let others = [(QUOTA_TENANT, vec![with_quota, ending, prepaid]), (LIMITED, Vec::new())];
     for (name, contracts) in payg.into_iter().chain(others) {
         let tenant = Tenant {
             requests_per_second: (name == LIMITED).then_some(REQUESTS_PER_SECOND),
@@ -54,51 +55,51 @@ pub(super) async fn found(store: &Store, world: &World) {
     }
 }
 
-/// An end that comes while clients ask.
-fn some_end(world: &World) -> Timestamp {
-    let milliseconds = world.dice().roll(world.plan.load_milliseconds).cast_signed();
+/// An end during the load.
+fn random_end(world: &World) -> Timestamp {
+    let milliseconds = world.random().roll(world.plan.load_milliseconds).cast_signed();
     world.now().plus_milliseconds(milliseconds)
 }
 
 /// A client of the tenant.
 pub(super) struct QuotaClient {
     fleet: Arc<Fleet>,
-    dice: SeededRandom,
+    random: SeededRandom,
     tenant: TenantName,
     known: Vec<(AccessId, String, Option<String>)>,
 }
 
 impl QuotaClient {
-    pub(super) fn new(fleet: Arc<Fleet>, dice: SeededRandom) -> Self {
-        Self { fleet, dice, tenant: QUOTA_TENANT.parse().unwrap(), known: Vec::new() }
+    pub(super) fn new(fleet: Arc<Fleet>, random: SeededRandom) -> Self {
+        Self { fleet, random, tenant: QUOTA_TENANT.parse().unwrap(), known: Vec::new() }
     }
 
-    /// Asks for one thing after the other, for so long.
-    pub(super) async fn ask_for(mut self, world: Arc<World>, time: Duration) {
+    /// Sends requests one by one, for this time.
+    pub(super) async fn run_for(mut self, world: Arc<World>, time: Duration) {
         let until = tokio::time::Instant::now() + time;
         while tokio::time::Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20 + self.dice.roll(300))).await;
-            let replica = self.fleet.anyone(&mut self.dice).await;
+            tokio::time::sleep(Duration::from_millis(20 + self.random.roll(300))).await;
+            let replica = self.fleet.anyone(&mut self.random).await;
             let server = self.fleet.server(replica);
-            let asked = tokio::select! {
+            let result = tokio::select! {
                 biased;
-                () = server.wire.died.cancelled() => continue,
-                asked = self.ask(&server.app) => asked,
+                () = server.link.died.cancelled() => continue,
+                result = self.act(&server.app) => result,
             };
-            if let Err(error) = asked {
+            if let Err(error) = result {
                 match error {
-                    // There is no room, or what it is about is over.
+                    // The quota is exhausted, or the access has ended.
                     Error::StateConflict(_) | Error::Storage(_) | Error::CredentialsRefused(_) => {}
-                    other => world.model().fault(format!("nobody should hear {other:?}")),
+                    other => world.model().fault(format!("unexpected error: {other:?}")),
                 }
             }
         }
     }
 
-    async fn ask(&mut self, app: &App) -> Result<(), Error> {
-        match self.dice.roll(8) {
+    async fn act(&mut self, app: &App) -> Result<(), Error> {
+        match self.random.roll(8) {
             0..=2 => {
-                let contract = *self.dice.pick(&[QUOTA_CONTRACT, ENDING, PREPAID]);
+                let contract = *self.random.pick(&[QUOTA_CONTRACT, ENDING, PREPAID]);
                 self.create(app, contract).await
             }
             3 => self.create_many(app).await,
@@ -109,7 +110,7 @@ impl QuotaClient {
     }
 
     async fn create(&mut self, app: &App, contract: &str) -> Result<(), Error> {
-        let wanted = AccessRequest {
+        let request = AccessRequest {
             contract_id: contract.parse().unwrap(),
             username: None,
             password: None,
@@ -117,22 +118,22 @@ impl QuotaClient {
         };
         let tenant = self.tenant.clone();
         let gone = CancellationToken::new();
-        let asker = HashCaller { tenant: &tenant, gone: &gone };
-        let IssuedAccess { access, password } = app.create_access(asker, wanted, None).await?;
+        let caller = HashCaller { tenant: &tenant, gone: &gone };
+        let IssuedAccess { access, password } = app.create_access(caller, request, None).await?;
         let Access { id, username, .. } = access;
         let password = password.map(|it| it.reveal().to_owned());
         self.known.push((id, username.as_str().to_owned(), password));
         Ok(())
     }
 
-    /// A batch for which there may be no room.
+    /// A batch that may exceed the quota.
     async fn create_many(&mut self, app: &App) -> Result<(), Error> {
-        let contract_id = self.dice.pick(&[QUOTA_CONTRACT, ENDING]).parse().unwrap();
-        let n = 1 + self.dice.roll(N_ACCESSES_MAX + 1);
+        let contract_id = self.random.pick(&[QUOTA_CONTRACT, ENDING]).parse().unwrap();
+        let n = 1 + self.random.roll(N_ACCESSES_MAX + 1);
         let batch = NewBatch { contract_id, items: NewItems::Count(n.try_into().unwrap()) };
         let (task, _) = app.accept_batch(&self.tenant, batch, None, "simulated").await?;
-        if self.dice.roll(3) == 0 {
-            // Over already is fine, too.
+        if self.random.roll(3) == 0 {
+            // It may have ended already.
             let stopped = app.stop_task(&self.tenant, task).await;
             return stopped.map(drop).or_else(|error| match error {
                 Error::TaskFinished(_) => Ok(()),
@@ -147,23 +148,23 @@ impl QuotaClient {
         Ok(())
     }
 
-    /// The end of an access, at once.
+    /// Changes the status of an access, or terminates it.
     async fn terminate(&mut self, app: &App) -> Result<(), Error> {
-        let Some((id, ..)) = self.some_access() else { return Ok(()) };
+        let Some((id, ..)) = self.random_access() else { return Ok(()) };
         let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
-        let asker = HashCaller { tenant: &tenant, gone: &gone };
-        let status = *self.dice.pick(&[
+        let caller = HashCaller { tenant: &tenant, gone: &gone };
+        let status = *self.random.pick(&[
             TargetStatus::Terminated,
             TargetStatus::Suspended,
             TargetStatus::Active,
         ]);
         let update = AccessUpdate { status: Some(status), password: None };
-        app.update_access(asker, id, update, |_| true).await.map(drop)
+        app.update_access(caller, id, update, |_| true).await.map(drop)
     }
 
-    /// The end of accesses with the month, or their suspension.
+    /// Terminates accesses at the end of the month, or suspends them.
     async fn terminate_many(&mut self, app: &App) -> Result<(), Error> {
-        let operation = match self.dice.roll(2) {
+        let operation = match self.random.roll(2) {
             0 => BatchOperation::Terminate,
             _ => BatchOperation::Update { status: Some(TargetStatus::Suspended), password: None },
         };
@@ -174,16 +175,16 @@ impl QuotaClient {
             .map(drop)
     }
 
-    /// The connection of a device, which begins the life of a prepaid access.
+    /// Connects a device, which activates a prepaid access.
     async fn connect(&mut self, app: &App) -> Result<(), Error> {
-        let Some((_, username, Some(password))) = self.some_access() else { return Ok(()) };
+        let Some((_, username, Some(password))) = self.random_access() else { return Ok(()) };
         let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
-        let asker = HashCaller { tenant: &tenant, gone: &gone };
+        let caller = HashCaller { tenant: &tenant, gone: &gone };
         let password = gatehouse_core::credential::Password::new(password).unwrap();
-        app.verify(asker, &username.parse().unwrap(), &password).await.map(drop)
+        app.verify(caller, &username.parse().unwrap(), &password).await.map(drop)
     }
 
-    fn some_access(&mut self) -> Option<(AccessId, String, Option<String>)> {
-        (!self.known.is_empty()).then(|| self.dice.pick(&self.known).clone())
+    fn random_access(&mut self) -> Option<(AccessId, String, Option<String>)> {
+        (!self.known.is_empty()).then(|| self.random.pick(&self.known).clone())
     }
 }

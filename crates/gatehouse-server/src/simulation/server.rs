@@ -1,4 +1,4 @@
-//! A simulated server: the service with its workers and its heartbeat, as `serve` starts it, without what listens.
+//! A simulated server: the service with its workers and heartbeat, as `serve` starts it, without listeners.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -8,17 +8,17 @@ use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{MasterKeys, Vault};
 
 use super::limits::{REQUESTS_PER_SECOND, RETENTION_MILLISECONDS, SKEW_MILLISECONDS_MAX};
-use super::network::Wire;
+use super::network::ServerLink;
 use super::world::World;
 use crate::app::App;
 use crate::config::{Config, Duration, Tasks};
 use crate::rate::RateLimiter;
 use crate::work::{Heartbeat, Workers};
 
-/// How long passwords are shown: the keys of the first batches are destroyed while clients ask.
+/// Retention of passwords: the keys of the first batches are destroyed during the load.
 const PASSWORD_RETENTION: Duration = Duration::seconds(5);
 
-/// Made once: opening what platforms need takes longer than a simulation, and nobody here asks them.
+/// Created once: it takes longer than a simulation, and no platform is called.
 static PLATFORMS: LazyLock<Arc<Platforms>> = LazyLock::new(|| {
     let options = Config::default().platforms.options(Default::default());
     Arc::new(Platforms::new(options).unwrap())
@@ -27,15 +27,15 @@ static PLATFORMS: LazyLock<Arc<Platforms>> = LazyLock::new(|| {
 pub(super) struct Server {
     pub(super) app: App,
     pub(super) rates: RateLimiter,
-    pub(super) wire: Arc<Wire>,
+    pub(super) link: Arc<ServerLink>,
     workers: Mutex<Option<Workers>>,
 }
 
 impl Server {
     pub(super) async fn start(world: &Arc<World>, number: usize) -> Arc<Self> {
-        let wire = Wire::new(world, number);
+        let link = ServerLink::new(world, number);
         let store =
-            Store::open_in_memory(&world.database, Arc::clone(&wire) as _, world.clock.clone());
+            Store::open_in_memory(&world.database, Arc::clone(&link) as _, world.clock.clone());
         let (store, clock) = (store.await.unwrap(), skewed(world));
         let keys = MasterKeys::parse(&"5e".repeat(32)).unwrap();
         let tasks = Tasks {
@@ -47,38 +47,38 @@ impl Server {
         let app = App { share: CurrentShare::default(), ..app }.with_failed_checks(0);
         let rates = RateLimiter::new(REQUESTS_PER_SECOND, app.share.clone());
         let heartbeat = Heartbeat::begin(&app, ([127, 0, 0, 1], 8080).into()).await.unwrap();
-        world.tell(|| format!("server {number} joins"));
-        world.model().joins(number);
-        wire.arm();
-        let workers = Workers::start_with_failpoints(&app, heartbeat, &wire.failpoints());
-        let server = Arc::new(Self { app, rates, wire, workers: Mutex::new(Some(workers)) });
-        tokio::spawn(Arc::clone(&server).end());
+        world.log(|| format!("server {number} joins"));
+        world.model().add_server(number);
+        link.arm();
+        let workers = Workers::start_with_failpoints(&app, heartbeat, &link.failpoints());
+        let server = Arc::new(Self { app, rates, link, workers: Mutex::new(Some(workers)) });
+        tokio::spawn(Arc::clone(&server).stop_when_dead());
         server
     }
 
-    /// Has the loops end when the server is dead, instead of waking up for ever: whatever they still ask for never arrives.
-    async fn end(self: Arc<Self>) {
-        self.wire.died.cancelled().await;
+    /// Stops the loops of a dead server, whose calls never arrive.
+    async fn stop_when_dead(self: Arc<Self>) {
+        self.link.died.cancelled().await;
         let workers = self.workers.lock().unwrap().take();
         if let Some(workers) = workers {
             workers.stop().await;
         }
     }
 
-    /// Ends the workers in order, unless the server dies before.
+    /// Stops the workers gracefully, unless the server dies before.
     pub(super) async fn leave(&self) {
         let Some(workers) = self.workers.lock().unwrap().take() else { return };
         tokio::select! {
             biased;
-            () = self.wire.died.cancelled() => {}
+            () = self.link.died.cancelled() => {}
             () = workers.stop() => {}
         }
     }
 }
 
-/// The clock of a server: not quite the database's.
+/// A server's clock, with skew.
 fn skewed(world: &World) -> Clock {
     let most = world.plan.skew_milliseconds.cast_signed().min(SKEW_MILLISECONDS_MAX);
-    let skew = world.dice().roll(2 * most.cast_unsigned() + 1).cast_signed() - most;
+    let skew = world.random().roll(2 * most.cast_unsigned() + 1).cast_signed() - most;
     Clock::of_runtime(world.now().plus_milliseconds(skew))
 }

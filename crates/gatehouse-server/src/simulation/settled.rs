@@ -1,4 +1,4 @@
-//! What is there when the clients are done and all work is, too: read from every server that runs.
+//! The final state after clients and workers are done, read from every running server.
 
 use gatehouse_core::task::Task;
 use gatehouse_core::{Status, TenantName};
@@ -9,7 +9,7 @@ use super::fleet::{Fleet, all};
 use crate::app::App;
 use crate::app::outcome::{ItemFilter, TaskItem};
 
-/// Days that summaries show: all that a simulation lasts.
+/// Days of the summaries: all that a simulation lasts.
 const DAYS: u32 = 3;
 
 pub(super) async fn read_settled(fleet: &Fleet) -> Vec<Settled> {

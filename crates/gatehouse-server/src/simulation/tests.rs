@@ -1,40 +1,40 @@
-//! That every seed holds, and that a seed takes the same course each time.
+//! Every seed holds, and repeats itself exactly.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 
-/// The seed to run, alone, with everything that happens told.
-const SEED: &str = "GATEHOUSE_SIM_SEED";
+/// The only seed to run, with all events printed.
+const SEED_VARIABLE: &str = "GATEHOUSE_SIM_SEED";
 
-/// How many seeds to run.
-const N_WANTED: &str = "GATEHOUSE_SIM_SEEDS";
+/// Number of seeds to run.
+const N_SEEDS_VARIABLE: &str = "GATEHOUSE_SIM_SEEDS";
 
-/// Seeds of an ordinary run, which are the same each time, and of a long one.
+/// Number of seeds of an ordinary run, which are always the same, and of a long one.
 const N_SEEDS: u64 = 20;
 const N_SEEDS_LONG: u64 = 1000;
 
-/// What has to happen in some seeds, or they show nothing.
+/// Events that some seeds must reach, or they show nothing.
 const REACHED: [&str; 10] = [
     "calls that failed",
     "commits lost",
     "deaths",
-    "ends swept",
+    "expiries stored",
     "leases taken over",
     "requests while calm",
     "stops",
-    "stretches",
-    "Tasks forgotten",
+    "chunks",
+    "Tasks deleted",
     "tenants deleted",
 ];
 
-/// Seeds that fail before the others are left out.
+/// Failed seeds after which the rest is skipped.
 const N_FAILED_MAX: usize = 3;
 
-/// Runs one seed; what is wrong with it where it doesn't hold.
-fn hold(seed: u64, is_told: bool) -> Result<Figures, String> {
-    let ran = catch_unwind(AssertUnwindSafe(|| run(seed, is_told)));
-    let again = format!("run it again with {SEED}={seed}");
+/// Runs one seed; returns its faults if it fails.
+fn hold(seed: u64, is_verbose: bool) -> Result<Figures, String> {
+    let ran = catch_unwind(AssertUnwindSafe(|| run(seed, is_verbose)));
+    let again = format!("run it again with {SEED_VARIABLE}={seed}");
     match ran {
         Ok(ran) if ran.faults.is_empty() => Ok(ran.figures),
         Ok(ran) => Err(format!("{again}; {} faults:\n{}", ran.faults.len(), ran.faults.join("\n"))),
@@ -43,13 +43,13 @@ fn hold(seed: u64, is_told: bool) -> Result<Figures, String> {
 }
 
 #[test]
-fn servers_that_die_stop_and_lose_the_database_do_everything_once() {
-    if let Ok(seed) = std::env::var(SEED) {
+fn disturbed_servers_do_all_work_exactly_once() {
+    if let Ok(seed) = std::env::var(SEED_VARIABLE) {
         let seed = seed.parse().expect("GATEHOUSE_SIM_SEED is a number");
         hold(seed, true).unwrap_or_else(|why| panic!("{why}"));
         return;
     }
-    let n_wanted = std::env::var(N_WANTED).ok();
+    let n_wanted = std::env::var(N_SEEDS_VARIABLE).ok();
     let n_wanted = n_wanted.map(|it| it.parse().expect("GATEHOUSE_SIM_SEEDS is a number"));
     let (first, n_seeds) = match std::env::var_os("TEST_LONG") {
         Some(_) => (
@@ -80,9 +80,9 @@ fn servers_that_die_stop_and_lose_the_database_do_everything_once() {
 }
 
 #[test]
-fn a_seed_takes_the_same_course_each_time() {
+fn a_seed_repeats_itself_exactly() {
     for seed in 0..3 {
-        assert_eq!(run(seed, false).course, run(seed, false).course, "{seed}");
+        assert_eq!(run(seed, false).log_digest, run(seed, false).log_digest, "{seed}");
     }
-    assert_ne!(run(0, false).course, run(1, false).course);
+    assert_ne!(run(0, false).log_digest, run(1, false).log_digest);
 }

@@ -1,4 +1,4 @@
-//! What all simulated servers and clients have in common: one database, one time, one seed, one record of what happened.
+//! The shared state of simulated servers and clients: database, clock, random numbers, event log.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,96 +17,100 @@ use super::plan::Plan;
 pub(super) struct World {
     pub(super) database: InMemoryDatabase,
     pub(super) plan: Plan,
-    /// The database's clock, which is the same for all.
+    /// The database's clock.
     pub(super) clock: Clock,
     pub(super) began: Instant,
-    dice: Mutex<SeededRandom>,
+    random: Mutex<SeededRandom>,
     model: Mutex<Model>,
-    course: Mutex<Course>,
+    event_log: Mutex<EventLog>,
     is_disturbed: AtomicBool,
-    /// Until when nobody reaches the database.
+    /// End of the database's outage.
     outage_until: Mutex<Instant>,
 }
 
-/// Everything that happened, as one number, and as lines where somebody wants to read them.
-struct Course {
+/// The event log: a digest, and lines on standard error if verbose.
+struct EventLog {
     hasher: DefaultHasher,
     n_events: u64,
-    is_told: bool,
+    is_verbose: bool,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, is_told: bool) -> Self {
-        let mut dice = SeededRandom(seed);
-        let plan = Plan::draw(&mut dice);
+    pub(super) fn new(seed: u64, is_verbose: bool) -> Self {
+        let mut random = SeededRandom(seed);
+        let plan = Plan::draw(&mut random);
         let now = Instant::now();
         Self {
             database: InMemoryDatabase::new().unwrap(),
             clock: Clock::of_runtime(plan.begin),
             plan,
             began: now,
-            dice: Mutex::new(dice),
+            random: Mutex::new(random),
             model: Mutex::default(),
-            course: Mutex::new(Course { hasher: DefaultHasher::new(), n_events: 0, is_told }),
+            event_log: Mutex::new(EventLog {
+                hasher: DefaultHasher::new(),
+                n_events: 0,
+                is_verbose,
+            }),
             is_disturbed: AtomicBool::new(false),
             outage_until: Mutex::new(now),
         }
     }
 
-    pub(super) fn dice(&self) -> MutexGuard<'_, SeededRandom> {
-        self.dice.lock().unwrap()
+    pub(super) fn random(&self) -> MutexGuard<'_, SeededRandom> {
+        self.random.lock().unwrap()
     }
 
     pub(super) fn model(&self) -> MutexGuard<'_, Model> {
         self.model.lock().unwrap()
     }
 
-    /// Whether something happens now that happens once in so many times; with 0, never.
-    pub(super) fn strikes(&self, once_in: u64) -> bool {
-        once_in > 0 && self.is_disturbed() && self.dice().roll(once_in) == 0
+    /// Whether an event with a chance of one in `once_in` happens now; never with 0.
+    pub(super) fn happens(&self, once_in: u64) -> bool {
+        once_in > 0 && self.is_disturbed() && self.random().roll(once_in) == 0
     }
 
-    /// Some time between these many milliseconds.
-    pub(super) fn some_time(&self, from: u64, to: u64) -> Duration {
-        Duration::from_millis(from + self.dice().roll(to - from + 1))
+    /// A random time between these milliseconds.
+    pub(super) fn random_time(&self, from: u64, to: u64) -> Duration {
+        Duration::from_millis(from + self.random().roll(to - from + 1))
     }
 
     pub(super) fn is_disturbed(&self) -> bool {
         self.is_disturbed.load(Ordering::Relaxed)
     }
 
-    pub(super) fn disturb(&self, is_disturbed: bool) {
+    pub(super) fn set_disturbed(&self, is_disturbed: bool) {
         self.is_disturbed.store(is_disturbed, Ordering::Relaxed);
     }
 
     pub(super) fn begin_outage(&self, time: Duration) {
         *self.outage_until.lock().unwrap() = Instant::now() + time;
-        self.tell(|| format!("nobody reaches the database for {time:?}"));
+        self.log(|| format!("the database is unreachable for  {time:?}"));
     }
 
-    pub(super) fn is_out(&self) -> bool {
+    pub(super) fn is_outage(&self) -> bool {
         Instant::now() < *self.outage_until.lock().unwrap()
     }
 
-    /// What time it is for the database.
+    /// The database's time.
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Records something that happened.
-    pub(super) fn tell(&self, what: impl FnOnce() -> String) {
-        let (mut course, at) = (self.course.lock().unwrap(), self.began.elapsed());
+    /// Logs an event.
+    pub(super) fn log(&self, what: impl FnOnce() -> String) {
+        let (mut log, at) = (self.event_log.lock().unwrap(), self.began.elapsed());
         let what = what();
-        (at, &what).hash(&mut course.hasher);
-        course.n_events += 1;
-        if course.is_told {
+        (at, &what).hash(&mut log.hasher);
+        log.n_events += 1;
+        if log.is_verbose {
             eprintln!("{:>10} ms  {what}", at.as_millis());
         }
     }
 
-    /// The course as one number, and how many events it has.
-    pub(super) fn course(&self) -> (u64, u64) {
-        let course = self.course.lock().unwrap();
-        (course.hasher.finish(), course.n_events)
+    /// Digest and number of events.
+    pub(super) fn log_digest(&self) -> (u64, u64) {
+        let log = self.event_log.lock().unwrap();
+        (log.hasher.finish(), log.n_events)
     }
 }

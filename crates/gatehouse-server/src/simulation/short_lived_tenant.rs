@@ -1,4 +1,4 @@
-//! A tenant that is made, used and deleted again and again, under one name, while its batches are worked on.
+//! A tenant that is created, used and deleted repeatedly under one name, while its batches are processed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use super::world::World;
 use crate::app::batch::{BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems};
 use crate::app::{App, Error};
 
-/// Its name.
-const PASSING: &str = "passing";
+/// The tenant's name.
+const NAME: &str = "passing";
 
-/// Makes, uses and deletes the tenant for so long.
-pub(super) async fn come_and_go(world: Arc<World>, fleet: Arc<Fleet>, time: Duration) {
-    let mut dice = SeededRandom(world.dice().roll(1 << 30));
+/// Creates, uses and deletes the tenant for this time.
+pub(super) async fn run(world: Arc<World>, fleet: Arc<Fleet>, time: Duration) {
+    let mut random = SeededRandom(world.random().roll(1 << 30));
     let until = Instant::now() + time;
     while Instant::now() < until {
-        sleep(Duration::from_millis(100 + dice.roll(900))).await;
-        let replica = fleet.anyone(&mut dice).await;
+        sleep(Duration::from_millis(100 + random.roll(900))).await;
+        let replica = fleet.anyone(&mut random).await;
         let server = fleet.server(replica);
-        let asked = tokio::select! {
+        let result = tokio::select! {
             biased;
-            () = server.wire.died.cancelled() => continue,
-            asked = ask(&server.app, &mut dice) => asked,
+            () = server.link.died.cancelled() => continue,
+            result = act(&server.app, &mut random) => result,
         };
-        match asked {
-            // It isn't there, or has accesses by now, or there is no contract.
+        match result {
+            // The tenant doesn't exist or has accesses, or the contract doesn't exist.
             Ok(())
             | Err(
                 Error::NoTenant(_)
@@ -39,22 +39,22 @@ pub(super) async fn come_and_go(world: Arc<World>, fleet: Arc<Fleet>, time: Dura
                 | Error::UnknownContract(_)
                 | Error::Storage(_),
             ) => {}
-            Err(other) => world.model().fault(format!("nobody should hear {other:?}")),
+            Err(other) => world.model().fault(format!("unexpected error: {other:?}")),
         }
     }
 }
 
-async fn ask(app: &App, dice: &mut SeededRandom) -> Result<(), Error> {
-    let name: TenantName = PASSING.parse().unwrap();
-    match dice.roll(5) {
+async fn act(app: &App, random: &mut SeededRandom) -> Result<(), Error> {
+    let name: TenantName = NAME.parse().unwrap();
+    match random.roll(5) {
         0 => app.delete_tenant(&name).await,
         1 => {
             let tenant = Tenant::new(name.clone(), "Europe/Berlin".parse().unwrap());
             app.put_tenant(&tenant).await.map(drop)
         }
-        // Without a contract it is rejected, so that the tenant stays one without accesses for a while.
+        // Mostly rejected for its contract, so that the tenant stays without accesses for a while.
         2 => {
-            let contract_id = if dice.roll(6) == 0 { "payg" } else { "none" }.parse().unwrap();
+            let contract_id = if random.roll(6) == 0 { "payg" } else { "none" }.parse().unwrap();
             let batch = NewBatch { contract_id, items: NewItems::Count(3) };
             app.accept_batch(&name, batch, None, "simulated").await.map(drop)
         }

@@ -1,4 +1,4 @@
-//! What happens beside what happens at calls: servers join and leave in order, the database is out of reach, every tenant sends a
+//! Disturbances between calls: servers join and leave gracefully, the database is unreachable, every tenant sends a
 //! batch at the same time.
 
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use tokio::time::sleep;
 use super::fleet::Fleet;
 use super::world::World;
 
-/// Servers that run at the same time, at most.
+/// Most running servers.
 const N_SERVERS_MAX: usize = 4;
 
-/// Makes trouble as long as the world is disturbed.
-pub(super) async fn make(world: Arc<World>, fleet: Arc<Fleet>) {
+/// Disturbs the world until [`World::set_disturbed`] ends it.
+pub(super) async fn run(world: Arc<World>, fleet: Arc<Fleet>) {
     let mut bursts = Vec::new();
     while world.is_disturbed() {
-        sleep(world.some_time(300, 3000)).await;
+        sleep(world.random_time(300, 3000)).await;
         let n_running = fleet.running().len();
-        let is_wanted = n_running < world.plan.n_servers as usize || world.strikes(world.plan.join);
+        let is_wanted = n_running < world.plan.n_servers as usize || world.happens(world.plan.join);
         if is_wanted && n_running < N_SERVERS_MAX {
             fleet.join().await;
         }
-        if world.strikes(world.plan.leave) {
+        if world.happens(world.plan.leave) {
             let running = fleet.running();
-            let number = *world.dice().pick(&running);
-            if world.model().leaves(number) {
-                world.tell(|| format!("server {number} leaves"));
+            let number = *world.random().pick(&running);
+            if world.model().remove_server(number) {
+                world.log(|| format!("server {number} leaves"));
                 let server = fleet.server(number);
                 tokio::spawn(async move { server.leave().await });
             }
         }
-        if world.strikes(world.plan.burst) {
+        if world.happens(world.plan.burst) {
             let burst = burst(Arc::clone(&world), Arc::clone(&fleet), bursts.len());
             bursts.push(tokio::spawn(burst));
         }
-        if world.strikes(world.plan.outage) {
-            world.begin_outage(world.some_time(300, 8000));
+        if world.happens(world.plan.outage) {
+            world.begin_outage(world.random_time(300, 8000));
         }
     }
     for burst in bursts {
@@ -47,14 +47,14 @@ pub(super) async fn make(world: Arc<World>, fleet: Arc<Fleet>) {
     }
 }
 
-/// Has every tenant send a batch, so that tenants wait for one another and workers change.
+/// Sends a batch for every tenant, so that tenants wait for each other and workers alternate.
 async fn burst(world: Arc<World>, fleet: Arc<Fleet>, number: usize) {
-    let ask = async |tenant| {
-        let mut dice = SeededRandom(world.dice().roll(1 << 30));
+    let send = async |tenant| {
+        let mut random = SeededRandom(world.random().roll(1 << 30));
         let name = format!("burst-{number}-{tenant}");
-        let items = Items::Number(40 + dice.roll(60));
+        let items = Items::Number(40 + random.roll(60));
         let request = Request::Batch { key: Some(format!("key-{name}")), name, items };
-        fleet.insist(&mut dice, tenant, &request).await;
+        fleet.insist(&mut random, tenant, &request).await;
     };
-    join_all((0..TENANTS.len()).map(ask)).await;
+    join_all((0..TENANTS.len()).map(send)).await;
 }
