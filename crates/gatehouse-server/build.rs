@@ -140,7 +140,10 @@ impl AssetTable<'_> {
         write(&path, bytes);
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
-        format!("Form {{ bytes: include_bytes!({path:?}), digest: {:#018x} }}", hasher.finish())
+        format!(
+            "Representation {{ bytes: include_bytes!({path:?}), digest: {:#018x} }}",
+            hasher.finish()
+        )
     }
 
     fn line(&mut self, line: &str) {

@@ -16,10 +16,10 @@ mod pages;
 mod route;
 mod routes;
 
-pub use answer::answer_body::{AnswerBody, BrokenOff};
+pub use answer::answer_body::{AnswerBody, TruncatedBody};
 pub use answer::csv::{Cell as CsvCell, write_row as write_csv_row};
 pub use gate::{Gate, Offer};
-pub use intake::arrival::{Arrival, Door};
+pub use intake::connection_info::{ConnectionInfo, ListenerKind};
 pub(crate) use intake::request_headers::HEADER_BYTES_MAX;
 pub use route::address::SEGMENT;
 pub use route::dispatch::handle;

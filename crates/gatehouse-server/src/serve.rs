@@ -48,7 +48,7 @@ use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
 use crate::data_dir;
 use crate::estate::Estate;
-use crate::http::{Door, Gate, Offer};
+use crate::http::{Gate, ListenerKind, Offer};
 use crate::keys::{self, KeysError};
 use crate::restore::{UnfinishedRestore, refuse_unfinished};
 use crate::transfer::{StoreMoved, refuse_moved};
@@ -221,18 +221,18 @@ impl Server {
             if let Some(tls) = &tls {
                 gate.metrics().register(tls.expiry());
             }
-            let setup = |door, capacity, tls| Setup {
+            let setup = |listener, capacity, tls| Setup {
                 gate: gate.clone(),
                 clock: app.clock.clone(),
-                door,
+                listener,
                 capacity,
                 limits: config.limits.clone(),
                 tls,
             };
             let capacity = open_files.capacity(config.limits.connections, OPERATOR_CONNECTIONS_MAX);
-            let listener = Listener::new(socket, setup(Door::Main, capacity, tls.clone()));
+            let listener = Listener::new(socket, setup(ListenerKind::Main, capacity, tls.clone()));
             let operator_listener = operator_socket.map(|socket| {
-                Listener::new(socket, setup(Door::Operator, OPERATOR_CONNECTIONS_MAX, None))
+                Listener::new(socket, setup(ListenerKind::Operator, OPERATOR_CONNECTIONS_MAX, None))
             });
             // Before the first request, so that each is counted against this server's share of a limit.
             let listen = listener.address().unwrap_or(config.listen);

@@ -30,7 +30,7 @@ use crate::http::api::product_body::Fields;
 use crate::http::api::tenant;
 use crate::http::api::{access, batch_body, client, find_body, verify};
 use crate::http::intake::request_headers;
-use crate::http::route::conditional::{Precondition, etag, is_known};
+use crate::http::route::conditional::{Precondition, client_has, etag};
 use crate::http::route::params::{Params, normal_form};
 use crate::http::route::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE, Query};
 use crate::http::route::{idempotency, paging};
@@ -67,7 +67,7 @@ fn refused(bytes: &[u8], problem: &Problem) {
 
 /// The body of a creation, and that of a change. One that is taken says everything that is needed.
 pub(crate) fn access(bytes: &[u8]) {
-    if let Some(wanted) = object(bytes, access::read_wanted) {
+    if let Some(wanted) = object(bytes, access::read_new_access) {
         assert!(!wanted().contract_id.as_str().is_empty());
     }
     if let Some(update) = object(bytes, access::read_update) {
@@ -209,7 +209,8 @@ fn check_query<T: PartialEq + std::fmt::Debug>(
         let _ = fields.parts();
     }
     let page = PageRequest { number: 2, size: 10 };
-    let links = paging::links_without_end("https://gatehouse.example/acme/access", &query, page, 9);
+    let links =
+        paging::links_without_total("https://gatehouse.example/acme/access", &query, page, 9);
     let filter = query.filter(&read);
     if let Some(ignored) = query.ignored() {
         assert!(HeaderValue::from_str(&ignored).is_ok(), "{ignored}");
@@ -266,8 +267,8 @@ pub(crate) fn headers(text: &str) {
         let _ = request_headers::check_content_type(&headers, &[kind]);
     }
     // What is known already can't be changed on condition that it isn't.
-    let is_known = is_known(&headers, &etag(7));
-    assert!(!(is_known && Precondition::of(&headers).allows(7)));
+    let client_has = client_has(&headers, &etag(7));
+    assert!(!(client_has && Precondition::of(&headers).allows(7)));
     let correlation = Correlation::of(&headers, Timestamp::EPOCH);
     let mut answered = HeaderMap::new();
     correlation.put(&mut answered);

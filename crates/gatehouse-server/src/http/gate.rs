@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::api::yardstick;
 use super::intake::large_bodies::LargeBodies;
+use super::intake::request_permits::RequestPermits;
 use super::intake::slots::Slots;
-use super::intake::turns::RequestTurns;
 use super::openapi;
+use super::route::in_flight::InFlightRequests;
 use super::route::route_table::RouteTable;
-use super::route::site::Site;
-use super::route::under_way::UnderWay;
+use super::route::server_context::ServerContext;
 use super::routes;
 use crate::app::App;
 use crate::auth::{Auth, Grant};
@@ -33,7 +33,7 @@ pub struct Offer {
 /// Everything that answering a request needs. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
-    pub(super) site: Arc<Site>,
+    pub(super) server: Arc<ServerContext>,
     pub(super) routes: Arc<RouteTable>,
 }
 
@@ -45,7 +45,7 @@ impl Gate {
             resources.extend(yardstick::table());
         }
         let routes = RouteTable::of(resources);
-        let site = Site {
+        let server = ServerContext {
             document: openapi::document(routes.resources(), &config.limits),
             metrics: Metrics::new(&app, &auth),
             rates: RateLimiter::new(config.limits.requests_per_second, app.share.clone()),
@@ -53,32 +53,32 @@ impl Gate {
             auth,
             demo: offer.demo,
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
-            turns: RequestTurns::new(&config.limits, config.database_url.is_none()),
+            permits: RequestPermits::new(&config.limits, config.database_url.is_none()),
             slots: Slots::new(&config.limits),
             large_bodies: LargeBodies::new(&config.limits),
             limits: config.limits.clone(),
             platforms: config.platforms.clone(),
-            has_operator_door: config.operator_listen.is_some(),
-            under_way: UnderWay::default(),
+            has_operator_listener: config.operator_listen.is_some(),
+            in_flight: InFlightRequests::default(),
             stopping: CancellationToken::new(),
             base_path: config.base_path.clone(),
             public_url: config.public_url.clone(),
         };
-        Self { site: Arc::new(site), routes: Arc::new(routes) }
+        Self { server: Arc::new(server), routes: Arc::new(routes) }
     }
 
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
-        &self.site.auth
+        &self.server.auth
     }
 
     /// What the server measures of itself.
     pub fn metrics(&self) -> &Metrics {
-        &self.site.metrics
+        &self.server.metrics
     }
 
     /// From now on the server is not ready for more, whatever it still answers.
     pub fn begin_to_stop(&self) {
-        self.site.stopping.cancel();
+        self.server.stopping.cancel();
     }
 }

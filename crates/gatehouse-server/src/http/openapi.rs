@@ -168,7 +168,7 @@ fn success(
     if resource.is_of_tenants() {
         names.extend(header::RATE);
     }
-    if operation.leaves_a_choice() {
+    if operation.has_several_media_types() {
         names.push("Vary");
     }
     names.extend(answers.iter().flat_map(|answer| answer.headers));

@@ -10,9 +10,9 @@ mod console;
 mod contract;
 mod coverage;
 mod docs;
-mod doors;
 mod idempotency;
 mod list;
+mod listeners;
 mod metrics;
 mod negotiation;
 mod openapi;
@@ -48,7 +48,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::route::route_table::RouteTable;
-use super::{Arrival, Door, Gate, Offer, handle};
+use super::{ConnectionInfo, Gate, ListenerKind, Offer, handle};
 use crate::app::App;
 use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
@@ -57,8 +57,11 @@ use crate::http::route::resource::Resource;
 const EVERYTHING: &str = "access:read access:write access:verify product:read admin";
 
 /// As most requests of these tests come in.
-const PLAIN: Arrival =
-    Arrival { door: Door::Main, encrypted: false, peer: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)) };
+const PLAIN: ConnectionInfo = ConnectionInfo {
+    listener: ListenerKind::Main,
+    encrypted: false,
+    peer: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)),
+};
 
 /// A connection that its client never closes.
 fn connected() -> Arc<dyn Disconnection> {
@@ -177,9 +180,20 @@ impl Gatehouse {
     }
 
     /// What is answered to a request that came in like this.
-    async fn answer(&self, arrival: Arrival, request: Request<Full<Bytes>>) -> (Parts, Bytes) {
-        let response =
-            handle(&TaskTracker::new(), self.gate.clone(), arrival, connected(), (), request).await;
+    async fn answer(
+        &self,
+        connection_info: ConnectionInfo,
+        request: Request<Full<Bytes>>,
+    ) -> (Parts, Bytes) {
+        let response = handle(
+            &TaskTracker::new(),
+            self.gate.clone(),
+            connection_info,
+            connected(),
+            (),
+            request,
+        )
+        .await;
         let (parts, body) = response.into_parts();
         (parts, body.collect().await.unwrap().to_bytes())
     }

@@ -219,7 +219,7 @@ impl<Io: AsyncRead + AsyncWrite + Unpin> GuardedStream<Io> {
                 self.activity.close();
                 return Poll::Pending;
             }
-            let message = refusal::too_slow(self.limits.header_timeout, self.clock.now());
+            let message = refusal::slow_head(self.limits.header_timeout, self.clock.now());
             self.replacement = Some((message, 0));
             self.closing = Some(Closing::Sending);
             return self.poll_closing(cx, buffer);
@@ -284,7 +284,7 @@ impl<Io: AsyncWrite + Unpin> GuardedStream<Io> {
     /// Whether a replacement is sent instead of these bytes: never in HTTP/2.
     fn is_replaced(&mut self, bytes: &[u8]) -> bool {
         if self.replacement.is_none() && !self.is_http2() {
-            let explained = refusal::explain(bytes, || self.clock.now());
+            let explained = refusal::explain_bare(bytes, || self.clock.now());
             self.replacement = explained.map(|message| (message, 0));
         }
         self.replacement.is_some()

@@ -27,7 +27,7 @@ use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
 use crate::config::Limits;
 use crate::http::intake::refusal;
-use crate::http::{Arrival, Door, Gate, HEADER_BYTES_MAX, handle};
+use crate::http::{ConnectionInfo, Gate, HEADER_BYTES_MAX, ListenerKind, handle};
 
 /// Backlog of connections. The usual 128 are too few when many devices reconnect at once: the others would retry only
 /// after a second.
@@ -80,7 +80,7 @@ pub(super) struct Listener {
 struct ListenerState {
     gate: Gate,
     clock: Clock,
-    door: Door,
+    listener: ListenerKind,
     limits: Limits,
     tls: Option<Arc<Tls>>,
     http: auto::Builder<TokioExecutor>,
@@ -97,7 +97,7 @@ struct ListenerState {
 pub(super) struct Setup {
     pub(super) gate: Gate,
     pub(super) clock: Clock,
-    pub(super) door: Door,
+    pub(super) listener: ListenerKind,
     /// Most connections.
     pub(super) capacity: usize,
     pub(super) limits: Limits,
@@ -115,11 +115,11 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Listener {
     pub(super) fn new(socket: TcpListener, setup: Setup) -> Self {
-        let Setup { gate, clock, door, capacity, limits, tls } = setup;
+        let Setup { gate, clock, listener, capacity, limits, tls } = setup;
         let state = ListenerState {
             gate,
             clock,
-            door,
+            listener,
             limits,
             tls,
             http: protocols(),
@@ -198,7 +198,7 @@ impl ListenerState {
         let state = Arc::clone(self);
         self.tasks.spawn(async move {
             let _permit = permit;
-            let message = refusal::full(state.clock.now());
+            let message = refusal::too_many_connections(state.clock.now());
             let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refuse(stream, &message)).await;
         });
     }
@@ -234,7 +234,8 @@ impl ListenerState {
         let activity = &slot.activity;
         let stream =
             GuardedStream::new(io, self.clock.clone(), Arc::clone(activity), self.limits.clone());
-        let arrival = Arrival { door: self.door, encrypted: self.tls.is_some(), peer };
+        let connection_info =
+            ConnectionInfo { listener: self.listener, encrypted: self.tls.is_some(), peer };
         let close_watch: Arc<dyn Disconnection> = Arc::new(close_watch);
         let service = service_fn(|request| {
             let active = activity.begin();
@@ -243,7 +244,8 @@ impl ListenerState {
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
             async move {
-                let response = handle(&requests, gate, arrival, close_watch, active, request).await;
+                let response =
+                    handle(&requests, gate, connection_info, close_watch, active, request).await;
                 Ok::<_, Infallible>(response)
             }
         });

@@ -1,4 +1,4 @@
-//! The body of an answer on its way out: whole, or piece by piece.
+//! The body of an answer on its way out: whole, or chunk by chunk.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,13 +14,13 @@ enum Content {
     /// All of it is here; nothing once it has gone.
     Whole(Option<Bytes>),
     /// It is being made.
-    Streamed(Receiver<Piece>),
+    Streamed(Receiver<Chunk>),
     /// It has gone, or broke off.
-    Over,
+    Done,
 }
 
-/// A piece of a body that is being made.
-pub(in crate::http) enum Piece {
+/// A chunk of a body that is being made.
+pub(in crate::http) enum Chunk {
     Data(Bytes),
     /// Nothing more comes. Without it, the body is not whole.
     End,
@@ -29,42 +29,42 @@ pub(in crate::http) enum Piece {
 /// A body broke off: the client must see that it is not whole.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer broke off")]
-pub struct BrokenOff;
+pub struct TruncatedBody;
 
 impl AnswerBody {
     pub(in crate::http) fn whole(bytes: Bytes) -> Self {
         Self(Content::Whole(Some(bytes).filter(|bytes| !bytes.is_empty())))
     }
 
-    pub(in crate::http) fn streamed(pieces: Receiver<Piece>) -> Self {
-        Self(Content::Streamed(pieces))
+    pub(in crate::http) fn streamed(chunks: Receiver<Chunk>) -> Self {
+        Self(Content::Streamed(chunks))
     }
 }
 
 impl Body for AnswerBody {
     type Data = Bytes;
-    type Error = BrokenOff;
+    type Error = TruncatedBody;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        let pieces = match &mut self.0 {
+    ) -> Poll<Option<Result<Frame<Bytes>, TruncatedBody>>> {
+        let chunks = match &mut self.0 {
             Content::Whole(bytes) => return Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
-            Content::Streamed(pieces) => pieces,
-            Content::Over => return Poll::Ready(None),
+            Content::Streamed(chunks) => chunks,
+            Content::Done => return Poll::Ready(None),
         };
-        let polled = match ready!(pieces.poll_recv(cx)) {
-            Some(Piece::Data(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
-            Some(Piece::End) => None,
-            None => Some(Err(BrokenOff)),
+        let polled = match ready!(chunks.poll_recv(cx)) {
+            Some(Chunk::Data(bytes)) => return Poll::Ready(Some(Ok(Frame::data(bytes)))),
+            Some(Chunk::End) => None,
+            None => Some(Err(TruncatedBody)),
         };
-        self.0 = Content::Over;
+        self.0 = Content::Done;
         Poll::Ready(polled)
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Content::Whole(None) | Content::Over)
+        matches!(self.0, Content::Whole(None) | Content::Done)
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -73,7 +73,7 @@ impl Body for AnswerBody {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
             Content::Streamed(_) => SizeHint::default(),
-            Content::Over => SizeHint::with_exact(0),
+            Content::Done => SizeHint::with_exact(0),
         }
     }
 }

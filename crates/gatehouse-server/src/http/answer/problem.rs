@@ -116,7 +116,7 @@ impl Problem {
     }
 
     /// The same with the name that RFC 6749 gives it.
-    pub(crate) fn of_oauth(self, error: OAuthError) -> Self {
+    pub(crate) fn with_oauth_error(self, error: OAuthError) -> Self {
         Self { oauth: Some(error), ..self }
     }
 

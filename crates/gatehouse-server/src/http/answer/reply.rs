@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
 use super::media::JSON;
-use super::stream::{Cut, Finished, Producer, Sink};
+use super::stream::{Finished, Producer, Sink, StreamError};
 
 /// An answer when all is well.
 pub(crate) struct Reply {
@@ -47,13 +47,13 @@ impl Reply {
 
     /// An answer whose body is made while it goes out, and compressed for those who like it so. For HEAD it
     /// is not made at all.
-    pub(crate) fn streamed<Making>(
+    pub(crate) fn streamed<BodyFuture>(
         status: StatusCode,
         media_type: &str,
-        produce: impl FnOnce(Sink) -> Making + Send + 'static,
+        produce: impl FnOnce(Sink) -> BodyFuture + Send + 'static,
     ) -> Self
     where
-        Making: Future<Output = Result<Finished, Cut>> + Send + 'static,
+        BodyFuture: Future<Output = Result<Finished, StreamError>> + Send + 'static,
     {
         let producer: Producer = Box::new(move |sink| Box::pin(produce(sink)));
         let body = ReplyBody::Streamed(producer);

@@ -124,15 +124,15 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
-    let once = idempotency::once(&call, idempotency::Operation::Create).await?;
-    let wanted = call.object(read_wanted)?;
-    let _turn = idempotency::begin(&call, once.as_ref())?;
-    let issued = call.app().create_access(call.asker(), wanted(), once).await?;
+    let idempotent = idempotency::read_request(&call, idempotency::Operation::Create).await?;
+    let wanted = call.object(read_new_access)?;
+    let _guard = idempotency::begin(&call, idempotent.as_ref())?;
+    let issued = call.app().create_access(call.hash_caller(), wanted(), idempotent).await?;
     let location = call.address.access(call.tenant(), issued.access.id);
     Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
 
-pub(in crate::http) fn read_wanted(body: Reader<'_>) -> impl FnOnce() -> AccessRequest + use<> {
+pub(in crate::http) fn read_new_access(body: Reader<'_>) -> impl FnOnce() -> AccessRequest + use<> {
     let mut body = body.of_creation();
     let contract_id = body.required(access::CONTRACT_ID);
     let username = body.optional(access::USERNAME);
@@ -148,7 +148,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
     let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
     let access = lifecycle::at(&access, call.app().now());
     let etag = conditional::etag(access.version);
-    if conditional::is_known(call.headers(), &etag) {
+    if conditional::client_has(call.headers(), &etag) {
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED).with(header::ETAG, &etag));
     }
     Ok(reply(&call, StatusCode::OK, IssuedAccess { access, password: None }))
@@ -159,7 +159,7 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     let update = call.object(read_update)?;
     let precondition = Precondition::of(call.headers());
     let allowed = move |version| precondition.allows(version);
-    let issued = call.app().update_access(call.asker(), id, update, allowed).await?;
+    let issued = call.app().update_access(call.hash_caller(), id, update, allowed).await?;
     Ok(reply(&call, StatusCode::OK, issued))
 }
 

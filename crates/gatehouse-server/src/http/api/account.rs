@@ -74,7 +74,7 @@ pub(in crate::http) const PUT: Operation = Operation {
         example: || account::new_account().example(),
         ..BodyKind::BASE
     }),
-    makes: true,
+    creates: true,
     answers: &[
         Answer {
             what: "The account was there, and is now as given",
@@ -105,7 +105,7 @@ pub(in crate::http) const DELETE: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let _place = call.site.slots.take_products(call.tenant().as_str())?;
+    let _place = call.server.slots.take_products(call.tenant().as_str())?;
     let page = find_page(&mut call).await?;
     let platforms = &call.app().platforms;
     Ok(paging::reply(&call, &page, |StoredAccount { account, version, .. }| {

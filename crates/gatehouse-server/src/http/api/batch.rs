@@ -75,20 +75,20 @@ pub(in crate::http) const PATCH: Operation = Operation {
 };
 
 async fn create(mut call: Call) -> Result<Reply, Problem> {
-    let once = idempotency::once(&call, idempotency::Operation::Batch).await?;
+    let idempotent = idempotency::read_request(&call, idempotency::Operation::Batch).await?;
     let batch = batch_body::new_batch(&mut call).await?;
-    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let _guard = idempotency::begin(&call, idempotent.as_ref())?;
     let (app, tenant) = (call.app(), call.tenant());
-    let accepted = app.accept_batch(tenant, batch, once, &call.correlation_id).await?;
+    let accepted = app.accept_batch(tenant, batch, idempotent, &call.correlation_id).await?;
     Ok(accepted_reply(&call, &accepted))
 }
 
 async fn update(mut call: Call) -> Result<Reply, Problem> {
-    let once = idempotency::once(&call, idempotency::Operation::Change).await?;
+    let idempotent = idempotency::read_request(&call, idempotency::Operation::Change).await?;
     let change = batch_body::batch_change(&mut call).await?;
-    let _turn = idempotency::begin(&call, once.as_ref())?;
+    let _guard = idempotency::begin(&call, idempotent.as_ref())?;
     let (app, tenant) = (call.app(), call.tenant());
-    let accepted = app.accept_change(tenant, change, once, &call.correlation_id).await?;
+    let accepted = app.accept_change(tenant, change, idempotent, &call.correlation_id).await?;
     Ok(accepted_reply(&call, &accepted))
 }
 

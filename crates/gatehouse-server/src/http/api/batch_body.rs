@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use crate::app::batch::{BatchChange, NewBatch};
 use crate::http::answer::problem::Problem;
-use crate::http::intake::large_bodies::beside;
+use crate::http::intake::large_bodies::process_body;
 use crate::http::route::call::Call;
 use crate::reader::{Fault, Faults, Reader};
 
@@ -36,7 +36,7 @@ async fn read_bytes<T: Send + 'static>(
     items_max: u64,
     read: Read<T>,
 ) -> Result<T, Problem> {
-    beside(body.len(), move || read(&body, items_max)).await?
+    process_body(body.len(), move || read(&body, items_max)).await?
 }
 
 /// The elements of a list that may be long: how many there are, and what is wrong with them.

@@ -87,7 +87,7 @@ pub(in crate::http) const PUT: Operation = Operation {
         example: || contract::new_contract().example(),
         ..BodyKind::BASE
     }),
-    makes: true,
+    creates: true,
     answers: &[
         Answer {
             what: "The contract was there, and is now as given",

@@ -41,11 +41,11 @@ pub(in crate::http) const TOKEN: Operation = Operation {
         ..Answer::BASE
     }],
     problems: &[401, 429, 503],
-    run: |call| Box::pin(give(call)),
+    run: |call| Box::pin(issue_token(call)),
     ..Operation::BASE
 };
 
-async fn give(call: Call) -> Result<Reply, Problem> {
+async fn issue_token(call: Call) -> Result<Reply, Problem> {
     let form = Form::read(&call.body)?;
     match form.value(oauth::GRANT_TYPE.name)? {
         Some("client_credentials") => {}
@@ -57,17 +57,17 @@ async fn give(call: Call) -> Result<Reply, Problem> {
     }
     let (id, secret) = credentials(call.headers(), &form)?;
     let client = call.app().authenticate_client(&call.gone, &id, &secret).await;
-    let client = client.inspect_err(|why| {
-        if matches!(why, Error::TooManyGuesses(..)) {
-            tell_of_refusal(&call, &id, "too many failed checks");
+    let client = client.inspect_err(|error| {
+        if matches!(error, Error::TooManyGuesses(..)) {
+            log_refusal(&call, &id, "too many failed checks");
         }
     })?;
     let client = client.ok_or_else(|| {
-        tell_of_refusal(&call, &id, "refused");
+        log_refusal(&call, &id, "refused");
         unknown_client()
     })?;
     let scopes = granted(&client, form.value(oauth::REQUESTED_SCOPE.name)?)?;
-    let lifetime_seconds = call.site.token_lifetime_seconds;
+    let lifetime_seconds = call.server.token_lifetime_seconds;
     let grant = Grant {
         subject: client.id.to_string(),
         tenants: vec![client.id.tenant().to_string()],
@@ -75,7 +75,7 @@ async fn give(call: Call) -> Result<Reply, Problem> {
         scopes,
     };
     let token = Body::default()
-        .put(oauth::ACCESS_TOKEN, call.site.auth.issue(&grant, call.app().now()))
+        .put(oauth::ACCESS_TOKEN, call.server.auth.issue(&grant, call.app().now()))
         .put(oauth::TOKEN_TYPE, "Bearer")
         .put(oauth::EXPIRES_IN, lifetime_seconds)
         .put(client::SCOPE, scopes_to_words(&grant.scopes));
@@ -85,12 +85,12 @@ async fn give(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Has the log tell of a client that was refused: by its identifier where it can be one, never by what was tried.
-fn tell_of_refusal(call: &Call, id: &str, reason: &str) {
+fn log_refusal(call: &Call, id: &str, reason: &str) {
     let client: Option<ClientId> = id.parse().ok();
     tracing::info!(
         tenant = client.as_ref().map(|it| tracing::field::display(it.tenant())),
         client = client.as_ref().map(tracing::field::display),
-        peer = %call.arrival.peer,
+        peer = %call.connection_info.peer,
         correlation_id = call.correlation_id,
         reason,
         "a client was refused"
@@ -128,12 +128,12 @@ pub(in crate::http) fn credentials(
         let detail = "a client proves itself in one way: by HTTP Basic or in the form";
         return Err(refused(OAuthError::InvalidRequest, detail));
     }
-    let (name, word) = basic.to_str().ok().and_then(read_basic).ok_or_else(unknown_client)?;
+    let (name, secret) = basic.to_str().ok().and_then(read_basic).ok_or_else(unknown_client)?;
     if id.is_some_and(|id| id != name) {
         let detail = "client_id is not the one that HTTP Basic names";
         return Err(refused(OAuthError::InvalidRequest, detail));
     }
-    Ok((name, word))
+    Ok((name, secret))
 }
 
 /// Both are encoded like a form's values before they are put together (RFC 6749, section 2.3.1).
@@ -143,12 +143,12 @@ pub(in crate::http) fn read_basic(header: &str) -> Option<(String, String)> {
         return None;
     }
     let decoded = String::from_utf8(BASE64.decode(encoded.trim()).ok()?).ok()?;
-    let (name, word) = decoded.split_once(':')?;
+    let (name, secret) = decoded.split_once(':')?;
     let plain = |text: &str| {
         let spaced = text.replace('+', " ");
         percent_decode_str(&spaced).decode_utf8().ok().map(|it| it.into_owned())
     };
-    Some((plain(name)?, plain(word)?))
+    Some((plain(name)?, plain(secret)?))
 }
 
 /// The fields of a form.
@@ -178,7 +178,7 @@ impl Form {
 }
 
 fn refused(error: OAuthError, detail: &str) -> Problem {
-    Problem::new(StatusCode::BAD_REQUEST, "Token refused", detail).of_oauth(error)
+    Problem::new(StatusCode::BAD_REQUEST, "Token refused", detail).with_oauth_error(error)
 }
 
 /// The same for an unknown client and for a wrong secret.
@@ -186,6 +186,6 @@ fn unknown_client() -> Problem {
     let detail = "client_id and client_secret are needed, by HTTP Basic or in the form, and must be \
                   those of a client that exists";
     Problem::new(StatusCode::UNAUTHORIZED, "Token refused", detail)
-        .of_oauth(OAuthError::InvalidClient)
+        .with_oauth_error(OAuthError::InvalidClient)
         .with(header::WWW_AUTHENTICATE, "Basic realm=\"gatehouse\"")
 }

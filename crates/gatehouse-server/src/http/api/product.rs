@@ -17,8 +17,8 @@ use crate::fields::product;
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
-use crate::http::intake::large_bodies::beside;
-use crate::http::intake::slots::TenantPlace;
+use crate::http::intake::large_bodies::process_body;
+use crate::http::intake::slots::TenantSlot;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE};
@@ -81,7 +81,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let ask = CallContext { parts: fields.parts(), ..ask };
     let tenant = call.app().store.tenant(call.tenant()).await?;
     let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    let number_max = tenant.page_number_max.unwrap_or(call.site.platforms.page_number_max);
+    let number_max = tenant.page_number_max.unwrap_or(call.server.platforms.page_number_max);
     let filter = call.query.filter(ProductFilter::read);
     let page = paging::required(&mut call.query, number_max);
     call.query.check()?;
@@ -92,7 +92,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
     let (products, problems) = parts(listing, page);
     let body = view(&call, fields).envelope(&products, &problems);
-    let links = paging::links_without_end(&call.address.here(), &call.query, page, number_max);
+    let links = paging::links_without_total(&call.address.here(), &call.query, page, number_max);
     let reply = Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body);
     Ok(match links {
         Some(links) => reply.with(header::LINK, &links),
@@ -103,7 +103,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 async fn find(mut call: Call) -> Result<Reply, Problem> {
     let ask = ask(&call);
     let body = std::mem::take(&mut call.body);
-    let asked = beside(body.len(), move || find_body::read(&body)).await??;
+    let asked = process_body(body.len(), move || find_body::read(&body)).await??;
     let _place = place(&call)?;
     let mut finding = call.app().find_products(call.tenant(), &asked.wanted(), ask).await?;
     let problems = asked.problems(&mut finding);
@@ -121,12 +121,12 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 /// What platforms are asked under: the time that they have begins now.
 fn ask(call: &Call) -> CallContext {
-    CallContext::until(Instant::now() + call.site.platforms.deadline.get())
+    CallContext::until(Instant::now() + call.server.platforms.deadline.get())
 }
 
-/// Room to wait for the tenant's platforms.
-fn place(call: &Call) -> Result<TenantPlace, Problem> {
-    call.site.slots.take_products(call.tenant().as_str())
+/// BodyMemory to wait for the tenant's platforms.
+fn place(call: &Call) -> Result<TenantSlot, Problem> {
+    call.server.slots.take_products(call.tenant().as_str())
 }
 
 fn view(call: &Call, fields: Fields) -> View<'_> {

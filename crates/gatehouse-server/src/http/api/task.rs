@@ -19,7 +19,7 @@ use crate::http::answer::json::Json;
 use crate::http::answer::media::{CSV, JSON};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
-use crate::http::answer::stream::{Cut, Finished, Sink};
+use crate::http::answer::stream::{Finished, Sink, StreamError};
 use crate::http::route::address::Address;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
@@ -240,7 +240,7 @@ async fn write_json(
     mut sink: Sink,
     address: Address,
     outcome: TaskOutcome,
-) -> Result<Finished, Cut> {
+) -> Result<Finished, StreamError> {
     let task = &outcome.task;
     let base = serde_json::to_vec(&shown(task)).expect(PLAIN);
     // Without the brace at its end: more comes.
@@ -259,7 +259,7 @@ async fn write_json(
             separator = b",";
         };
         outcome.show_succeeded_within(from, until, show).await?;
-        sink.pass_on().await?;
+        sink.send_ready().await?;
     }
     sink.write(b"]").await?;
     if task.state == TaskState::Failed {
@@ -276,7 +276,7 @@ async fn write_json(
                 separator = b",";
             };
             outcome.show(ItemFilter::Failed, from, ITEMS_AT_ONCE, show).await?;
-            sink.pass_on().await?;
+            sink.send_ready().await?;
         }
         sink.write(b"]").await?;
     }
@@ -291,7 +291,7 @@ fn table(outcome: TaskOutcome) -> Reply {
         .with(header::CONTENT_DISPOSITION, &name)
 }
 
-async fn write_table(mut sink: Sink, outcome: TaskOutcome) -> Result<Finished, Cut> {
+async fn write_table(mut sink: Sink, outcome: TaskOutcome) -> Result<Finished, StreamError> {
     let mut rows = Vec::new();
     csv::write_row(&mut rows, access::COLUMNS);
     for from in (0..outcome.task.n_processed()).step_by(ITEMS_AT_ONCE as usize) {

@@ -49,7 +49,7 @@ pub(in crate::http) const PUT: Operation = Operation {
         example: || tenant::new_tenant().example(),
         ..BodyKind::BASE
     }),
-    makes: true,
+    creates: true,
     answers: &[
         Answer {
             what: "The tenant was there, and is now as given",
@@ -95,7 +95,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
     let tenant = tenant.expect("what has no faults was read whole");
     let put = call.app().put_tenant(&tenant).await?;
-    call.site.rates.invalidate(&tenant.name);
+    call.server.rates.invalidate(&tenant.name);
     Ok(call.reply_to_put(put, &tenant_body(&tenant)))
 }
 
@@ -110,6 +110,6 @@ pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &TenantName) -> Opt
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
     call.app().delete_tenant(call.tenant()).await?;
-    call.site.rates.invalidate(call.tenant());
+    call.server.rates.invalidate(call.tenant());
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

@@ -33,13 +33,13 @@ pub(in crate::http) const CHECK: Operation = Operation {
 async fn check(call: Call) -> Result<Reply, Problem> {
     let credentials = call.object(read_credentials)?;
     let (username, password) = credentials();
-    let checked = call.app().verify(call.asker(), &username, &password).await;
-    let access = checked.inspect_err(|why| tell_of_refusal(&call, why))?;
+    let checked = call.app().verify(call.hash_caller(), &username, &password).await;
+    let access = checked.inspect_err(|why| log_refusal(&call, why))?;
     Ok(Reply::json(StatusCode::OK, &verified_body(&access)))
 }
 
 /// Has the log tell of a check that was refused: never what was tried.
-fn tell_of_refusal(call: &Call, why: &Error) {
+fn log_refusal(call: &Call, why: &Error) {
     let (reason, access) = match why {
         Error::CredentialsRefused(access) => ("refused", *access),
         Error::TooManyGuesses(_, access) => ("too many failed checks", *access),
@@ -48,7 +48,7 @@ fn tell_of_refusal(call: &Call, why: &Error) {
     tracing::info!(
         tenant = %call.tenant(),
         access = access.map(tracing::field::display),
-        peer = %call.arrival.peer,
+        peer = %call.connection_info.peer,
         correlation_id = call.correlation_id,
         reason,
         "a check was refused"

@@ -11,16 +11,18 @@ use super::verify;
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
-use crate::http::answer::stream::PIECE_BYTES;
+use crate::http::answer::stream::CHUNK_BYTES;
 use crate::http::route::call::Call;
 use crate::http::route::conditional;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation, Resource, Served, Thing};
+use crate::http::route::resource::{
+    Answer, BodyKind, Need, Operation, PathObject, Resource, Served,
+};
 use crate::reader::shortened;
 
 /// What is sent, again and again. It is called JSON, so that a request passes the same negotiation as others do.
-static BLOCK: [u8; PIECE_BYTES] = [b'x'; PIECE_BYTES];
+static BLOCK: [u8; CHUNK_BYTES] = [b'x'; CHUNK_BYTES];
 
-/// Longer answers are sent piece by piece, as those of others are.
+/// Longer answers are sent chunk by chunk, as those of others are.
 const WHOLE_BYTES_MAX: usize = 32 << 10;
 
 /// Longer than any Task is.
@@ -32,7 +34,7 @@ const BYTES: &str = "bytes";
 pub(in crate::http) fn table() -> Vec<Resource> {
     vec![Resource {
         path: "/{tenantName}/yardstick",
-        thing: Thing::Tenant,
+        object: PathObject::Tenant,
         served: Served::Main,
         operations: vec![SEND, CHECK],
     }]

@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::large_bodies::{LargeBodies, Room};
+use super::large_bodies::{BodyMemory, LargeBodies};
 use crate::config;
 use crate::http::answer::problem::Problem;
 
@@ -17,7 +17,7 @@ use crate::http::answer::problem::Problem;
 pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
 
 /// Most bytes in the body of a request of somebody who is not known yet.
-pub(crate) const STRANGERS_BYTES_MAX: u64 = 8 << 10;
+pub(crate) const UNAUTHENTICATED_BYTES_MAX: u64 = 8 << 10;
 
 /// How much of a large body is read before there is room for it.
 const PIECE_BYTES: u64 = 1 << 20;
@@ -40,10 +40,10 @@ pub(crate) struct BodyLimits<'a> {
 }
 
 /// A body that has arrived.
-pub(crate) struct Arrived {
+pub(crate) struct ReceivedBody {
     pub(crate) bytes: Bytes,
     /// What it takes, if it is large.
-    pub(crate) room: Option<Room>,
+    pub(crate) room: Option<BodyMemory>,
 }
 
 /// Reads a body within its limits. What is large of it finds room as it arrives.
@@ -51,7 +51,7 @@ pub(crate) async fn read<B>(
     headers: &HeaderMap,
     body: &mut B,
     limits: BodyLimits<'_>,
-) -> Result<Arrived, Problem>
+) -> Result<ReceivedBody, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -64,14 +64,14 @@ where
     let mut left = limits.timeout.get();
     let small = limits.max.min(OBJECT_BYTES_MAX);
     let mut bound = small;
-    let mut room: Option<Room> = None;
+    let mut room: Option<BodyMemory> = None;
     loop {
         let began = Instant::now();
         let filled = limits.in_time(left, fill(body, &mut read, bound)).await??;
         left = left.saturating_sub(began.elapsed());
         if filled == Filled::ToItsEnd {
-            room.iter().for_each(Room::close);
-            return Ok(Arrived { bytes: read.freeze(), room });
+            room.iter().for_each(BodyMemory::close);
+            return Ok(ReceivedBody { bytes: read.freeze(), room });
         }
         // One piece may be as large as it likes.
         let n_bytes = read.len() as u64;

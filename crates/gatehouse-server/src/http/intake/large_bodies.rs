@@ -1,4 +1,4 @@
-//! Room for large bodies: how much of all of them is in memory at a time, and how much of it is one tenant's.
+//! BodyMemory for large bodies: how much of all of them is in memory at a time, and how much of it is one tenant's.
 //!
 //! A body takes room as its bytes arrive, not as it announces them: one that was begun and never goes on holds next to
 //! nothing. So that bodies which wait for more room don't wait for each other for ever, the one that began first can
@@ -24,7 +24,7 @@ const TENANT_SHARE: u64 = 4;
 /// What room is given out in.
 const UNIT_BYTES: u64 = 1 << 20;
 
-/// Room for large bodies. Cheap to clone; all clones are one.
+/// BodyMemory for large bodies. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub(crate) struct LargeBodies(Arc<Inner>);
 
@@ -58,7 +58,7 @@ struct Held {
 }
 
 /// The room of one body, which is free again when this is dropped.
-pub(crate) struct Room {
+pub(crate) struct BodyMemory {
     bodies: LargeBodies,
     number: u64,
 }
@@ -71,17 +71,17 @@ impl LargeBodies {
         Self(Arc::new(Inner { bodies: Mutex::default(), freed: Notify::new(), sizes }))
     }
 
-    /// Room for a body of a tenant, which is empty yet.
-    pub(crate) fn begin(&self, tenant: &str) -> Room {
+    /// BodyMemory for a body of a tenant, which is empty yet.
+    pub(crate) fn begin(&self, tenant: &str) -> BodyMemory {
         let mut bodies = self.0.bodies.lock();
         bodies.n_begun += 1;
         let number = bodies.n_begun;
         bodies.held.insert(number, Held { tenant: tenant.to_owned(), n_units: 0, is_whole: false });
-        Room { bodies: self.clone(), number }
+        BodyMemory { bodies: self.clone(), number }
     }
 }
 
-impl Room {
+impl BodyMemory {
     /// Waits until so many bytes have room.
     pub(crate) async fn grow_to(&self, n_bytes: u64) {
         let n_units = units(n_bytes);
@@ -106,7 +106,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for BodyMemory {
     fn drop(&mut self) {
         self.bodies.0.bodies.lock().held.remove(&self.number);
         self.bodies.0.freed.notify_waiters();
@@ -157,7 +157,7 @@ fn units(n_bytes: u64) -> u64 {
 pub(in crate::http) const SMALL_BYTES_MAX: usize = 64 << 10;
 
 /// Runs work over a body: a large one on a blocking thread, so that no request waits for it.
-pub(in crate::http) async fn beside<T: Send + 'static>(
+pub(in crate::http) async fn process_body<T: Send + 'static>(
     n_bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {

@@ -12,7 +12,7 @@ use crate::http::answer::correlation::Correlation;
 use crate::http::answer::problem::Problem;
 
 /// What goes out in place of a bare refusal of hyper's; nothing when these bytes are none.
-pub(crate) fn explain(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<Vec<u8>> {
+pub(crate) fn explain_bare(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<Vec<u8>> {
     // Most answers are none, and end here.
     if !bare.starts_with(b"HTTP/1.1 4") || !bare.ends_with(b"\r\n\r\n") {
         return None;
@@ -37,13 +37,13 @@ pub(crate) fn explain(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<Vec<u8
 }
 
 /// To a client whose request's head did not arrive in time.
-pub(crate) fn too_slow(limit: Duration, now: Timestamp) -> Vec<u8> {
+pub(crate) fn slow_head(limit: Duration, now: Timestamp) -> Vec<u8> {
     let detail = format!("the request's line and headers did not arrive within {limit}");
     message(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail), now)
 }
 
 /// To a client for whose connection there is no room.
-pub(crate) fn full(now: Timestamp) -> Vec<u8> {
+pub(crate) fn too_many_connections(now: Timestamp) -> Vec<u8> {
     let detail = "there are too many connections with requests under way, try again later";
     message(Problem::unavailable("Busy", detail), now)
 }

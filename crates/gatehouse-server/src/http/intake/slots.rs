@@ -1,4 +1,4 @@
-//! How many requests are worked on at a time: who finds no slot is refused at once, not queued.
+//! Limits of concurrent requests: a request without a free slot is refused at once, not queued.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,52 +6,52 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-use super::arrival::Door;
+use super::connection_info::ListenerKind;
 use crate::config::Limits;
 use crate::http::answer::problem::Problem;
 
-/// Most requests of operators at a time. They have their own, so that they see a server that is full.
+/// Most concurrent requests on the operator listener. They have slots apart, so that operators can look at a full server.
 const OPERATOR_REQUESTS_MAX: usize = 16;
 
-/// Most answers at a time that are made while they go out. Each holds a few pieces and perhaps the state of a
-/// compression, some 900 KiB in all, for as long as its client reads.
+/// Most concurrent streamed responses. Each holds a few chunks and perhaps a gzip encoder, some 900 KiB in all, for as
+/// long as its client reads.
 const STREAMS_MAX: usize = 256;
 
-/// Most of them that are one tenant's: who reads slowly must not keep the others from reading.
+/// Most concurrent streamed responses of one tenant: its slow readers must not block other tenants.
 const STREAMS_OF_TENANT_MAX: usize = 64;
 
-/// One in so many slots is for requests for products of one tenant: they wait for platforms, and whose platforms
-/// are slow must not keep the others from asking theirs.
+/// Divisor of all slots that gives one tenant's product requests: they wait for its platforms, and slow platforms must
+/// not block other tenants.
 const PRODUCTS_OF_TENANT_SHARE: usize = 4;
 
-/// How many they may always be, where there are few slots.
+/// Product requests that each tenant may always have, also on a server with few slots.
 const PRODUCTS_OF_TENANT_MIN: usize = 16;
 
 pub(crate) struct Slots {
     main: Semaphore,
     operator: Semaphore,
     streams: Arc<Semaphore>,
-    streams_of_tenants: Tenants,
-    products_of_tenants: Tenants,
+    tenant_streams: TenantLimit,
+    tenant_products: TenantLimit,
 }
 
-/// How many places each tenant has. Who has none is not in here.
+/// A limit of slots for each tenant. Counts only tenants that hold a slot.
 #[derive(Clone)]
-struct Tenants {
-    n_places: Arc<Mutex<HashMap<String, usize>>>,
-    /// Most that one may have.
+struct TenantLimit {
+    n_taken: Arc<Mutex<HashMap<String, usize>>>,
+    /// Most slots of one tenant.
     max: usize,
 }
 
-/// One of a tenant's places, which is free again when this is dropped.
-pub(crate) struct TenantPlace {
-    tenants: Tenants,
+/// A slot of one tenant; dropping it frees the slot.
+pub(crate) struct TenantSlot {
+    limit: TenantLimit,
     tenant: String,
 }
 
-/// A place for a long answer, which is free again when this is dropped.
-pub(crate) struct StreamPlace {
-    _of_tenant: TenantPlace,
+/// A slot for a streamed response; dropping it frees the slot.
+pub(crate) struct StreamSlot {
+    _of_tenant: TenantSlot,
     _all: OwnedSemaphorePermit,
 }
 
@@ -64,74 +64,74 @@ impl Slots {
             main: Semaphore::new(n_main),
             operator: Semaphore::new(OPERATOR_REQUESTS_MAX),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
-            streams_of_tenants: Tenants::new(STREAMS_OF_TENANT_MAX),
-            products_of_tenants: Tenants::new(n_products),
+            tenant_streams: TenantLimit::new(STREAMS_OF_TENANT_MAX),
+            tenant_products: TenantLimit::new(n_products),
         }
     }
 
-    /// A slot, which is free again when this is dropped.
-    pub(crate) fn take(&self, door: Door) -> Result<SemaphorePermit<'_>, Problem> {
-        let slots = match door {
-            Door::Main => &self.main,
-            Door::Operator => &self.operator,
+    /// Takes a slot for a request.
+    pub(crate) fn take(&self, listener: ListenerKind) -> Result<SemaphorePermit<'_>, Problem> {
+        let slots = match listener {
+            ListenerKind::Main => &self.main,
+            ListenerKind::Operator => &self.operator,
         };
         slots.try_acquire().map_err(|_| {
             Problem::unavailable("Busy", "too many requests are being worked on, try again later")
         })
     }
 
-    /// A place for an answer that is made while it goes out, which takes no slot meanwhile.
-    pub(crate) fn take_stream(&self, tenant: &str) -> Result<StreamPlace, Problem> {
+    /// Takes a slot for a streamed response, which holds no request slot while it streams.
+    pub(crate) fn take_stream(&self, tenant: &str) -> Result<StreamSlot, Problem> {
         let busy = || {
-            Problem::unavailable("Busy", "too many long answers are being read, try again later")
+            Problem::unavailable("Busy", "too many long responses are being read, try again later")
         };
         let all = Arc::clone(&self.streams).try_acquire_owned().map_err(|_| busy())?;
-        let of_tenant = self.streams_of_tenants.enter(tenant).ok_or_else(busy)?;
-        Ok(StreamPlace { _of_tenant: of_tenant, _all: all })
+        let of_tenant = self.tenant_streams.take(tenant).ok_or_else(busy)?;
+        Ok(StreamSlot { _of_tenant: of_tenant, _all: all })
     }
 
-    /// A place for a request that waits for a tenant's platforms, beside its slot.
-    pub(crate) fn take_products(&self, tenant: &str) -> Result<TenantPlace, Problem> {
-        self.products_of_tenants.enter(tenant).ok_or_else(|| {
-            let max = self.products_of_tenants.max;
+    /// Takes a slot for a request that waits for the tenant's platforms, in addition to its request slot.
+    pub(crate) fn take_products(&self, tenant: &str) -> Result<TenantSlot, Problem> {
+        self.tenant_products.take(tenant).ok_or_else(|| {
+            let max = self.tenant_products.max;
             let detail = format!(
-                "{max} requests for products of tenant `{tenant}` are being worked on, which is as many as \
-                 there may be; try again later"
+                "{max} requests for products of tenant `{tenant}` are being worked on, which is the most \
+                 allowed; try again later"
             );
             Problem::unavailable("Busy", detail)
         })
     }
 }
 
-impl Tenants {
+impl TenantLimit {
     fn new(max: usize) -> Self {
-        Self { n_places: Arc::default(), max }
+        Self { n_taken: Arc::default(), max }
     }
 
-    fn enter(&self, tenant: &str) -> Option<TenantPlace> {
-        let mut n_places = self.n_places.lock();
-        let n_own = n_places.entry(tenant.to_owned()).or_default();
-        let is_free = *n_own < self.max;
+    fn take(&self, tenant: &str) -> Option<TenantSlot> {
+        let mut n_taken = self.n_taken.lock();
+        let n_of_tenant = n_taken.entry(tenant.to_owned()).or_default();
+        let is_free = *n_of_tenant < self.max;
         is_free.then(|| {
-            *n_own += 1;
-            TenantPlace { tenants: self.clone(), tenant: tenant.to_owned() }
+            *n_of_tenant += 1;
+            TenantSlot { limit: self.clone(), tenant: tenant.to_owned() }
         })
     }
 
-    fn leave(&self, tenant: &str) {
-        let mut n_places = self.n_places.lock();
-        if let Some(n_own) = n_places.get_mut(tenant) {
-            *n_own -= 1;
-            if *n_own == 0 {
-                n_places.remove(tenant);
+    fn release(&self, tenant: &str) {
+        let mut n_taken = self.n_taken.lock();
+        if let Some(n_of_tenant) = n_taken.get_mut(tenant) {
+            *n_of_tenant -= 1;
+            if *n_of_tenant == 0 {
+                n_taken.remove(tenant);
             }
         }
     }
 }
 
-impl Drop for TenantPlace {
+impl Drop for TenantSlot {
     fn drop(&mut self) {
-        self.tenants.leave(&self.tenant);
+        self.limit.release(&self.tenant);
     }
 }
 
@@ -140,41 +140,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_tenant_does_not_take_all_long_answers() {
+    fn one_tenant_cannot_take_every_stream_slot() {
         let slots = Slots::new(&Limits::default());
         let take = |tenant| slots.take_stream(tenant).map_err(|problem| problem.status.as_u16());
-        let mut places: Vec<_> =
+        let mut held: Vec<_> =
             (0..STREAMS_OF_TENANT_MAX).map(|_| take("acme").ok().unwrap()).collect();
         assert_eq!(take("acme").err(), Some(503));
         for tenant in ["b", "c", "d"] {
-            places.extend((0..STREAMS_OF_TENANT_MAX).map(|_| take(tenant).ok().unwrap()));
+            held.extend((0..STREAMS_OF_TENANT_MAX).map(|_| take(tenant).ok().unwrap()));
         }
-        assert_eq!(take("e").err(), Some(503), "and there is an end for all");
-        drop(places.pop());
+        assert_eq!(take("e").err(), Some(503), "all tenants together have a limit");
+        drop(held.pop());
         assert!(take("e").is_ok());
-        drop(places);
-        assert!(
-            slots.streams_of_tenants.n_places.lock().is_empty(),
-            "who reads nothing is not remembered"
-        );
+        drop(held);
+        assert!(slots.tenant_streams.n_taken.lock().is_empty(), "an idle tenant has no entry");
     }
 
     #[test]
-    fn one_tenant_does_not_take_all_requests_with_its_products() {
+    fn one_tenants_product_requests_cannot_take_every_slot() {
         for (concurrent_requests, max) in [(1024, 256), (100, 25), (64, 16), (10, 16)] {
             let slots = Slots::new(&Limits { concurrent_requests, ..Limits::default() });
             let take = |tenant| slots.take_products(tenant).map_err(|it| it.status.as_u16());
-            let mut places: Vec<_> = (0..max).map(|_| take("acme").ok().unwrap()).collect();
+            let mut held: Vec<_> = (0..max).map(|_| take("acme").ok().unwrap()).collect();
             assert_eq!(take("acme").err(), Some(503), "of {concurrent_requests}");
             assert!(take("rival").is_ok(), "of {concurrent_requests}");
-            drop(places.pop());
-            places.push(take("acme").ok().unwrap());
+            drop(held.pop());
+            held.push(take("acme").ok().unwrap());
             assert_eq!(take("acme").err(), Some(503), "of {concurrent_requests}");
-            drop(places);
-            assert!(
-                slots.products_of_tenants.n_places.lock().is_empty(),
-                "who asks nothing is not remembered"
-            );
+            drop(held);
+            assert!(slots.tenant_products.n_taken.lock().is_empty(), "an idle tenant has no entry");
         }
     }
 }

@@ -20,13 +20,13 @@ include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 pub(in crate::http) struct Asset {
     name: &'static str,
     media_type: &'static str,
-    plain: Form,
+    plain: Representation,
     /// The same compressed, where it is text.
-    gzip: Option<Form>,
+    gzip: Option<Representation>,
 }
 
 /// A file as it goes out.
-struct Form {
+struct Representation {
     bytes: &'static [u8],
     /// Tells these bytes from others.
     digest: u64,
@@ -45,7 +45,7 @@ pub(in crate::http) fn show(call: &Call, asset: &'static Asset, policy: &str) ->
     let compressed = asset.gzip.as_ref().filter(|_| likes_gzip(call.headers()));
     let form = compressed.unwrap_or(&asset.plain);
     let etag = etag(form, policy);
-    let mut reply = if conditional::is_known(call.headers(), &etag) {
+    let mut reply = if conditional::client_has(call.headers(), &etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
         let reply = Reply::whole(StatusCode::OK, asset.media_type, Bytes::from_static(form.bytes))
@@ -63,7 +63,7 @@ pub(in crate::http) fn show(call: &Call, asset: &'static Asset, policy: &str) ->
 
 /// The tag of these bytes under this policy. A browser that is told that nothing has changed goes on with
 /// the policy that it has, so another policy is another tag.
-fn etag(form: &Form, policy: &str) -> String {
+fn etag(form: &Representation, policy: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (form.digest, policy).hash(&mut hasher);
     format!("\"{:016x}\"", hasher.finish())

@@ -95,7 +95,7 @@ fn show(call: &Call, name: &str) -> Result<Reply, Problem> {
 /// Only what this server itself gives out, no code or style inside the page, and no text that becomes code.
 /// The page may ask this server, and the issuers that people sign in with for their tokens.
 fn policy(call: &Call) -> String {
-    let ways = call.site.auth.sign_ins().into_iter().filter_map(|sign_in| sign_in.endpoints);
+    let ways = call.server.auth.sign_ins().into_iter().filter_map(|sign_in| sign_in.endpoints);
     let issuers: BTreeSet<String> =
         ways.flat_map(|way| way.origins().collect::<Vec<_>>()).collect();
     let asked: String = issuers.iter().map(|origin| format!(" {origin}")).collect();

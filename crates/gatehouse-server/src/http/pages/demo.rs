@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::uri::Authority;
 use http::{HeaderMap, Version, header};
 
-use crate::http::intake::arrival::Arrival;
+use crate::http::intake::connection_info::ConnectionInfo;
 use crate::http::route::call::Call;
 
 /// What proxies put into a request.
@@ -25,17 +25,17 @@ pub(in crate::http) struct DemoToken<'a> {
 
 /// A new token for whoever sits at this machine, where the server is a demo.
 pub(in crate::http) fn token(call: &Call) -> Option<DemoToken<'_>> {
-    let grant = call.site.demo.as_ref()?;
-    if !is_here(call.arrival, &call.parts) {
+    let grant = call.server.demo.as_ref()?;
+    if !is_here(call.connection_info, &call.parts) {
         return None;
     }
-    let token = call.site.auth.issue(grant, call.app().now());
+    let token = call.server.auth.issue(grant, call.app().now());
     Some(DemoToken { tenant: grant.tenants.first()?, token })
 }
 
 /// Whether a request is that of a page of this server, in a browser on this machine.
-fn is_here(arrival: Arrival, parts: &Parts) -> bool {
-    arrival.peer.to_canonical().is_loopback()
+fn is_here(connection_info: ConnectionInfo, parts: &Parts) -> bool {
+    connection_info.peer.to_canonical().is_loopback()
         && is_named_as_here(parts)
         && came_straight(parts)
         && is_our_own_page(&parts.headers)

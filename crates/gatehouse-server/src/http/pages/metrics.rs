@@ -25,6 +25,6 @@ pub(in crate::http) const READ: Operation = Operation {
 };
 
 async fn read(call: Call) -> Result<Reply, Problem> {
-    let body = call.site.metrics.render().into();
+    let body = call.server.metrics.render().into();
     Ok(Reply::whole(StatusCode::OK, call.media_type, body))
 }

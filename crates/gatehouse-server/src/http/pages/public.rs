@@ -64,7 +64,7 @@ async fn live(_: Call) -> Result<Reply, Problem> {
 }
 
 async fn ready(call: Call) -> Result<Reply, Problem> {
-    if call.site.stopping.is_cancelled() {
+    if call.server.stopping.is_cancelled() {
         return Err(Problem::unavailable(
             "Stopping",
             "the server is about to end, ask another one",
@@ -75,11 +75,11 @@ async fn ready(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn document(call: Call) -> Result<Reply, Problem> {
-    let mut document = call.site.document.clone();
+    let mut document = call.server.document.clone();
     document["servers"] = json!([{"url": call.address.base()}]);
     Ok(Reply::json(StatusCode::OK, &document))
 }
 
 async fn jwks(call: Call) -> Result<Reply, Problem> {
-    Ok(Reply::json(StatusCode::OK, &call.site.auth.jwks()))
+    Ok(Reply::json(StatusCode::OK, &call.server.auth.jwks()))
 }

@@ -25,7 +25,7 @@ pub(in crate::http) const READ: Operation = Operation {
 };
 
 async fn read(call: Call) -> Result<Reply, Problem> {
-    let sign_ins = call.site.auth.sign_ins();
+    let sign_ins = call.server.auth.sign_ins();
     let demo = demo::token(&call).map(|DemoToken { tenant, token }| (tenant, token));
     let body = sign_in_body(&sign_ins, demo);
     Ok(Reply::json(StatusCode::OK, &body).with(header::CACHE_CONTROL, "no-store"))

@@ -5,8 +5,8 @@ use http::request::Parts;
 use http::uri::Authority;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 
-use crate::http::intake::arrival::Arrival;
-use crate::http::route::site::Site;
+use crate::http::intake::connection_info::ConnectionInfo;
+use crate::http::route::server_context::ServerContext;
 
 /// What must be encoded in a segment of a path.
 pub const SEGMENT: &AsciiSet =
@@ -20,11 +20,16 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    pub(crate) fn of(site: &Site, arrival: Arrival, parts: &Parts, path: &str) -> Self {
-        let base = match &site.public_url {
+    pub(crate) fn of(
+        server: &ServerContext,
+        connection_info: ConnectionInfo,
+        parts: &Parts,
+        path: &str,
+    ) -> Self {
+        let base = match &server.public_url {
             Some(url) => url.as_str().to_owned(),
             None => {
-                let (scheme, base_path) = (arrival.scheme(), site.base_path.as_str());
+                let (scheme, base_path) = (connection_info.scheme(), server.base_path.as_str());
                 format!("{scheme}://{}{base_path}", host(parts))
             }
         };

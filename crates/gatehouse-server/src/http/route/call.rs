@@ -13,24 +13,24 @@ use serde::Serialize;
 
 use super::params::Params;
 use super::query::Query;
-use super::site::Site;
+use super::server_context::ServerContext;
 use crate::app::{App, Error};
 use crate::auth::Caller;
 use crate::config::Limits;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
-use crate::http::intake::arrival::Arrival;
+use crate::http::intake::connection_info::ConnectionInfo;
 use crate::http::intake::disconnection::ClientDisconnection;
-use crate::http::intake::large_bodies::Room;
+use crate::http::intake::large_bodies::BodyMemory;
 use crate::http::route::address::Address;
 use crate::reader::{Faults, Json, Reader, shortened};
 
 /// A request that has passed every common check.
 pub(crate) struct Call {
-    pub(crate) site: Arc<Site>,
+    pub(crate) server: Arc<ServerContext>,
     /// Whose token it came with, where one was needed.
     pub(crate) caller: Option<Arc<Caller>>,
-    pub(crate) arrival: Arrival,
+    pub(crate) connection_info: ConnectionInfo,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Arc<Params>,
     pub(crate) query: Query,
@@ -39,7 +39,7 @@ pub(crate) struct Call {
     pub(crate) media_type: &'static str,
     pub(crate) body: Bytes,
     /// What the body takes, if it is large: also what was made of it may be.
-    pub(crate) _room: Option<Room>,
+    pub(crate) _room: Option<BodyMemory>,
     pub(crate) address: Address,
     /// What this request is called wherever it leaves a trace.
     pub(crate) correlation_id: String,
@@ -49,11 +49,11 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn app(&self) -> &App {
-        &self.site.app
+        &self.server.app
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        &self.site.limits
+        &self.server.limits
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
@@ -71,7 +71,7 @@ impl Call {
     }
 
     /// For whom slow hashes are made.
-    pub(crate) fn asker(&self) -> HashCaller<'_> {
+    pub(crate) fn hash_caller(&self) -> HashCaller<'_> {
         HashCaller { tenant: self.tenant(), gone: &self.gone }
     }
 

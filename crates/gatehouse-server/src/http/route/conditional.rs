@@ -8,7 +8,7 @@ pub(crate) fn etag(version: u64) -> String {
 }
 
 /// Whether the client has what this tag stands for already (`If-None-Match`).
-pub(crate) fn is_known(headers: &HeaderMap, etag: &str) -> bool {
+pub(crate) fn client_has(headers: &HeaderMap, etag: &str) -> bool {
     // Weak or strong doesn't matter to somebody who only reads.
     Tags::read(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags.matches(etag, strengthen))
 }

@@ -12,7 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 ///
 /// Nearly all clients wait for their answers, and a task for each request would cost more than many
 /// a request does.
-pub(in crate::http) struct SeenThrough<T: Send + 'static> {
+pub(in crate::http) struct DetachOnDrop<T: Send + 'static> {
     /// What is left to do.
     rest: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     /// Counts it as long as it is under way.
@@ -21,7 +21,7 @@ pub(in crate::http) struct SeenThrough<T: Send + 'static> {
     dropped: CancellationToken,
 }
 
-impl<T: Send + 'static> SeenThrough<T> {
+impl<T: Send + 'static> DetachOnDrop<T> {
     /// Tracks `work` until it is done; cancels `dropped` when the caller drops the future early.
     pub(in crate::http) fn new(
         tracker: &TaskTracker,
@@ -32,7 +32,7 @@ impl<T: Send + 'static> SeenThrough<T> {
     }
 }
 
-impl<T: Send + 'static> Future for SeenThrough<T> {
+impl<T: Send + 'static> Future for DetachOnDrop<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
@@ -46,7 +46,7 @@ impl<T: Send + 'static> Future for SeenThrough<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for SeenThrough<T> {
+impl<T: Send + 'static> Drop for DetachOnDrop<T> {
     fn drop(&mut self) {
         // Where nothing runs tasks any more, everything ends.
         if let Some(rest) = self.rest.take()

@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 use super::call::Call;
 use super::params::{Params, TENANT, normal_form};
 use super::query::{Query, X_IGNORED_PARAMS};
-use super::resource::{BodySize, Need, Operation, Resource, Thing};
+use super::resource::{BodySize, Need, Operation, PathObject, Resource};
 use super::route_table::Found;
 use crate::app::Error;
 use crate::auth::Caller;
@@ -34,12 +34,12 @@ use crate::http::answer::media::JSON;
 use crate::http::answer::negotiation;
 use crate::http::answer::problem::{ErrorStyle, Problem};
 use crate::http::answer::reply::Reply;
-use crate::http::intake::arrival::{Arrival, Door};
-use crate::http::intake::body::{self, Arrived, BodyLimits};
+use crate::http::intake::body::{self, BodyLimits, ReceivedBody};
+use crate::http::intake::connection_info::{ConnectionInfo, ListenerKind};
 use crate::http::intake::disconnection::ClientDisconnection;
 use crate::http::intake::request_headers;
 use crate::http::route::address::Address;
-use crate::http::route::detach_on_drop::SeenThrough;
+use crate::http::route::detach_on_drop::DetachOnDrop;
 use crate::http::route::outgoing::{self, Outgoing, measured};
 use crate::metrics::{RequestGuard, UNKNOWN_ROUTE};
 use crate::rate::Allowance;
@@ -54,7 +54,7 @@ use crate::trace::{RequestAttributes, Trace};
 pub async fn handle<B, Busy>(
     requests: &TaskTracker,
     gate: Gate,
-    arrival: Arrival,
+    connection_info: ConnectionInfo,
     connection: Arc<dyn Disconnection>,
     busy: Busy,
     request: Request<B>,
@@ -65,26 +65,26 @@ where
 {
     let dropped = CancellationToken::new();
     let gone = ClientDisconnection::new(dropped.clone(), connection);
-    let work = outgoing(gate, arrival, gone, request);
-    let answered = SeenThrough::new(requests, dropped, work);
+    let work = outgoing(gate, connection_info, gone, request);
+    let answered = DetachOnDrop::new(requests, dropped, work);
     answered.await.send(requests, busy)
 }
 
 /// What goes out for a request, also when that panics.
 async fn outgoing<B>(
     gate: Gate,
-    arrival: Arrival,
+    connection_info: ConnectionInfo,
     gone: ClientDisconnection,
     request: Request<B>,
 ) -> Outgoing
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let correlation = Correlation::of(request.headers(), gate.site.app.now());
+    let correlation = Correlation::of(request.headers(), gate.server.app.now());
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
     let answered = {
-        let answered = pin!(answer(&gate, arrival, &gone, &correlation, &trace, request));
+        let answered = pin!(answer(&gate, connection_info, &gone, &correlation, &trace, request));
         AssertUnwindSafe(trace.run(answered)).catch_unwind().await
     };
     let (reply, route) = answered.unwrap_or_else(|panic| {
@@ -93,7 +93,7 @@ where
         tracing::error!(correlation_id, trace_id, panic, "a request panicked");
         trace.record(&RequestAttributes {
             method: &method,
-            scheme: arrival.scheme(),
+            scheme: connection_info.scheme(),
             route: UNKNOWN_ROUTE,
             status: StatusCode::INTERNAL_SERVER_ERROR,
             tenant: None,
@@ -104,12 +104,12 @@ where
         trace.write_header(&mut reply.headers);
         (measured(reply, &method), UNKNOWN_ROUTE)
     });
-    let reply = if arrival.encrypted { with_guards(reply) } else { reply };
+    let reply = if connection_info.encrypted { with_security_headers(reply) } else { reply };
     Outgoing { reply, route, gate, correlation, trace }
 }
 
 /// What browsers are told where TLS is spoken: to come back by TLS alone, and to take nothing for what it isn't.
-fn with_guards(reply: Reply) -> Reply {
+fn with_security_headers(reply: Reply) -> Reply {
     reply
         .with(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000")
         .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
@@ -126,7 +126,7 @@ type Answered = (Reply, &'static str);
 
 async fn answer<B>(
     gate: &Gate,
-    arrival: Arrival,
+    connection_info: ConnectionInfo,
     gone: &ClientDisconnection,
     correlation: &Correlation,
     trace: &Trace,
@@ -137,9 +137,9 @@ where
 {
     let (parts, mut body) = request.into_parts();
     let parts = Arc::new(parts);
-    let watched = gate.site.metrics.requests.begin(&parts.method);
+    let watched = gate.server.metrics.requests.begin(&parts.method);
     let mut seen = Seen::new(watched, gone);
-    let result = respond(gate, arrival, correlation, &parts, &mut body, &mut seen).await;
+    let result = respond(gate, connection_info, correlation, &parts, &mut body, &mut seen).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
@@ -170,7 +170,7 @@ where
     seen.watched.status = reply.status;
     trace.record(&RequestAttributes {
         method: &parts.method,
-        scheme: arrival.scheme(),
+        scheme: connection_info.scheme(),
         route: seen.watched.route,
         status: reply.status,
         tenant: seen.tenant.as_deref(),
@@ -220,7 +220,7 @@ impl<'m> Seen<'m> {
 
 async fn respond<B>(
     gate: &Gate,
-    arrival: Arrival,
+    connection_info: ConnectionInfo,
     correlation: &Correlation,
     parts: &Arc<Parts>,
     body: &mut B,
@@ -232,14 +232,16 @@ where
     request_headers::check_headers(&parts.headers)?;
     request_headers::check_host(parts)?;
     let path = normal_form(parts.uri.path());
-    let path = path.strip_prefix(gate.site.base_path.as_str());
+    let path = path.strip_prefix(gate.server.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let found = gate.routes.find(path);
-    let is_here = |it: &Found<'_>| it.resource.served.at(arrival.door, gate.site.has_operator_door);
+    let is_here = |it: &Found<'_>| {
+        it.resource.served.at(connection_info.listener, gate.server.has_operator_listener)
+    };
     let Some(Found { resource, params }) = found.filter(is_here) else {
-        return Err(match arrival.door {
-            Door::Main => Box::pin(refuse_unknown_path(gate, parts, path, seen)).await,
-            Door::Operator => Problem::not_for_operators(),
+        return Err(match connection_info.listener {
+            ListenerKind::Main => Box::pin(refuse_unknown_path(gate, parts, path, seen)).await,
+            ListenerKind::Operator => Problem::not_for_operators(),
         });
     };
     seen.watched.route = resource.path;
@@ -251,7 +253,7 @@ where
     let tenant = params.get(TENANT);
     seen.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     let mut caller = None;
-    if !resource.is_public() && arrival.door == Door::Main {
+    if !resource.is_public() && connection_info.listener == ListenerKind::Main {
         let caller = caller.insert(authenticate(gate, parts, seen).await?);
         authorize(caller, resource, operation, tenant)?;
         if resource.is_of_tenants() {
@@ -259,16 +261,25 @@ where
         }
     }
     let params = Arc::new(params);
-    let entrance = Entrance { gate, arrival, caller, correlation, parts, path, resource, params };
+    let entrance = AuthorizedRequest {
+        gate,
+        connection_info,
+        caller,
+        correlation,
+        parts,
+        path,
+        resource,
+        params,
+    };
     let result = match operation {
         Some(operation) => entrance.enter(operation, body, seen).await,
         None => Err(refuse_method(&parts.method, resource)),
     };
     match result {
         Err(problem) if problem.yields_to_missing() => {
-            let makes = operation.is_some_and(|operation| operation.makes);
+            let creates = operation.is_some_and(|operation| operation.creates);
             // What happens seldom is boxed, here and elsewhere: every request would have to carry the room for it.
-            Err(Box::pin(entrance.missing(makes)).await?.unwrap_or(problem))
+            Err(Box::pin(entrance.missing(creates)).await?.unwrap_or(problem))
         }
         result => result,
     }
@@ -320,7 +331,7 @@ async fn authenticate(
     // Of two tokens, nobody can say which is meant.
     let header = given.next().filter(|_| given.next().is_none());
     let header = header.and_then(|value| value.to_str().ok());
-    let caller = gate.site.auth.authenticate(header, gate.site.app.now()).await;
+    let caller = gate.server.auth.authenticate(header, gate.server.app.now()).await;
     let caller = caller.map_err(Problem::unauthorized)?;
     seen.subject = Some(shortened(&caller.subject));
     Ok(caller)
@@ -370,7 +381,7 @@ fn permit(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Probl
 /// Counts what tenants do. What operators do about them is not counted.
 async fn count(gate: &Gate, tenant: Option<&str>, seen: &mut Seen<'_>) -> Result<(), Problem> {
     let Some(Ok(tenant)) = tenant.map(str::parse::<TenantName>) else { return Ok(()) };
-    seen.allowance = gate.site.rates.count(&gate.site.app.store, &tenant).await?;
+    seen.allowance = gate.server.rates.count(&gate.server.app.store, &tenant).await?;
     seen.allowance.map_or(Ok(()), Allowance::check)
 }
 
@@ -385,9 +396,9 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 }
 
 /// A request of somebody who may, on its way to the handler.
-struct Entrance<'a> {
+struct AuthorizedRequest<'a> {
     gate: &'a Gate,
-    arrival: Arrival,
+    connection_info: ConnectionInfo,
     caller: Option<Arc<Caller>>,
     correlation: &'a Correlation,
     parts: &'a Arc<Parts>,
@@ -396,7 +407,7 @@ struct Entrance<'a> {
     params: Arc<Params>,
 }
 
-impl Entrance<'_> {
+impl AuthorizedRequest<'_> {
     async fn enter<B>(
         &self,
         operation: &Operation,
@@ -413,22 +424,22 @@ impl Entrance<'_> {
             // Nobody minds what an answer without a body would be.
             None => JSON,
         };
-        let limits = &self.gate.site.limits;
+        let limits = &self.gate.server.limits;
         let arrived = match &operation.body {
-            None => Arrived { bytes: Bytes::new(), room: None },
+            None => ReceivedBody { bytes: Bytes::new(), room: None },
             Some(kind) => {
                 request_headers::check_content_type(headers, kind.media_types)?;
                 let max = match (operation.need, kind.size) {
-                    (Need::Nothing, _) => body::STRANGERS_BYTES_MAX,
+                    (Need::Nothing, _) => body::UNAUTHENTICATED_BYTES_MAX,
                     (_, BodySize::Object) => limits.body_bytes.min(body::OBJECT_BYTES_MAX),
                     (_, BodySize::Batch) => limits.body_bytes,
                 };
                 let limits = BodyLimits {
                     max,
                     timeout: limits.body_timeout,
-                    large_bodies: &self.gate.site.large_bodies,
+                    large_bodies: &self.gate.server.large_bodies,
                     tenant: self.params.get(TENANT).unwrap_or_default(),
-                    stopping: &self.gate.site.stopping,
+                    stopping: &self.gate.server.stopping,
                 };
                 body::read(headers, content, limits).await?
             }
@@ -441,9 +452,9 @@ impl Entrance<'_> {
             query.check()?;
         }
         let call = Call {
-            site: Arc::clone(&self.gate.site),
+            server: Arc::clone(&self.gate.server),
             caller: self.caller.clone(),
-            arrival: self.arrival,
+            connection_info: self.connection_info,
             tenant: self.tenant()?,
             params: Arc::clone(&self.params),
             query,
@@ -451,22 +462,22 @@ impl Entrance<'_> {
             media_type,
             body: arrived.bytes,
             _room: arrived.room,
-            address: Address::of(&self.gate.site, self.arrival, self.parts, self.path),
+            address: Address::of(&self.gate.server, self.connection_info, self.parts, self.path),
             correlation_id: self.correlation.id.clone(),
             gone: seen.gone.clone(),
         };
-        let turns = &self.gate.site.turns;
+        let turns = &self.gate.server.permits;
         let turn = turns
-            .take(call.tenant.as_ref(), operation.turn_kind(self.is_operator()), seen.gone)
+            .take(call.tenant.as_ref(), operation.request_kind(self.is_operator()), seen.gone)
             .await?;
         // Only now, so that a body that arrives slowly takes no room from others.
         let _slot = match operation.need {
             Need::Nothing if operation.body.is_none() => None,
-            _ => Some(self.gate.site.slots.take(self.arrival.door)?),
+            _ => Some(self.gate.server.slots.take(self.connection_info.listener)?),
         };
         let reply = turn.run((operation.run)(call)).await?;
         let tenant = self.params.get(TENANT).unwrap_or_default();
-        outgoing::agree(reply, operation, self.parts, tenant, &self.gate.site.slots)
+        outgoing::agree(reply, operation, self.parts, tenant, &self.gate.server.slots)
     }
 
     /// Whether the caller administers all tenants, not one of them.
@@ -483,11 +494,11 @@ impl Entrance<'_> {
     }
 
     /// What is missing of tenant and thing, the tenant first.
-    async fn missing(&self, makes: bool) -> Result<Option<Problem>, Problem> {
-        let store = &self.gate.site.app.store;
+    async fn missing(&self, creates: bool) -> Result<Option<Problem>, Problem> {
+        let store = &self.gate.server.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
-        let _slot = self.gate.site.slots.take(self.arrival.door)?;
-        if makes && self.resource.thing == Thing::Tenant {
+        let _slot = self.gate.server.slots.take(self.connection_info.listener)?;
+        if creates && self.resource.object == PathObject::Tenant {
             return Ok(None);
         }
         let no_tenant = Problem::from(Error::NoTenant(shortened(name)));
@@ -497,33 +508,36 @@ impl Entrance<'_> {
         }
         let param = |name| self.params.get(name).unwrap_or_default();
         let absent = |thing, id| Some(Error::NotFound(thing, shortened(id)).into());
-        Ok(match self.resource.thing {
-            _ if makes => None,
-            Thing::Nothing | Thing::Tenant => None,
-            Thing::Access => match param("accessId").parse() {
+        Ok(match self.resource.object {
+            _ if creates => None,
+            PathObject::None | PathObject::Tenant => None,
+            PathObject::Access => match param("accessId").parse() {
                 Ok(id) if store.access(&tenant, id).await?.is_some() => None,
                 _ => absent("access", param("accessId")),
             },
-            Thing::Task => match param("taskId").parse() {
+            PathObject::Task => match param("taskId").parse() {
                 Ok(id) if store.task(&tenant, id).await?.is_some() => None,
                 _ => absent("task", param("taskId")),
             },
-            Thing::Account => match param("accountName").parse() {
+            PathObject::Account => match param("accountName").parse() {
                 Ok(name) if store.account(&tenant, &name).await?.is_some() => None,
                 _ => absent("account", param("accountName")),
             },
             // No platform is asked about a request that is wrong anyway.
-            Thing::Product => match param("productId").parse::<ProductId>() {
+            PathObject::Product => match param("productId").parse::<ProductId>() {
                 Ok(_) => None,
                 Err(_) => absent("product", param("productId")),
             },
-            Thing::Client => match param("clientId").parse() {
+            PathObject::Client => match param("clientId").parse() {
                 Ok(id) if store.client(&tenant, &id).await?.is_some() => None,
                 _ => absent("client", param("clientId")),
             },
-            Thing::Contract => match param("contractId").parse() {
+            PathObject::Contract => match param("contractId").parse() {
                 Ok(id)
-                    if store.contract(&tenant, &id, self.gate.site.app.now()).await?.is_some() =>
+                    if store
+                        .contract(&tenant, &id, self.gate.server.app.now())
+                        .await?
+                        .is_some() =>
                 {
                     None
                 }

@@ -13,17 +13,17 @@ pub(in crate::http) use gatehouse_store::Operation;
 use http::HeaderMap;
 
 use super::call::Call;
-use super::under_way::Turn;
+use super::in_flight::InFlightGuard;
 use crate::app::Error;
 use crate::http::answer::problem::Problem;
-use crate::http::intake::large_bodies::beside;
+use crate::http::intake::large_bodies::process_body;
 use crate::reader::Fault;
 
 /// The header.
 pub(in crate::http) const KEY: &str = "Idempotency-Key";
 
 /// What the request is known by when it comes again, where it has a key. The body must still be there.
-pub(in crate::http) async fn once(
+pub(in crate::http) async fn read_request(
     call: &Call,
     operation: Operation,
 ) -> Result<Option<IdempotentRequest>, Problem> {
@@ -31,7 +31,7 @@ pub(in crate::http) async fn once(
     let (vault, tenant) = (Arc::clone(&call.app().vault), call.tenant().clone());
     let body = call.body.clone();
     let digests = move || vault.digest_request(&tenant, operation.as_str(), &body);
-    let mut digests = beside(call.body.len(), digests).await?;
+    let mut digests = process_body(call.body.len(), digests).await?;
     let former_digests = digests.split_off(1);
     let digest = digests.swap_remove(0);
     Ok(Some(IdempotentRequest { operation, key, digest, former_digests, sealed: None }))
@@ -55,10 +55,11 @@ pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey
 /// Begins with a request, unless the same is under way. It ends when what comes back is dropped.
 pub(in crate::http) fn begin(
     call: &Call,
-    once: Option<&IdempotentRequest>,
-) -> Result<Option<Turn>, Error> {
-    let Some(IdempotentRequest { operation, key, .. }) = once else { return Ok(None) };
-    let name = (call.tenant().clone(), *operation, key.clone());
-    let turn = call.site.under_way.begin(name).ok_or_else(|| Error::InProgress(key.clone()))?;
-    Ok(Some(turn))
+    idempotent: Option<&IdempotentRequest>,
+) -> Result<Option<InFlightGuard>, Error> {
+    let Some(IdempotentRequest { operation, key, .. }) = idempotent else { return Ok(None) };
+    let in_flight_key = (call.tenant().clone(), *operation, key.clone());
+    let guard =
+        call.server.in_flight.begin(in_flight_key).ok_or_else(|| Error::InProgress(key.clone()))?;
+    Ok(Some(guard))
 }

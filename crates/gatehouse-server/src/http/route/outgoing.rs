@@ -10,7 +10,7 @@ use crate::http::answer::correlation::Correlation;
 use crate::http::answer::negotiation::{likes_gzip, vary};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::{Reply, ReplyBody};
-use crate::http::answer::stream::{self, Cut};
+use crate::http::answer::stream::{self, StreamError};
 use crate::http::intake::slots::Slots;
 use crate::http::route::resource::Operation;
 use crate::metrics::StreamEnd;
@@ -24,7 +24,7 @@ pub(in crate::http) fn agree(
     tenant: &str,
     slots: &Slots,
 ) -> Result<Reply, Problem> {
-    if operation.leaves_a_choice() {
+    if operation.has_several_media_types() {
         vary(&mut reply.headers, "Accept");
     }
     let ReplyBody::Streamed(producer) = reply.body else { return Ok(reply) };
@@ -34,7 +34,7 @@ pub(in crate::http) fn agree(
     }
     let body = match parts.method {
         Method::HEAD => ReplyBody::Whole(Bytes::new()),
-        _ => ReplyBody::Streamed(stream::with_place(producer, slots.take_stream(tenant)?)),
+        _ => ReplyBody::Streamed(stream::with_slot(producer, slots.take_stream(tenant)?)),
     };
     Ok(Reply { body, ..reply })
 }
@@ -77,10 +77,10 @@ impl Outgoing {
                 let (correlation_id, trace_id) = (correlation.id, trace.id());
                 let made = async move {
                     let _busy = busy;
-                    let mut watched = gate.site.metrics.streams.begin();
+                    let mut watched = gate.server.metrics.streams.begin();
                     let made = made.await;
                     watched.end = StreamEnd::of(&made);
-                    if let Err(Cut::Failed(cause)) = made {
+                    if let Err(StreamError::Failed(cause)) = made {
                         tracing::error!(
                             cause,
                             route,

@@ -140,7 +140,7 @@ fn within_bounds(
 }
 
 /// The way to the other pages of a list whose end nobody knows.
-pub(crate) fn links_without_end(
+pub(crate) fn links_without_total(
     here: &str,
     query: &Query,
     request: PageRequest,

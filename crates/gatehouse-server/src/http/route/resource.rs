@@ -14,15 +14,15 @@ use super::call::Call;
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::{ErrorStyle, Problem};
 use crate::http::answer::reply::Reply;
-use crate::http::intake::arrival::Door;
-use crate::http::intake::turns::TurnKind;
+use crate::http::intake::connection_info::ListenerKind;
+use crate::http::intake::request_permits::RequestKind;
 
 /// A path and the operations on it.
 pub(crate) struct Resource {
     /// The path, with its parameters in braces.
     pub(crate) path: &'static str,
     /// What the path names, which must be there before anything else is looked at.
-    pub(crate) thing: Thing,
+    pub(crate) object: PathObject,
     /// Where it is found.
     pub(crate) served: Served,
     /// What can be done with it.
@@ -42,20 +42,20 @@ pub(crate) enum Served {
 
 impl Served {
     /// Whether it is found at this door of a server that has one for operators, or doesn't.
-    pub(crate) fn at(self, door: Door, has_operator_door: bool) -> bool {
+    pub(crate) fn at(self, listener: ListenerKind, has_operator_listener: bool) -> bool {
         match self {
-            Self::Main => door == Door::Main,
+            Self::Main => listener == ListenerKind::Main,
             Self::Both => true,
-            Self::Operator => door == Door::Operator || !has_operator_door,
+            Self::Operator => listener == ListenerKind::Operator || !has_operator_listener,
         }
     }
 }
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Thing {
+pub(crate) enum PathObject {
     /// Nothing that could be missing.
-    Nothing,
+    None,
     /// A tenant.
     Tenant,
     /// An access of a tenant.
@@ -96,7 +96,7 @@ pub(crate) struct Operation {
     /// What its body must be.
     pub(crate) body: Option<BodyKind>,
     /// Whether it may make the thing that its path names.
-    pub(crate) makes: bool,
+    pub(crate) creates: bool,
     /// In which words it tells what is wrong.
     pub(crate) errors: ErrorStyle,
     /// What it answers when all is well; or when not, where that is no problem body.
@@ -120,7 +120,7 @@ impl Operation {
         filter: None,
         headers: &[],
         body: None,
-        makes: false,
+        creates: false,
         errors: ErrorStyle::Problem,
         answers: &[],
         problems: &[],
@@ -212,20 +212,20 @@ impl Operation {
     }
 
     /// The kind of turn that a request takes. Requests of operators take none, so that they can stop a flood.
-    pub(crate) fn turn_kind(&self, is_operator: bool) -> Option<TurnKind> {
+    pub(crate) fn request_kind(&self, is_operator: bool) -> Option<RequestKind> {
         match self.need {
             Need::Nothing | Need::Token | Need::AdminOfAll => None,
             Need::Admin if is_operator => None,
-            Need::Admin | Need::Scope(Scope::Admin) => Some(TurnKind::Administration),
-            Need::Scope(Scope::ProductRead) => Some(TurnKind::Products),
-            Need::Scope(Scope::AccessVerify) => Some(TurnKind::Check),
-            Need::Scope(Scope::AccessRead | Scope::EventRead) => Some(TurnKind::Read),
-            Need::Scope(Scope::AccessWrite | Scope::EventWrite) => Some(TurnKind::Change),
+            Need::Admin | Need::Scope(Scope::Admin) => Some(RequestKind::Administration),
+            Need::Scope(Scope::ProductRead) => Some(RequestKind::Products),
+            Need::Scope(Scope::AccessVerify) => Some(RequestKind::Check),
+            Need::Scope(Scope::AccessRead | Scope::EventRead) => Some(RequestKind::Read),
+            Need::Scope(Scope::AccessWrite | Scope::EventWrite) => Some(RequestKind::Change),
         }
     }
 
     /// Whether a client may choose between media types.
-    pub(crate) fn leaves_a_choice(&self) -> bool {
+    pub(crate) fn has_several_media_types(&self) -> bool {
         let mut media_types = self.media_types();
         let first = media_types.next();
         media_types.any(|it| Some(it) != first)

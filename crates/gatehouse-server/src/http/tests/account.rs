@@ -25,7 +25,7 @@ fn with_secret(platform: &str) -> String {
 impl Gatehouse {
     /// The credentials that an account has, as whoever asks its platform gets them.
     async fn credentials(&self, name: &str) -> Vec<(String, String)> {
-        let app = &self.gate.site.app;
+        let app = &self.gate.server.app;
         let tenant = "acme".parse().unwrap();
         let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
         let (_, credentials) = app.open_account(&tenant, &kept).unwrap();
@@ -135,7 +135,7 @@ async fn credentials_are_kept_when_left_out_and_replaced_as_a_whole() {
 impl Gatehouse {
     /// Opens an account as it is kept, as whoever lists products would; tells its version.
     async fn open(&self, name: &str) -> i64 {
-        let (app, tenant) = (&self.gate.site.app, "acme".parse().unwrap());
+        let (app, tenant) = (&self.gate.server.app, "acme".parse().unwrap());
         let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
         let (settings, credentials) = app.open_account(&tenant, &kept).unwrap();
         let (settings, credentials) = (&settings, &credentials);
@@ -148,7 +148,7 @@ impl Gatehouse {
     /// Whether a version of an account is open.
     fn is_open(&self, name: &str, version: i64) -> bool {
         let (tenant, name) = ("acme".parse().unwrap(), name.parse().unwrap());
-        self.gate.site.app.platforms.live(&tenant, &name, version).is_some()
+        self.gate.server.app.platforms.live(&tenant, &name, version).is_some()
     }
 }
 
@@ -184,7 +184,7 @@ async fn credentials_that_are_replaced_are_gone_for_good() {
     let none = account("ALPHA", r#", "credentials": {}"#);
     gate.put(&path, &with_secret("ALPHA")).await;
     for body in [other, none] {
-        let (store, tenant) = (&gate.gate.site.app.store, "acme".parse().unwrap());
+        let (store, tenant) = (&gate.gate.server.app.store, "acme".parse().unwrap());
         let kept = store.account(&tenant, &"one".parse().unwrap()).await.unwrap().unwrap();
         let sealed = kept.credentials.unwrap();
         assert_eq!(gate.put(&path, &body).await.status, 200);
@@ -201,7 +201,7 @@ async fn what_is_sealed_for_one_account_opens_no_other() {
     for name in ["a", "b"] {
         gate.put(&format!("{ADMIN}/{name}"), &with_secret("ALPHA")).await;
     }
-    let app = &gate.gate.site.app;
+    let app = &gate.gate.server.app;
     let (acme, rival) = ("acme".parse().unwrap(), "rival".parse().unwrap());
     let kept =
         async |name: &str| app.store.account(&acme, &name.parse().unwrap()).await.unwrap().unwrap();

@@ -4,7 +4,7 @@ use super::*;
 use crate::app::batch::NewItems;
 use crate::http::answer::reply::Reply;
 use crate::http::api::batch_body;
-use crate::http::route::resource::{BodyKind, BodySize, Need, Operation, Served, Thing};
+use crate::http::route::resource::{BodyKind, BodySize, Need, Operation, PathObject, Served};
 use gatehouse_core::rights::Scope;
 use http::StatusCode;
 
@@ -38,8 +38,8 @@ const CHANGE: Operation = Operation {
 
 async fn gatehouse() -> Gatehouse {
     let operations = vec![MAKE, CHANGE];
-    let (path, thing, served) = ("/{tenantName}/batch", Thing::Tenant, Served::Main);
-    Gatehouse::new().await.with_routes(vec![Resource { path, thing, served, operations }])
+    let (path, object, served) = ("/{tenantName}/batch", PathObject::Tenant, Served::Main);
+    Gatehouse::new().await.with_routes(vec![Resource { path, object, served, operations }])
 }
 
 #[tokio::test]

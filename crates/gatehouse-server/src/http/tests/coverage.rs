@@ -1,7 +1,7 @@
 //! Walks the route table: no route escapes these.
 
 use super::*;
-use crate::http::route::resource::{BodyKind, Need, Operation, Resource, Thing};
+use crate::http::route::resource::{BodyKind, Need, Operation, PathObject, Resource};
 use crate::http::routes;
 
 /// The routes that need no token, known by heart.
@@ -108,7 +108,7 @@ async fn every_route_tells_what_is_missing_before_what_is_wrong() {
     let gate = Gatehouse::new().await;
     for resource in routes::table().iter().filter(|it| it.path.contains("{tenantName}")) {
         for operation in &resource.operations {
-            let makes_tenant = operation.makes && resource.thing == Thing::Tenant;
+            let makes_tenant = operation.creates && resource.object == PathObject::Tenant;
             // Unknown tenant, then unknown thing; the body is nonsense of a wrong type.
             let missing_tenant = path_of(resource, "nobody", "x");
             let missing_thing = path_of(resource, "acme", "x");
@@ -122,7 +122,9 @@ async fn every_route_tells_what_is_missing_before_what_is_wrong() {
                     "{case}"
                 );
             }
-            if !matches!(resource.thing, Thing::Nothing | Thing::Tenant) && !operation.makes {
+            if !matches!(resource.object, PathObject::None | PathObject::Tenant)
+                && !operation.creates
+            {
                 let seen = gate.ask(operation.method, &missing_thing, &wrong, "{").await;
                 assert_eq!(
                     (seen.status, seen.json()["title"].as_str()),
@@ -195,8 +197,12 @@ async fn options_and_wrong_methods_say_what_is_allowed() {
             assert!(allow.contains(operation.method), "{path}: {allow}");
         }
         if !matches!(
-            resource.thing,
-            Thing::Access | Thing::Account | Thing::Client | Thing::Product | Thing::Task
+            resource.object,
+            PathObject::Access
+                | PathObject::Account
+                | PathObject::Client
+                | PathObject::Product
+                | PathObject::Task
         ) {
             let seen = gate.ask("PURGE", &path, &[], "").await;
             assert_eq!((seen.status, seen.header("allow")), (405, Some(allow.as_str())), "{path}");

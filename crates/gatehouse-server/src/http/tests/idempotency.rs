@@ -23,11 +23,11 @@ impl Gatehouse {
     }
 
     async fn keep_up(&self) {
-        while self.gate.site.app.run_upkeep_step().await.unwrap() {}
+        while self.gate.server.app.run_upkeep_step().await.unwrap() {}
     }
 
     async fn kept(&self, key: &str) -> bool {
-        let (store, acme) = (&self.gate.site.app.store, "acme".parse().unwrap());
+        let (store, acme) = (&self.gate.server.app.store, "acme".parse().unwrap());
         let secret = store.secret(&acme, SecretKind::Answer, &format!("create {key}")).await;
         secret.unwrap().is_some()
     }
@@ -159,7 +159,7 @@ fn assert_one(all: &[Seen], kind: &str) {
 async fn while_the_first_is_under_way_the_second_is_to_come_again() {
     let gate = Gatehouse::new().await;
     let name = ("acme".parse().unwrap(), Operation::Create, "k".parse().unwrap());
-    let first = gate.gate.site.under_way.begin(name).unwrap();
+    let first = gate.gate.server.in_flight.begin(name).unwrap();
     let second = gate.post_once("/acme/access", "k", ONE).await;
     assert_eq!(second.header("retry-after"), Some("1"));
     assert_one(&[second, gate.post_once("/acme/access", "l", ONE).await], gate.kind);
@@ -178,7 +178,7 @@ async fn of_many_at_once_one_makes_an_access() {
         let all = (0..24).map(|_| gate.post_once("/acme/access/batch", "k", new));
         assert_one(&join_all(all).await, gate.kind);
         assert_eq!(gate.n_tasks().await, "1", "{}", gate.kind);
-        assert!(gate.gate.site.under_way.is_empty(), "{}: nobody is kept out", gate.kind);
+        assert!(gate.gate.server.in_flight.is_empty(), "{}: nobody is kept out", gate.kind);
     }
 }
 
@@ -188,8 +188,8 @@ async fn two(test: &str) -> [Gatehouse; 2] {
     let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
     let open = async || Store::open_postgres(&url, clock.clone()).await.unwrap();
     let first = Gatehouse::on("first", open().await, clock.clone(), Config::default(), None).await;
-    let (vault, config) = (Arc::clone(&first.gate.site.app.vault), Config::default());
-    let platforms = Arc::clone(&first.gate.site.app.platforms);
+    let (vault, config) = (Arc::clone(&first.gate.server.app.vault), Config::default());
+    let platforms = Arc::clone(&first.gate.server.app.platforms);
     let app = App::new(open().await, vault, clock.clone(), config.tasks.clone(), platforms);
     let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
     let gate = Gate::new(app, auth, &config, Offer::default());
@@ -238,7 +238,7 @@ async fn after_a_day_the_key_is_free_and_the_password_gone() {
         gate.clock.set(begun.plus_milliseconds(2 * RESPONSE_KEPT_MILLISECONDS));
         gate.keep_up().await;
         assert!(!gate.kept("k").await, "{}", gate.kind);
-        let left = gate.gate.site.app.store.next_due(&[WorkKind::Answer]).await.unwrap();
+        let left = gate.gate.server.app.store.next_due(&[WorkKind::Answer]).await.unwrap();
         assert_eq!((left, gate.n_accesses().await.as_str()), (None, "3"), "{}", gate.kind);
     }
 }

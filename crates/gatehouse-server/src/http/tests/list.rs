@@ -289,7 +289,7 @@ async fn make(store: &Store, prefix: &str, n: usize) {
 async fn a_walk_along_next_finds_each_access_once_while_others_are_made() {
     let n_before = 100_000;
     for gate in Gatehouse::on_each("a_walk_along_next").await {
-        let store = &gate.gate.site.app.store;
+        let store = &gate.gate.server.app.store;
         make(store, "a", n_before).await;
         for (n, (query, n_expected)) in [
             ("pageSize=1000", n_before),

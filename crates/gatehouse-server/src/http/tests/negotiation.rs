@@ -5,7 +5,7 @@ use crate::http::answer::media::{JSON, MERGE_PATCH};
 use crate::http::answer::reply::Reply;
 use crate::http::openapi::document;
 use crate::http::route::resource::{
-    Answer, BodyKind, BodySize, Need, Operation, Resource, Served, Thing,
+    Answer, BodyKind, BodySize, Need, Operation, PathObject, Resource, Served,
 };
 use gatehouse_core::rights::Scope;
 use http::StatusCode;
@@ -58,8 +58,8 @@ const CHANGE: Operation = Operation {
 
 fn figures() -> Resource {
     let operations = vec![READ, CHANGE];
-    let (path, thing, served) = ("/{tenantName}/figures", Thing::Tenant, Served::Main);
-    Resource { path, thing, served, operations }
+    let (path, object, served) = ("/{tenantName}/figures", PathObject::Tenant, Served::Main);
+    Resource { path, object, served, operations }
 }
 
 #[tokio::test]

@@ -520,8 +520,8 @@ async fn a_tenant_whose_platform_is_silent_keeps_no_other_from_its_products() {
         ] {
             let json = seen.json();
             assert_eq!((seen.status, &json["title"]), (503, &"Busy".into()), "{json}");
-            let detail = "16 requests for products of tenant `acme` are being worked on, which is as many \
-                          as there may be; try again later";
+            let detail = "16 requests for products of tenant `acme` are being worked on, which is the most \
+                          allowed; try again later";
             assert_eq!(json["detail"], detail);
             assert!(seen.header("retry-after").is_some());
         }

@@ -33,7 +33,7 @@ async fn damage(gate: &Gatehouse, name: &str) {
         connector: "simulator".parse().unwrap(),
         platform_account: "100234".parse().unwrap(),
     };
-    let (tenant, store) = ("acme".parse().unwrap(), &gate.gate.site.app.store);
+    let (tenant, store) = ("acme".parse().unwrap(), &gate.gate.server.app.store);
     let change = AccountChange {
         account,
         settings: "{}".into(),

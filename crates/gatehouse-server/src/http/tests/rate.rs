@@ -84,11 +84,11 @@ async fn a_tenants_own_limit_goes_before_the_setting() {
 #[tokio::test]
 async fn of_several_servers_each_says_what_it_has_left_of_the_whole() {
     let gate = limited(4).await;
-    gate.gate.site.app.share.set(gatehouse_core::ReplicaShare::new(0, 2).unwrap(), now());
+    gate.gate.server.app.share.set(gatehouse_core::ReplicaShare::new(0, 2).unwrap(), now());
     let seen = gate.get("/acme/contract").await;
     assert_eq!(seen.header("ratelimit-policy"), Some("\"tenant\";q=4;w=1"));
     assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=1;t=1"));
-    gate.gate.site.app.share.set(gatehouse_core::ReplicaShare::new(7, 40).unwrap(), now());
+    gate.gate.server.app.share.set(gatehouse_core::ReplicaShare::new(7, 40).unwrap(), now());
     // Nine of ten seconds pass without a token: a machine would have to stand still for ten not to see that.
     let mut seen = gate.get("/acme/contract").await;
     for _ in 0..10 {

@@ -91,7 +91,7 @@ async fn demo() -> Gatehouse {
         scopes: scopes_from_words("access:read"),
         lifetime_seconds: 24 * 60 * 60,
     };
-    Arc::get_mut(&mut gate.gate.site).unwrap().demo = Some(grant);
+    Arc::get_mut(&mut gate.gate.server).unwrap().demo = Some(grant);
     gate
 }
 
@@ -104,8 +104,8 @@ async fn given(gate: &Gatehouse, visit: Visit) -> Value {
         None => request,
     };
     let request = request.body(Full::default()).unwrap();
-    let arrival = Arrival { peer: peer.parse().unwrap(), ..PLAIN };
-    let (parts, body) = gate.answer(arrival, request).await;
+    let connection_info = ConnectionInfo { peer: peer.parse().unwrap(), ..PLAIN };
+    let (parts, body) = gate.answer(connection_info, request).await;
     assert_eq!(parts.status, 200);
     assert_eq!(parts.headers["cache-control"], "no-store");
     serde_json::from_slice::<Value>(&body).unwrap()["demo"].take()
@@ -163,7 +163,7 @@ async fn a_demo_lets_in_nobody_else() {
         let case = format!("{} {} {:?}", visit.peer, visit.host, visit.header);
         assert_eq!(given(&gate, visit).await, Value::Null, "{case}");
     }
-    let arrival = Arrival { peer: HERE, ..PLAIN };
+    let connection_info = ConnectionInfo { peer: HERE, ..PLAIN };
     let mut old =
         Request::get("/-/sign-in").header("host", "localhost").body(Full::default()).unwrap();
     *old.version_mut() = Version::HTTP_10;
@@ -172,7 +172,7 @@ async fn a_demo_lets_in_nobody_else() {
     *nameless.version_mut() = Version::HTTP_10;
     for request in [old, elsewhere.body(Full::default()).unwrap(), nameless] {
         let case = format!("{request:?}");
-        let (_, body) = gate.answer(arrival, request).await;
+        let (_, body) = gate.answer(connection_info, request).await;
         assert_eq!(body, r#"{"issuers":[]}"#, "{case}");
     }
 }
@@ -187,8 +187,8 @@ async fn a_server_that_is_no_demo_lets_in_nobody() {
 async fn what_a_demo_answers_is_in_the_document() {
     let gate = demo().await;
     let request = Request::get("/-/sign-in").header("host", "localhost").body(Full::default());
-    let arrival = Arrival { peer: HERE, ..PLAIN };
-    let (parts, body) = gate.answer(arrival, request.unwrap()).await;
+    let connection_info = ConnectionInfo { peer: HERE, ..PLAIN };
+    let (parts, body) = gate.answer(connection_info, request.unwrap()).await;
     let body = String::from_utf8(body.to_vec()).unwrap();
     let seen = Seen { status: parts.status.as_u16(), headers: parts.headers, body };
     assert!(seen.body.contains("\"demo\""), "{}", seen.body);

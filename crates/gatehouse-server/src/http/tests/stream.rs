@@ -3,9 +3,9 @@
 use super::*;
 use crate::http::answer::media::JSON;
 use crate::http::answer::reply::Reply;
-use crate::http::answer::stream::{Cut, Sink};
-use crate::http::route::resource::{Answer, Need, Operation, Resource, Served, Thing};
-use crate::http::{AnswerBody, BrokenOff};
+use crate::http::answer::stream::{Sink, StreamError};
+use crate::http::route::resource::{Answer, Need, Operation, PathObject, Resource, Served};
+use crate::http::{AnswerBody, TruncatedBody};
 use flate2::read::GzDecoder;
 use gatehouse_core::rights::Scope;
 use http::{Response, StatusCode, Version};
@@ -41,7 +41,7 @@ const STREAM: Operation = Operation {
                 sink.write(text().as_bytes()).await?;
                 match how.as_deref() {
                     None => sink.finish().await,
-                    Some("fail") => Err(Cut::Failed("a secret".into())),
+                    Some("fail") => Err(StreamError::Failed("a secret".into())),
                     Some("panic") => panic!("a defect"),
                     Some(_) => std::future::pending().await,
                 }
@@ -53,9 +53,9 @@ const STREAM: Operation = Operation {
 };
 
 pub(crate) async fn gatehouse(config: Config) -> Gatehouse {
-    let (path, thing, served) = ("/{tenantName}/stream", Thing::Nothing, Served::Main);
+    let (path, object, served) = ("/{tenantName}/stream", PathObject::None, Served::Main);
     let mut resources = crate::http::routes::table();
-    resources.push(Resource { path, thing, served, operations: vec![STREAM] });
+    resources.push(Resource { path, object, served, operations: vec![STREAM] });
     Gatehouse::with(config).await.with_routes(resources)
 }
 
@@ -196,7 +196,7 @@ async fn what_can_not_be_made_breaks_off() {
     for (n, how) in [(1, "fail"), (2, "panic")] {
         let response = stream(&gate, "GET", &[("x-how", how)]).await;
         assert_eq!(response.status(), 200, "it had begun");
-        let broken: Result<_, BrokenOff> = response.into_body().collect().await;
+        let broken: Result<_, TruncatedBody> = response.into_body().collect().await;
         assert!(broken.is_err(), "{how}");
         until(&gate, [0, 0, 0, n]).await;
     }

@@ -10,7 +10,7 @@ use crate::work::task::{StepOutcome, TaskWorker};
 
 impl Gatehouse {
     fn app(&self) -> &App {
-        &self.gate.site.app
+        &self.gate.server.app
     }
 
     /// Works off everything that was accepted.

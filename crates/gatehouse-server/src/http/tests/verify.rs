@@ -134,13 +134,13 @@ async fn before_its_start_nobody_is_let_in() {
 
 /// An unknown username whose check does a slow hash, or a fast one.
 fn unknown(gate: &Gatehouse, is_slow: bool) -> String {
-    let vault = &gate.gate.site.app.vault;
+    let vault = &gate.gate.server.app.vault;
     let names = (0..).map(|n| format!("nobody-{n}"));
     names.into_iter().find(|it| vault.unknown_is_slow(it) == is_slow).unwrap()
 }
 
 fn n_hashes(gate: &Gatehouse) -> u64 {
-    gate.gate.site.app.vault.meter().n_hashes()
+    gate.gate.server.app.vault.meter().n_hashes()
 }
 
 #[tokio::test]
@@ -212,7 +212,7 @@ async fn the_limit_on_guesses_can_be_set_and_switched_off() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn wrong_guesses_of_one_tenant_do_not_lock_out_another() {
     let gate = Arc::new(Gatehouse::new().await);
-    let vault = Arc::clone(&gate.gate.site.app.vault);
+    let vault = Arc::clone(&gate.gate.server.app.vault);
     let names: Vec<String> = (0..2000).map(|n| format!("nobody-{n}")).collect();
     let slow = names.into_iter().filter(|it| vault.unknown_is_slow(it)).take(700);
     let attack: Vec<_> = slow

@@ -27,7 +27,7 @@ async fn a_streamed_response_keeps_its_connection_and_completes_when_the_server_
     let setup = Setup {
         gate: gatehouse.gate.clone(),
         clock: gatehouse.clock.clone(),
-        door: Door::Main,
+        listener: ListenerKind::Main,
         capacity: 2,
         limits: Limits::default(),
         tls: None,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
-fn producer<Making>(produce: impl FnOnce(Sink) -> Making + Send + 'static) -> Producer
+fn producer<BodyFuture>(produce: impl FnOnce(Sink) -> BodyFuture + Send + 'static) -> Producer
 where
-    Making: Future<Output = Result<Finished, Cut>> + Send + 'static,
+    BodyFuture: Future<Output = Result<Finished, StreamError>> + Send + 'static,
 {
     Box::new(move |sink| Box::pin(produce(sink)))
 }
@@ -21,7 +21,7 @@ fn lines(n: usize) -> String {
 #[tokio::test]
 async fn a_body_goes_out_whole_whatever_the_sizes_of_its_parts() {
     let text = lines(20_000);
-    for part_bytes in [1, 100, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, text.len()] {
+    for part_bytes in [1, 100, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, text.len()] {
         for is_compressed in [false, true] {
             let written = text.clone();
             let producer = producer(async move |mut sink: Sink| {
@@ -55,7 +55,7 @@ async fn pieces_that_were_cut_go_out_in_order_and_of_their_size() {
             sink.json().raw(line);
             sink.cut();
             if nth % 25_000 == 24_999 {
-                sink.pass_on().await?;
+                sink.send_ready().await?;
             }
         }
         sink.finish().await
@@ -64,11 +64,11 @@ async fn pieces_that_were_cut_go_out_in_order_and_of_their_size() {
     let read = async {
         let (mut read, mut longest) = (Vec::new(), 0);
         while let Some(frame) = body.frame().await {
-            let piece = frame.unwrap().into_data().unwrap();
-            longest = longest.max(piece.len());
-            read.extend_from_slice(&piece);
+            let chunk = frame.unwrap().into_data().unwrap();
+            longest = longest.max(chunk.len());
+            read.extend_from_slice(&chunk);
         }
-        assert!(longest < PIECE_BYTES + 100, "{longest}");
+        assert!(longest < CHUNK_BYTES + 100, "{longest}");
         read
     };
     let (made, read) = tokio::join!(made, read);
@@ -123,10 +123,10 @@ async fn who_does_not_read_holds_few_pieces_and_not_for_ever() {
     });
     let (made, mut body) = begin(producer, false);
     // Time passes by itself when nothing else can be done.
-    assert_eq!(made.await.err(), Some(Cut::Unread));
-    let most = (PIECES_MAX + 1) * (PIECE_BYTES + 1000);
+    assert_eq!(made.await.err(), Some(StreamError::Unread));
+    let most = (CHUNKS_MAX + 1) * (CHUNK_BYTES + 1000);
     assert!(n_written.load(Ordering::Relaxed) <= most);
-    for _ in 0..PIECES_MAX {
+    for _ in 0..CHUNKS_MAX {
         assert!(body.frame().await.unwrap().is_ok());
     }
     assert!(body.frame().await.unwrap().is_err(), "what broke off can't be taken for whole");
@@ -137,7 +137,7 @@ async fn who_does_not_read_holds_few_pieces_and_not_for_ever() {
 async fn a_producer_ends_when_nobody_reads_any_more() {
     let (made, body) = begin(producer(async |_| std::future::pending().await), true);
     drop(body);
-    assert_eq!(made.await.err(), Some(Cut::Unread));
+    assert_eq!(made.await.err(), Some(StreamError::Unread));
 }
 
 #[tokio::test]
@@ -150,12 +150,12 @@ async fn a_producer_that_fails_or_panics_breaks_the_body_off() {
     let panics = producer(async |_| panic!("a defect"));
     let gives_up = producer(async |mut sink: Sink| {
         sink.write(b"a part").await?;
-        Err(Cut::Failed("no more".into()))
+        Err(StreamError::Failed("no more".into()))
     });
     for producer in [fails, panics, gives_up] {
         let (made, body) = begin(producer, false);
         let (made, body) = tokio::join!(made, body.collect());
-        assert!(matches!(made.err(), Some(Cut::Failed(_))));
+        assert!(matches!(made.err(), Some(StreamError::Failed(_))));
         assert!(body.is_err());
     }
 }

@@ -32,7 +32,7 @@ impl Desk {
         announced: Option<u64>,
         n_bytes: u64,
         ends: bool,
-    ) -> Result<Arrived, Problem> {
+    ) -> Result<ReceivedBody, Problem> {
         let mut headers = HeaderMap::new();
         if let Some(length) = announced {
             headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));

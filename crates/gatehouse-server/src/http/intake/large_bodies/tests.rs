@@ -15,14 +15,14 @@ fn bodies() -> LargeBodies {
 }
 
 /// Whether a body grows at once.
-fn grows(room: &Room, n_bytes: u64) -> bool {
+fn grows(room: &BodyMemory, n_bytes: u64) -> bool {
     room.grow_to(n_bytes).now_or_never().is_some()
 }
 
 #[test]
 fn a_body_that_was_only_begun_takes_no_room_from_others() {
     let bodies = bodies();
-    let begun: Vec<Room> = (0..9).map(|_| bodies.begin("attacker")).collect();
+    let begun: Vec<BodyMemory> = (0..9).map(|_| bodies.begin("attacker")).collect();
     assert!(begun.iter().all(|it| grows(it, 1)));
     assert_eq!(bodies.n_units_held(), 9);
     let batch = bodies.begin("acme");
@@ -32,7 +32,7 @@ fn a_body_that_was_only_begun_takes_no_room_from_others() {
 #[test]
 fn a_tenant_has_a_share_and_the_others_have_theirs() {
     let bodies = bodies();
-    let own: Vec<Room> = (0..9).map(|_| bodies.begin("attacker")).collect();
+    let own: Vec<BodyMemory> = (0..9).map(|_| bodies.begin("attacker")).collect();
     let n_grown = own.iter().filter(|it| grows(it, 32 * MIB)).count();
     assert_eq!((n_grown, bodies.n_units_held()), (2, 64));
     for tenant in ["a", "b", "c"] {
@@ -44,7 +44,7 @@ fn a_tenant_has_a_share_and_the_others_have_theirs() {
 #[test]
 fn bodies_that_wait_for_room_do_not_wait_for_each_other() {
     let bodies = bodies();
-    let mut own: Vec<Room> = (0..20).map(|_| bodies.begin("acme")).collect();
+    let mut own: Vec<BodyMemory> = (0..20).map(|_| bodies.begin("acme")).collect();
     // All of them grow bit by bit, as far as they may.
     for n in 1..=32 {
         own.iter().for_each(|it| it.grow_to(n * MIB).now_or_never().unwrap_or_default());
@@ -62,7 +62,7 @@ fn bodies_that_wait_for_room_do_not_wait_for_each_other() {
 #[test]
 fn all_together_stay_within_the_whole() {
     let bodies = bodies();
-    let rooms: Vec<Room> = (0..40).map(|n| bodies.begin(&format!("t{n}"))).collect();
+    let rooms: Vec<BodyMemory> = (0..40).map(|n| bodies.begin(&format!("t{n}"))).collect();
     for n in 1..=32 {
         rooms.iter().for_each(|it| it.grow_to(n * MIB).now_or_never().unwrap_or_default());
     }

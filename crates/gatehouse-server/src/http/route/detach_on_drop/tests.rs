@@ -16,7 +16,7 @@ async fn work(held: Arc<()>, go_on: Arc<Notify>) -> Option<tokio::task::Id> {
 async fn who_waits_does_it() {
     let tracker = TaskTracker::new();
     let (held, go_on) = (Arc::new(()), Arc::new(Notify::new()));
-    let mut it = SeenThrough::new(
+    let mut it = DetachOnDrop::new(
         &tracker,
         CancellationToken::new(),
         work(Arc::clone(&held), Arc::clone(&go_on)),
@@ -35,7 +35,7 @@ async fn what_nobody_waits_for_any_more_is_done_all_the_same() {
     tracker.close();
     for is_begun in [false, true] {
         let (held, go_on) = (Arc::new(()), Arc::new(Notify::new()));
-        let mut it = SeenThrough::new(
+        let mut it = DetachOnDrop::new(
             &tracker,
             CancellationToken::new(),
             work(Arc::clone(&held), Arc::clone(&go_on)),
@@ -54,7 +54,7 @@ async fn what_nobody_waits_for_any_more_is_done_all_the_same() {
 #[tokio::test]
 async fn nothing_is_left_of_what_panics() {
     let tracker = TaskTracker::new();
-    let it = SeenThrough::new(&tracker, CancellationToken::new(), async { panic!("as it must") });
+    let it = DetachOnDrop::new(&tracker, CancellationToken::new(), async { panic!("as it must") });
     let it = std::panic::AssertUnwindSafe(it).catch_unwind();
     assert!(it.await.is_err());
     assert_eq!(tracker.len(), 0);
@@ -64,7 +64,7 @@ async fn nothing_is_left_of_what_panics() {
 fn without_a_runtime_it_ends() {
     let tracker = TaskTracker::new();
     let held = Arc::new(());
-    drop(SeenThrough::new(
+    drop(DetachOnDrop::new(
         &tracker,
         CancellationToken::new(),
         work(Arc::clone(&held), Arc::default()),

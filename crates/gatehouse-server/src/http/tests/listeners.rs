@@ -3,15 +3,22 @@
 use super::*;
 use crate::http::route::resource::Served;
 
-const OPERATOR: Arrival = Arrival { door: Door::Operator, ..PLAIN };
+const OPERATOR: ConnectionInfo = ConnectionInfo { listener: ListenerKind::Operator, ..PLAIN };
 
 impl Gatehouse {
-    async fn knock(&self, arrival: Arrival, path: &str) -> (u16, String) {
+    async fn knock(&self, connection_info: ConnectionInfo, path: &str) -> (u16, String) {
         let request = Request::get(path).header("host", "gate.example");
         let request = request.header("authorization", format!("Bearer {}", self.token));
         let request = request.body(Full::<Bytes>::default()).unwrap();
-        let response =
-            handle(&TaskTracker::new(), self.gate.clone(), arrival, connected(), (), request).await;
+        let response = handle(
+            &TaskTracker::new(),
+            self.gate.clone(),
+            connection_info,
+            connected(),
+            (),
+            request,
+        )
+        .await;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
@@ -20,7 +27,7 @@ impl Gatehouse {
 
 #[test]
 fn a_path_is_found_at_its_doors() {
-    use Door::{Main, Operator};
+    use ListenerKind::{Main, Operator};
     #[rustfmt::skip]
     let cases = [
         // served           // door   // is there one for operators?
@@ -34,9 +41,9 @@ fn a_path_is_found_at_its_doors() {
         (Served::Operator,  Main,     true,  false),
         (Served::Operator,  Operator, true,  true),
     ];
-    for (served, door, has_operator_door, expected) in cases {
-        let found = served.at(door, has_operator_door);
-        assert_eq!(found, expected, "{served:?} {door:?} {has_operator_door}");
+    for (served, listener, has_operator_listener, expected) in cases {
+        let found = served.at(listener, has_operator_listener);
+        assert_eq!(found, expected, "{served:?} {listener:?} {has_operator_listener}");
     }
 }
 
@@ -54,9 +61,9 @@ async fn operators_find_what_is_theirs() {
 async fn a_server_that_stops_is_live_and_not_ready() {
     let gate = Gatehouse::new().await;
     gate.gate.begin_to_stop();
-    for arrival in [PLAIN, OPERATOR] {
-        assert_eq!(gate.knock(arrival, "/-/live").await.0, 200);
-        let (status, body) = gate.knock(arrival, "/-/ready").await;
+    for connection_info in [PLAIN, OPERATOR] {
+        assert_eq!(gate.knock(connection_info, "/-/live").await.0, 200);
+        let (status, body) = gate.knock(connection_info, "/-/ready").await;
         assert!(status == 503 && body.contains("Stopping"), "{body}");
     }
     assert_eq!(gate.knock(PLAIN, "/acme/contract").await.0, 200, "what comes is still answered");
@@ -66,8 +73,8 @@ async fn a_server_that_stops_is_live_and_not_ready() {
 async fn addresses_begin_as_the_connection_did() {
     let gate = Gatehouse::new().await;
     for (encrypted, begin) in [(false, "http://gate.example/"), (true, "https://gate.example/")] {
-        let arrival = Arrival { encrypted, ..PLAIN };
-        let (_, contracts) = gate.knock(arrival, "/acme/contract").await;
+        let connection_info = ConnectionInfo { encrypted, ..PLAIN };
+        let (_, contracts) = gate.knock(connection_info, "/acme/contract").await;
         let contracts: Value = serde_json::from_str(&contracts).unwrap();
         let href = contracts[0]["href"].as_str().unwrap();
         assert!(href.starts_with(begin), "{href}");

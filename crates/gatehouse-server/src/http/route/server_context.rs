@@ -3,17 +3,17 @@
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::under_way::UnderWay;
+use super::in_flight::InFlightRequests;
 use crate::app::App;
 use crate::auth::{Auth, Grant};
 use crate::config::{BasePath, Limits, Platforms, PublicUrl};
 use crate::http::intake::large_bodies::LargeBodies;
+use crate::http::intake::request_permits::RequestPermits;
 use crate::http::intake::slots::Slots;
-use crate::http::intake::turns::RequestTurns;
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
 
-pub(crate) struct Site {
+pub(crate) struct ServerContext {
     pub(crate) app: App,
     pub(crate) auth: Auth,
     /// What people at this machine are let in with, where the server is there to be tried.
@@ -26,15 +26,15 @@ pub(crate) struct Site {
     /// How long a client's token is good for.
     pub(crate) token_lifetime_seconds: i64,
     /// Turns of tenants with the server's work.
-    pub(crate) turns: RequestTurns,
-    /// Room for the requests that are worked on.
+    pub(crate) permits: RequestPermits,
+    /// BodyMemory for the requests that are worked on.
     pub(crate) slots: Slots,
-    /// Room for the bodies of batches.
+    /// BodyMemory for the bodies of batches.
     pub(crate) large_bodies: LargeBodies,
     /// The requests with a key that are worked on.
-    pub(crate) under_way: UnderWay,
+    pub(crate) in_flight: InFlightRequests,
     /// Whether operators have a listener of their own.
-    pub(crate) has_operator_door: bool,
+    pub(crate) has_operator_listener: bool,
     /// Set when the server has been asked to end.
     pub(crate) stopping: CancellationToken,
     pub(crate) base_path: BasePath,

@@ -1,6 +1,6 @@
 //! Tenants take turns with requests, so that one tenant's flood delays the others little.
 //!
-//! The runtime polls requests in the order of their arrival. A request would wait behind all those that another tenant
+//! The runtime polls requests in the order of their connection_info. A request would wait behind all those that another tenant
 //! has sent before it: most reads of the embedded store are done within one poll, and the first poll of a change prepares
 //! all of it. With turns, few requests of a tenant are begun at a time, and the rest of a flood waits in that tenant's own
 //! queue. Each request lets the runtime look for new ones before it begins.
@@ -33,7 +33,7 @@ const TENANTS_AT_ONCE: usize = 4;
 
 /// A kind of a tenant's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TurnKind {
+pub(crate) enum RequestKind {
     /// Reads of accesses, contracts and Tasks.
     Read,
     /// Changes of them.
@@ -48,17 +48,17 @@ pub(crate) enum TurnKind {
 
 /// Turns with the server's work. Each kind of a tenant's requests has queues of its own, so that none waits behind a flood
 /// of another kind.
-pub(crate) struct RequestTurns {
-    reads: KindTurns,
-    changes: KindTurns,
-    checks: KindTurns,
-    products: KindTurns,
+pub(crate) struct RequestPermits {
+    reads: KindSemaphores,
+    changes: KindSemaphores,
+    checks: KindSemaphores,
+    products: KindSemaphores,
     /// Requests of a tenant's own admins.
-    administration: KindTurns,
+    administration: KindSemaphores,
 }
 
 /// Turns with one kind of request.
-struct KindTurns {
+struct KindSemaphores {
     first_polls: FairSemaphore,
     /// Turns from the beginning of a request to its end.
     whole: Option<FairSemaphore>,
@@ -66,14 +66,14 @@ struct KindTurns {
 
 /// A request's turn.
 #[derive(Default)]
-pub(crate) struct RequestTurn {
+pub(crate) struct RequestPermit {
     /// Turn that ends after the handler's first poll.
     first_poll: Option<Permit>,
     /// Turn that ends with the request.
     whole: Option<Permit>,
 }
 
-impl RequestTurns {
+impl RequestPermits {
     /// Lets no tenant have more requests in a queue than the limits allow to be worked on in all.
     pub(crate) fn new(limits: &Limits, is_embedded: bool) -> Self {
         let n_max = usize::try_from(limits.concurrent_requests).unwrap_or(usize::MAX);
@@ -90,7 +90,7 @@ impl RequestTurns {
         let n_polls = FIRST_POLLS_PER_CORE * n_cores;
         let first_polls = || of(TENANTS_AT_ONCE * n_polls, n_polls);
         let whole_of = |at_once_of_tenant| Some(of(usize::MAX, at_once_of_tenant));
-        let kind = |whole| KindTurns { first_polls: first_polls(), whole };
+        let kind = |whole| KindSemaphores { first_polls: first_polls(), whole };
         Self {
             // Most reads of the embedded store end with their first poll.
             reads: kind(if is_embedded { None } else { whole_of(AT_ONCE_OF_TENANT) }),
@@ -109,18 +109,18 @@ impl RequestTurns {
     pub(crate) async fn take(
         &self,
         tenant: Option<&TenantName>,
-        kind: Option<TurnKind>,
+        kind: Option<RequestKind>,
         client: &impl Disconnection,
-    ) -> Result<RequestTurn, Problem> {
+    ) -> Result<RequestPermit, Problem> {
         let kind = kind.map(|kind| match kind {
-            TurnKind::Read => &self.reads,
-            TurnKind::Change => &self.changes,
-            TurnKind::Check => &self.checks,
-            TurnKind::Products => &self.products,
-            TurnKind::Administration => &self.administration,
+            RequestKind::Read => &self.reads,
+            RequestKind::Change => &self.changes,
+            RequestKind::Check => &self.checks,
+            RequestKind::Products => &self.products,
+            RequestKind::Administration => &self.administration,
         });
         let (Some(tenant), Some(kind)) = (tenant, kind) else {
-            return Ok(RequestTurn::default());
+            return Ok(RequestPermit::default());
         };
         let whole = match &kind.whole {
             Some(turns) => Some(take(turns, tenant, client).await?),
@@ -129,7 +129,7 @@ impl RequestTurns {
         let first_poll = Some(take(&kind.first_polls, tenant, client).await?);
         // Requests that have arrived meanwhile find their places in the queues.
         yield_now().await;
-        Ok(RequestTurn { first_poll, whole })
+        Ok(RequestPermit { first_poll, whole })
     }
 }
 
@@ -150,7 +150,7 @@ async fn take(
     }
 }
 
-impl RequestTurn {
+impl RequestPermit {
     /// Runs a request for as long as its turn lasts, and to its end.
     pub(crate) async fn run<T>(self, running: impl Future<Output = T>) -> T {
         let mut running = pin!(running);
@@ -173,8 +173,8 @@ mod tests {
 
     use crate::http::route::resource::{Need, Operation};
 
-    fn kind(scope: Scope) -> Option<TurnKind> {
-        Operation { need: Need::Scope(scope), ..Operation::BASE }.turn_kind(false)
+    fn kind(scope: Scope) -> Option<RequestKind> {
+        Operation { need: Need::Scope(scope), ..Operation::BASE }.request_kind(false)
     }
 
     fn tenant(name: &str) -> TenantName {
@@ -184,14 +184,14 @@ mod tests {
     #[tokio::test]
     async fn a_flood_waits_in_its_own_queue_and_has_an_end() {
         let limits = Limits { concurrent_requests: 65, ..Limits::default() };
-        let turns = RequestTurns::new(&limits, false);
+        let turns = RequestPermits::new(&limits, false);
         let (flood, calm) = (tenant("flood"), tenant("calm"));
         let (read, stays) = (kind(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
         for _ in 0..AT_ONCE_OF_TENANT {
             let turn = turns.take(Some(&flood), read, &stays).await.ok().unwrap();
             // As after the first poll.
-            held.push(RequestTurn { first_poll: None, ..turn });
+            held.push(RequestPermit { first_poll: None, ..turn });
         }
         let waits = turns.take(Some(&flood), read, &stays);
         let mut waits = std::pin::pin!(waits);
@@ -219,7 +219,7 @@ mod tests {
         ];
         for (scope, whole_embedded, whole_postgres) in cases {
             for (is_embedded, whole) in [(true, whole_embedded), (false, whole_postgres)] {
-                let turns = RequestTurns::new(&Limits::default(), is_embedded);
+                let turns = RequestPermits::new(&Limits::default(), is_embedded);
                 let turn = turns.take(Some(&acme), kind(scope), &stays).await.ok().unwrap();
                 let held = (turn.first_poll.is_some(), turn.whole.is_some());
                 assert_eq!(held, (true, whole), "{scope:?}, embedded: {is_embedded}");
@@ -229,7 +229,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_turn_for_the_first_poll_ends_while_the_request_still_waits() {
-        let turns = RequestTurns::new(&Limits::default(), true);
+        let turns = RequestPermits::new(&Limits::default(), true);
         let (acme, stays) = (tenant("acme"), CancellationToken::new());
         let write = kind(Scope::AccessWrite);
         let turn = turns.take(Some(&acme), write, &stays).await.ok().unwrap();
@@ -245,7 +245,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_lets_the_runtime_look_for_others_before_it_begins() {
-        let turns = RequestTurns::new(&Limits::default(), true);
+        let turns = RequestPermits::new(&Limits::default(), true);
         let (acme, stays) = (tenant("acme"), CancellationToken::new());
         let read = kind(Scope::AccessRead);
         let mut waits = std::pin::pin!(turns.take(Some(&acme), read, &stays));
@@ -256,7 +256,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_disconnects_leaves_the_queue() {
-        let turns = RequestTurns::new(&Limits::default(), true);
+        let turns = RequestPermits::new(&Limits::default(), true);
         let flood = tenant("flood");
         let (read, client) = (kind(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
@@ -277,25 +277,25 @@ mod tests {
 
     #[tokio::test]
     async fn only_operators_administer_without_turns() {
-        let turns = RequestTurns::new(&Limits::default(), true);
+        let turns = RequestPermits::new(&Limits::default(), true);
         let (acme, stays) = (tenant("acme"), CancellationToken::new());
         let put = Operation { need: Need::Admin, ..Operation::BASE };
         for is_operator in [true, false] {
             let turn =
-                turns.take(Some(&acme), put.turn_kind(is_operator), &stays).await.ok().unwrap();
+                turns.take(Some(&acme), put.request_kind(is_operator), &stays).await.ok().unwrap();
             assert_eq!(turn.whole.is_none(), is_operator);
         }
     }
 
     #[tokio::test]
     async fn checks_of_one_tenant_leave_slots_to_the_others() {
-        let turns = RequestTurns::new(&Limits::default(), false);
+        let turns = RequestPermits::new(&Limits::default(), false);
         let (flood, stays) = (tenant("flood"), CancellationToken::new());
         let check = kind(Scope::AccessVerify);
         let mut held = Vec::new();
         for _ in 0..768 {
             let turn = turns.take(Some(&flood), check, &stays).await.ok().unwrap();
-            held.push(RequestTurn { first_poll: None, ..turn });
+            held.push(RequestPermit { first_poll: None, ..turn });
         }
         let mut waits = std::pin::pin!(turns.take(Some(&flood), check, &stays));
         assert!(futures_util::poll!(&mut waits).is_pending());

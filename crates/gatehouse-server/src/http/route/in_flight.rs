@@ -9,14 +9,14 @@ use parking_lot::Mutex;
 
 /// The requests with a key that this server works on. There are no more of them than requests.
 #[derive(Clone, Default)]
-pub(crate) struct UnderWay(Arc<Mutex<HashSet<Name>>>);
+pub(crate) struct InFlightRequests(Arc<Mutex<HashSet<InFlightKey>>>);
 
-type Name = (TenantName, Operation, RequestKey);
+type InFlightKey = (TenantName, Operation, RequestKey);
 
-impl UnderWay {
-    pub(in crate::http) fn begin(&self, name: Name) -> Option<Turn> {
-        let is_first = self.0.lock().insert(name.clone());
-        is_first.then(|| Turn { under_way: self.clone(), name })
+impl InFlightRequests {
+    pub(in crate::http) fn begin(&self, key: InFlightKey) -> Option<InFlightGuard> {
+        let is_first = self.0.lock().insert(key.clone());
+        is_first.then(|| InFlightGuard { requests: self.clone(), key })
     }
 
     #[cfg(test)]
@@ -26,13 +26,13 @@ impl UnderWay {
 }
 
 /// A request that is under way.
-pub(in crate::http) struct Turn {
-    under_way: UnderWay,
-    name: Name,
+pub(in crate::http) struct InFlightGuard {
+    requests: InFlightRequests,
+    key: InFlightKey,
 }
 
-impl Drop for Turn {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        self.under_way.0.lock().remove(&self.name);
+        self.requests.0.lock().remove(&self.key);
     }
 }
