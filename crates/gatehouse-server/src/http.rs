@@ -1,9 +1,8 @@
-//! How the service is reached: the HTTP API.
+//! The HTTP API of the service.
 //!
-//! `routes` has every route on one screen. A request walks down through `dispatch`, which checks
-//! what every operation has in common in the one order that the contract gives, into the handler of
-//! its resource (one file each), which parses, asks and renders. `problem` is the one body of every
-//! error and holds the one table from errors to statuses.
+//! `routes` has every route on one screen. A request passes `dispatch`, which runs the checks that all operations share
+//! in the order of the API's contract, and then the handler of its resource (one file each), which parses, calls the
+//! service and renders. `problem` is the body of every error, and has the only table from errors to statuses.
 
 mod answer;
 mod api;

@@ -1,4 +1,4 @@
-//! From a handler's result to bytes: replies, problems, pages of lists, streams, negotiation.
+//! From a handler's result to bytes: replies, problems, streams, negotiation.
 
 pub(super) mod answer_body;
 pub(super) mod correlation;

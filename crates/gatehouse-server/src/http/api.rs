@@ -1,4 +1,4 @@
-//! The resources of the API, one file each, with their bodies beside them.
+//! The resources of the API, one file each, with the files of their bodies.
 
 pub(super) mod access;
 pub(super) mod access_body;

@@ -262,7 +262,7 @@ pub(crate) fn headers(text: &str) {
     if let Ok(best) = negotiation::media_type(&headers, offered.into_iter()) {
         assert!(offered.contains(&best));
     }
-    let _ = (negotiation::likes_gzip(&headers), request_headers::check_headers(&headers));
+    let _ = (negotiation::prefers_gzip(&headers), request_headers::check_headers(&headers));
     for kind in [JSON, MERGE_PATCH, FORM] {
         let _ = request_headers::check_content_type(&headers, &[kind]);
     }

@@ -1,4 +1,4 @@
-//! The API as a server holds it: the routes, and everything that answering a request needs.
+//! The API: the routes, and the state that handlers share.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ use crate::auth::{Auth, Grant};
 use crate::metrics::Metrics;
 use crate::rate::RateLimiter;
 
-/// What a server has to offer beside what every server has.
+/// Optional features of a server.
 #[derive(Clone, Debug, Default)]
 pub struct Offer {
-    /// Answers that need no work, to compare others with.
+    /// Whether the server has the yardstick: responses that cost nothing, for the bench to compare with.
     pub has_yardsticks: bool,
-    /// What people at this machine are let in with, where the server is there to be tried.
+    /// Rights of browsers on this machine, if the server is a demo.
     pub demo: Option<Grant>,
-    /// Where the platforms are that were started beside the server, so that accounts may name them.
+    /// Addresses of platforms that were started together with the server, which accounts may then name.
     pub platforms: Vec<SocketAddr>,
 }
 
-/// Everything that answering a request needs. Cheap to clone.
+/// The API of a server. Cheap to clone.
 #[derive(Clone)]
 pub struct Gate {
     pub(super) server: Arc<ServerContext>,
@@ -38,7 +38,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Puts the API in front of the service, and what else there is to offer.
+    /// Builds the API of a service, with optional features.
     pub fn new(app: App, auth: Auth, config: &crate::Config, offer: Offer) -> Self {
         let mut resources = routes::table();
         if offer.has_yardsticks {
@@ -67,17 +67,17 @@ impl Gate {
         Self { server: Arc::new(server), routes: Arc::new(routes) }
     }
 
-    /// Checks and issues tokens.
+    /// The component that checks and issues tokens.
     pub fn auth(&self) -> &Auth {
         &self.server.auth
     }
 
-    /// What the server measures of itself.
+    /// The server's metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.server.metrics
     }
 
-    /// From now on the server is not ready for more, whatever it still answers.
+    /// Makes the server unready; it still processes requests.
     pub fn begin_to_stop(&self) {
         self.server.stopping.cancel();
     }

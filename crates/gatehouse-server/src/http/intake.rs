@@ -1,4 +1,4 @@
-//! From bytes to a request: how it came in, its headers and body, and its place among the others.
+//! From bytes to a request: connection, headers, body, and the limits that all requests share.
 
 pub(super) mod body;
 pub(super) mod connection_info;

@@ -1,4 +1,4 @@
-//! Pages for people and probes: the console, the documentation, sign-in, health, metrics.
+//! Public pages and operators' endpoints: console, documentation, sign-in, health, metrics.
 
 pub(super) mod asset;
 pub(super) mod console;

@@ -1,4 +1,4 @@
-//! From a call to its handler: the table's entries, parameters, and the order of checks.
+//! From a request to its handler: the route table, parameters, and the order of checks.
 
 pub(super) mod address;
 pub(super) mod call;

@@ -1,4 +1,4 @@
-//! Every route, on one screen.
+//! The route table, on one screen.
 
 use crate::http::api::{
     access, account, batch, caller, client, contract, oauth, product, summary, task, tenant, verify,
@@ -6,14 +6,14 @@ use crate::http::api::{
 use crate::http::pages::{console, docs, metrics, public, sign_in};
 use crate::http::route::resource::{PathObject, Resource, Served};
 
-/// The table.
+/// Every route.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Resource> {
     let at = |path, object, operations| Resource { path, object, served: Served::Main, operations };
     let at_both = |path, operations| Resource { served: Served::Both, ..at(path, PathObject::None, operations) };
     let at_operators = |path, operations| Resource { served: Served::Operator, ..at(path, PathObject::None, operations) };
     vec![
-        // what tenants do
+        // for tenants
         at("/{tenantName}/access",                               PathObject::Tenant,   vec![access::LIST, access::CREATE]),
         at("/{tenantName}/access/{accessId}",                    PathObject::Access,   vec![access::READ, access::UPDATE]),
         at("/{tenantName}/access/batch",                         PathObject::Tenant,   vec![task::LIST, batch::CREATE, batch::PATCH]),
@@ -29,7 +29,7 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/product/{productId}",                  PathObject::Product,  vec![product::READ]),
         at("/{tenantName}/summary",                              PathObject::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               PathObject::Tenant,   vec![verify::CHECK]),
-        // what operators set up
+        // for operators: administration
         at("/-/admin/tenants",                                   PathObject::None,  vec![tenant::LIST]),
         at("/-/admin/tenants/{tenantName}",                      PathObject::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
         at("/-/admin/tenants/{tenantName}/contracts",            PathObject::Tenant,   vec![contract::ADMIN_LIST]),
@@ -38,13 +38,13 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}/accounts/{accountName}", PathObject::Account, vec![account::ADMIN_READ, account::PUT, account::DELETE]),
         at("/-/admin/tenants/{tenantName}/clients",              PathObject::Tenant,   vec![client::LIST, client::CREATE]),
         at("/-/admin/tenants/{tenantName}/clients/{clientId}",   PathObject::Client,   vec![client::READ, client::DELETE]),
-        // what operators watch
+        // for operators: metrics
         at_operators("/-/metrics",                                                vec![metrics::READ]),
-        // what clients do
+        // for OAuth clients
         at("/-/oauth2/token",                                    PathObject::None,  vec![oauth::TOKEN]),
-        // what anyone with a token may see
+        // for every token
         at("/-/me",                                              PathObject::None,  vec![caller::READ]),
-        // what anyone may see
+        // public
         at_both("/-/live",                                                        vec![public::LIVE]),
         at_both("/-/ready",                                                       vec![public::READY]),
         at("/-/openapi.json",                                    PathObject::None,  vec![public::OPENAPI]),

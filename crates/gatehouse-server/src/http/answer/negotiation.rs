@@ -63,7 +63,7 @@ fn cover(range: &str, media_type: &str) -> Option<(u8, Quality)> {
 }
 
 /// Whether the client would rather have an answer compressed by gzip than as it is.
-pub(crate) fn likes_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn prefers_gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut identity, mut any) = (None, None, None);
     let codings = values(headers, header::ACCEPT_ENCODING).flat_map(|value| value.split(','));
     for (coding, quality) in codings.map(weighed) {

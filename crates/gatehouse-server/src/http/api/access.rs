@@ -120,7 +120,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
         lifecycle::settle_shown(&mut shown, now);
         writer.write(json, &shown, None);
     };
-    Ok(paging::written(&call, &listed.page, ACCESS_BYTES, write))
+    Ok(paging::reply_with_writer(&call, &listed.page, ACCESS_BYTES, write))
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {

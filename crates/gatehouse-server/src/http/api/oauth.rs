@@ -56,7 +56,7 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
         None => return Err(refused(OAuthError::InvalidRequest, "grant_type is missing")),
     }
     let (id, secret) = credentials(call.headers(), &form)?;
-    let client = call.app().authenticate_client(&call.gone, &id, &secret).await;
+    let client = call.app().authenticate_client(&call.disconnection, &id, &secret).await;
     let client = client.inspect_err(|error| {
         if matches!(error, Error::TooManyGuesses(..)) {
             log_refusal(&call, &id, "too many failed checks");

@@ -207,7 +207,7 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     let show = &mut |item: TaskItem<'_>| items.push(write_item(&mut writer, &outcome.task, item));
     outcome.show(which, from, n, show).await?;
     let page = Page { request, items, total };
-    let reply = paging::written(&call, &page, ACCESS_BYTES, Json::append);
+    let reply = paging::reply_with_writer(&call, &page, ACCESS_BYTES, Json::append);
     Ok(confidential(reply, outcome.shows_passwords_until()))
 }
 

@@ -1,4 +1,4 @@
-//! Reading the body of a request: within bounds of size and time, and of what all of them hold together.
+//! Reads request bodies within limits of size and time, and of the memory that all large bodies share.
 
 use std::time::Duration;
 
@@ -13,40 +13,40 @@ use super::large_bodies::{BodyMemory, LargeBodies};
 use crate::config;
 use crate::http::answer::problem::Problem;
 
-/// Most bytes in the body of a request about a single thing.
+/// Most bytes in the body of a request about a single object.
 pub(crate) const OBJECT_BYTES_MAX: u64 = 1 << 20;
 
-/// Most bytes in the body of a request of somebody who is not known yet.
+/// Most bytes in the body of a request without authentication.
 pub(crate) const UNAUTHENTICATED_BYTES_MAX: u64 = 8 << 10;
 
-/// How much of a large body is read before there is room for it.
-const PIECE_BYTES: u64 = 1 << 20;
+/// Bytes of a large body that are read before each next reservation of memory.
+const GROWTH_BYTES: u64 = 1 << 20;
 
-/// How long a body that is on its way may take to arrive when the server ends.
+/// Time that an incomplete body has to arrive once the server is stopping.
 const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What bounds a body.
+/// Limits of one body.
 pub(crate) struct BodyLimits<'a> {
     /// Most bytes.
     pub(crate) max: u64,
-    /// How long it may take to arrive, and how long it may wait for room.
+    /// Time that the body may take to arrive, and that it may wait for memory.
     pub(crate) timeout: config::Duration,
-    /// Where it finds room when it is large.
+    /// Memory for large bodies.
     pub(crate) large_bodies: &'a LargeBodies,
-    /// Whose it is.
+    /// The tenant whose share of that memory the body uses.
     pub(crate) tenant: &'a str,
-    /// Set when the server is about to end: then it has to be quick.
+    /// Cancelled when the server is stopping.
     pub(crate) stopping: &'a CancellationToken,
 }
 
-/// A body that has arrived.
+/// A body, read completely.
 pub(crate) struct ReceivedBody {
     pub(crate) bytes: Bytes,
-    /// What it takes, if it is large.
-    pub(crate) room: Option<BodyMemory>,
+    /// Memory reserved for the body, if it is large.
+    pub(crate) memory: Option<BodyMemory>,
 }
 
-/// Reads a body within its limits. What is large of it finds room as it arrives.
+/// Reads a body within its limits. A large body reserves memory as its bytes arrive.
 pub(crate) async fn read<B>(
     headers: &HeaderMap,
     body: &mut B,
@@ -55,64 +55,63 @@ pub(crate) async fn read<B>(
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    let announced = announced.and_then(|it| it.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > limits.max) {
+    let content_length = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    let content_length = content_length.and_then(|it| it.parse::<u64>().ok());
+    if content_length.is_some_and(|length| length > limits.max) {
         return Err(limits.too_large());
     }
     let mut read = BytesMut::new();
-    let mut left = limits.timeout.get();
+    let mut remaining = limits.timeout.get();
     let small = limits.max.min(OBJECT_BYTES_MAX);
     let mut bound = small;
-    let mut room: Option<BodyMemory> = None;
+    let mut memory: Option<BodyMemory> = None;
     loop {
         let began = Instant::now();
-        let filled = limits.in_time(left, fill(body, &mut read, bound)).await??;
-        left = left.saturating_sub(began.elapsed());
-        if filled == Filled::ToItsEnd {
-            room.iter().for_each(BodyMemory::close);
-            return Ok(ReceivedBody { bytes: read.freeze(), room });
+        let ended = limits.with_timeout(remaining, fill(body, &mut read, bound)).await??;
+        remaining = remaining.saturating_sub(began.elapsed());
+        if ended == ReadEnd::EndOfBody {
+            memory.iter().for_each(BodyMemory::complete);
+            return Ok(ReceivedBody { bytes: read.freeze(), memory });
         }
-        // One piece may be as large as it likes.
+        // One frame may be of any size.
         let n_bytes = read.len() as u64;
         if n_bytes > limits.max {
             return Err(limits.too_large());
         }
-        let room = room.get_or_insert_with(|| limits.large_bodies.begin(limits.tenant));
-        limits.wait_for(room.grow_to(n_bytes)).await?;
-        if let Some(length) = announced.filter(|_| bound == small) {
-            // Nothing of it is touched before there is room for it.
+        let memory = memory.get_or_insert_with(|| limits.large_bodies.begin(limits.tenant));
+        limits.wait_for_memory(memory.grow_to(n_bytes)).await?;
+        if let Some(length) = content_length.filter(|_| bound == small) {
+            // The operating system gives out pages only when bytes are written to them.
             read.reserve(usize::try_from(length).unwrap_or_default().saturating_sub(read.len()));
         }
-        bound = (n_bytes + PIECE_BYTES).min(limits.max);
+        bound = (n_bytes + GROWTH_BYTES).min(limits.max);
     }
 }
 
 #[derive(PartialEq, Eq)]
-enum Filled {
-    ToItsEnd,
-    /// There are more bytes than were asked for.
-    ThereIsMore,
+enum ReadEnd {
+    EndOfBody,
+    LimitReached,
 }
 
-/// Reads until a body ends, or is larger than it should be.
-async fn fill<B>(body: &mut B, read: &mut BytesMut, max: u64) -> Result<Filled, Problem>
+/// Reads until the body ends or has more than `max` bytes.
+async fn fill<B>(body: &mut B, read: &mut BytesMut, max: u64) -> Result<ReadEnd, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {
-            let detail = "the body ended before it was whole";
+            let detail = "the connection or stream ended before the whole body had arrived";
             Problem::new(StatusCode::BAD_REQUEST, "Incomplete body", detail)
         })?;
         if let Ok(data) = frame.into_data() {
             read.extend_from_slice(&data);
             if read.len() as u64 > max {
-                return Ok(Filled::ThereIsMore);
+                return Ok(ReadEnd::LimitReached);
             }
         }
     }
-    Ok(Filled::ToItsEnd)
+    Ok(ReadEnd::EndOfBody)
 }
 
 impl BodyLimits<'_> {
@@ -121,38 +120,38 @@ impl BodyLimits<'_> {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Body too large", detail)
     }
 
-    /// Reads while there is time.
-    async fn in_time<T>(
+    /// Stops a read when its time has passed, or soon after the server begins to stop.
+    async fn with_timeout<T>(
         &self,
-        left: Duration,
-        reading: impl Future<Output = T>,
+        remaining: Duration,
+        read: impl Future<Output = T>,
     ) -> Result<T, Problem> {
         let timeout = self.timeout;
         let detail = tokio::select! {
-            // Most bodies are there already, and need no timer.
+            // Most bodies have arrived already and need no timer.
             biased;
-            read = reading => return Ok(read),
-            () = tokio::time::sleep(left) => format!("the body did not arrive within {timeout}"),
-            () = self.last_call() => {
-                "the server is about to end, and the body was not there in time".to_owned()
+            read = read => return Ok(read),
+            () = tokio::time::sleep(remaining) => format!("the body did not arrive within {timeout}"),
+            () = self.shutdown_grace() => {
+                "the server is stopping, and the body did not arrive in time".to_owned()
             }
         };
         Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail))
     }
 
-    /// Waits for room. That there is none is not the client's fault.
-    async fn wait_for(&self, room: impl Future<Output = ()>) -> Result<(), Problem> {
+    /// Waits for memory; 503 on timeout, because the client isn't at fault.
+    async fn wait_for_memory(&self, memory: impl Future<Output = ()>) -> Result<(), Problem> {
         tokio::select! {
             biased;
-            () = room => return Ok(()),
+            () = memory => return Ok(()),
             () = tokio::time::sleep(self.timeout.get()) => {}
-            () = self.last_call() => {}
+            () = self.shutdown_grace() => {}
         }
         let detail = "too many large bodies are being read, try again later";
         Err(Problem::unavailable("Busy", detail))
     }
 
-    async fn last_call(&self) {
+    async fn shutdown_grace(&self) {
         self.stopping.cancelled().await;
         tokio::time::sleep(LAST_BODY_TIMEOUT).await;
     }

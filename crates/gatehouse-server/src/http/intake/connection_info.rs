@@ -1,29 +1,29 @@
-//! How a request came in: through which listener, from where, and whether on the way it could be read by others.
+//! The connection that a request came in on: its listener, its peer, and whether it is encrypted.
 
 use std::net::IpAddr;
 
-/// A listener, by whom it is for.
+/// Kind of listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenerKind {
-    /// The API's own.
+    /// The API's listener.
     Main,
-    /// The operator's, who needs no token there and finds little.
+    /// The operators' listener: it needs no token and serves few paths.
     Operator,
 }
 
-/// How a request came in.
+/// The connection that a request came in on.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionInfo {
-    /// Where.
+    /// The listener that accepted the connection.
     pub listener: ListenerKind,
-    /// Whether by TLS.
+    /// Whether the connection uses TLS.
     pub encrypted: bool,
-    /// Who is at the other end of the connection: the client, or a proxy that stands before it.
+    /// Address of the connection's other end: the client, or a proxy in front of it.
     pub peer: IpAddr,
 }
 
 impl ConnectionInfo {
-    /// What the address of the request begins with.
+    /// The scheme of the request's URL.
     pub fn scheme(self) -> &'static str {
         if self.encrypted { "https" } else { "http" }
     }

@@ -1,4 +1,4 @@
-//! Clients that disconnect before they are answered: their queued slow hashes are given up.
+//! Detects clients that disconnect before their response: their queued slow hashes are cancelled.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,20 +6,20 @@ use std::sync::Arc;
 use gatehouse_vault::Disconnection;
 use tokio_util::sync::CancellationToken;
 
-/// Tells when the client of one request disconnects.
+/// Signals that the client of one request has disconnected.
 ///
 /// Two signals are needed. In HTTP/2 a client resets its stream, and hyper drops the request. In HTTP/1.1 hyper doesn't
-/// read while a request is under way, so only the connection itself tells that the client has closed it.
+/// read while it processes a request, so only the connection itself shows that the client has closed it.
 #[derive(Clone)]
 pub(crate) struct ClientDisconnection {
     /// Cancelled when hyper drops the request.
     dropped: CancellationToken,
-    /// Tells when the client closes the request's connection.
+    /// Signals that the client has closed the request's connection.
     connection: Arc<dyn Disconnection>,
 }
 
 impl ClientDisconnection {
-    /// Combines both signals: `dropped` is cancelled by the caller, `connection` tells when the client closes it.
+    /// Combines both signals; the caller cancels `dropped`.
     pub(in crate::http) fn new(
         dropped: CancellationToken,
         connection: Arc<dyn Disconnection>,

@@ -1,9 +1,8 @@
-//! BodyMemory for large bodies: how much of all of them is in memory at a time, and how much of it is one tenant's.
+//! Memory for large bodies, with a limit for all of them and one for each tenant.
 //!
-//! A body takes room as its bytes arrive, not as it announces them: one that was begun and never goes on holds next to
-//! nothing. So that bodies which wait for more room don't wait for each other for ever, the one that began first can
-//! always become as large as any may be: what the others hold together leaves as much, of the whole and of each tenant's
-//! share.
+//! A body reserves memory as its bytes arrive, not by its `Content-Length`: a stalled upload holds next to nothing.
+//! Deadlock is impossible, because the oldest incomplete body can always grow to the largest size: the others together
+//! leave that much free, both of the whole and of each tenant's share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,30 +13,30 @@ use tokio::sync::Notify;
 use crate::config::Limits;
 use crate::http::answer::problem::Problem;
 
-/// Most bytes of large bodies that are held at a time; three of the largest always fit, two of one tenant. What is no larger than an object
-/// may be is bounded by how many requests there are.
+/// Most bytes of all large bodies; three of the largest always fit, two of one tenant. The number of requests limits
+/// what small bodies hold.
 const BYTES_MAX: u64 = 256 << 20;
 
-/// One in so many is one tenant's, where that has room for two of the largest bodies.
+/// Divisor of all memory that gives one tenant's share, which always fits two of the largest bodies.
 const TENANT_SHARE: u64 = 4;
 
-/// What room is given out in.
+/// Unit of reservations.
 const UNIT_BYTES: u64 = 1 << 20;
 
-/// BodyMemory for large bodies. Cheap to clone; all clones are one.
+/// Memory for large bodies. Cheap to clone; all clones share one state.
 #[derive(Clone)]
 pub(crate) struct LargeBodies(Arc<Inner>);
 
 struct Inner {
     bodies: Mutex<Bodies>,
-    /// Told when there is more room.
+    /// Notified when memory may have become free.
     freed: Notify,
-    sizes: Sizes,
+    limits: MemoryLimits,
 }
 
-/// How much room there is, in units.
+/// Limits, in units.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct MemoryLimits {
     all: u64,
     of_tenant: u64,
     largest: u64,
@@ -45,62 +44,66 @@ struct Sizes {
 
 #[derive(Default)]
 struct Bodies {
-    n_begun: u64,
-    /// By the order in which they began.
-    held: BTreeMap<u64, Held>,
+    n_started: u64,
+    /// By number, which is the order in which the bodies started.
+    reserved: BTreeMap<u64, Reservation>,
 }
 
-struct Held {
+struct Reservation {
     tenant: String,
     n_units: u64,
-    /// Whether all of it is there: it needs no more.
-    is_whole: bool,
+    /// Whether the whole body has arrived, so that it doesn't grow any more.
+    is_complete: bool,
 }
 
-/// The room of one body, which is free again when this is dropped.
+/// Memory reserved for one body; dropping it frees the memory.
 pub(crate) struct BodyMemory {
     bodies: LargeBodies,
     number: u64,
 }
 
 impl LargeBodies {
-    pub(crate) fn new(limits: &Limits) -> Self {
-        let largest = units(limits.body_bytes);
+    pub(crate) fn new(config: &Limits) -> Self {
+        let largest = units(config.body_bytes);
         let all = units(BYTES_MAX).max(3 * largest);
-        let sizes = Sizes { all, of_tenant: (all / TENANT_SHARE).max(2 * largest), largest };
-        Self(Arc::new(Inner { bodies: Mutex::default(), freed: Notify::new(), sizes }))
+        let limits =
+            MemoryLimits { all, of_tenant: (all / TENANT_SHARE).max(2 * largest), largest };
+        Self(Arc::new(Inner { bodies: Mutex::default(), freed: Notify::new(), limits }))
     }
 
-    /// BodyMemory for a body of a tenant, which is empty yet.
+    /// Starts an empty reservation for a body of this tenant.
     pub(crate) fn begin(&self, tenant: &str) -> BodyMemory {
         let mut bodies = self.0.bodies.lock();
-        bodies.n_begun += 1;
-        let number = bodies.n_begun;
-        bodies.held.insert(number, Held { tenant: tenant.to_owned(), n_units: 0, is_whole: false });
+        bodies.n_started += 1;
+        let number = bodies.n_started;
+        bodies.reserved.insert(
+            number,
+            Reservation { tenant: tenant.to_owned(), n_units: 0, is_complete: false },
+        );
         BodyMemory { bodies: self.clone(), number }
     }
 }
 
 impl BodyMemory {
-    /// Waits until so many bytes have room.
+    /// Waits until the reservation covers this many bytes.
     pub(crate) async fn grow_to(&self, n_bytes: u64) {
         let n_units = units(n_bytes);
         loop {
             let freed = self.bodies.0.freed.notified();
             let mut freed = std::pin::pin!(freed);
-            // Before it is looked, so that nothing is missed in between.
+            // Registered before the check, so that no notification is missed in between.
             freed.as_mut().enable();
-            if self.bodies.0.bodies.lock().grow(self.number, n_units, self.bodies.0.sizes) {
+            if self.bodies.0.bodies.lock().grow(self.number, n_units, self.bodies.0.limits) {
                 return;
             }
             freed.await;
         }
     }
 
-    /// All of it is there.
-    pub(crate) fn close(&self) {
-        if let Some(held) = self.bodies.0.bodies.lock().held.get_mut(&self.number) {
-            held.is_whole = true;
+    /// Marks the body as complete: it doesn't grow any more.
+    pub(crate) fn complete(&self) {
+        if let Some(reservation) = self.bodies.0.bodies.lock().reserved.get_mut(&self.number) {
+            reservation.is_complete = true;
         }
         self.bodies.0.freed.notify_waiters();
     }
@@ -108,43 +111,45 @@ impl BodyMemory {
 
 impl Drop for BodyMemory {
     fn drop(&mut self) {
-        self.bodies.0.bodies.lock().held.remove(&self.number);
+        self.bodies.0.bodies.lock().reserved.remove(&self.number);
         self.bodies.0.freed.notify_waiters();
     }
 }
 
 impl Bodies {
-    /// Gives a body so much room; false where that has to wait.
-    fn grow(&mut self, number: u64, n_units: u64, sizes: Sizes) -> bool {
-        let Some(own) = self.held.get(&number) else { return true };
-        let Some(n_more) = n_units.checked_sub(own.n_units).filter(|n| *n > 0) else { return true };
-        let tenant = own.tenant.as_str();
-        let of_all = self.fits(number, n_more, sizes.all, sizes.largest, |_| true);
+    /// Grows a reservation to this size; false if it has to wait.
+    fn grow(&mut self, number: u64, n_units: u64, limits: MemoryLimits) -> bool {
+        let Some(reservation) = self.reserved.get(&number) else { return true };
+        let Some(n_more) = n_units.checked_sub(reservation.n_units).filter(|n| *n > 0) else {
+            return true;
+        };
+        let tenant = reservation.tenant.as_str();
+        let of_all = self.fits(number, n_more, limits.all, limits.largest, |_| true);
         let of_tenant =
-            self.fits(number, n_more, sizes.of_tenant, sizes.largest, |it| it.tenant == tenant);
+            self.fits(number, n_more, limits.of_tenant, limits.largest, |it| it.tenant == tenant);
         let fits = of_all && of_tenant;
-        if fits && let Some(own) = self.held.get_mut(&number) {
-            own.n_units = n_units;
+        if fits && let Some(reservation) = self.reserved.get_mut(&number) {
+            reservation.n_units = n_units;
         }
         fits
     }
 
-    /// Whether so much more fits into a room that these bodies share.
+    /// Whether this many more units fit into a limit that the bodies matched by `shares` have in common.
     fn fits(
         &self,
         number: u64,
         n_more: u64,
-        room: u64,
+        limit: u64,
         largest: u64,
-        shares: impl Fn(&Held) -> bool,
+        shares: impl Fn(&Reservation) -> bool,
     ) -> bool {
-        let sharing = || self.held.iter().filter(|(_, it)| shares(it));
-        let n_held: u64 = sharing().map(|(_, it)| it.n_units).sum();
-        let mut growing = sharing().filter(|(_, it)| !it.is_whole);
-        let first = growing.next().map(|(number, _)| *number);
-        let n_behind: u64 = growing.map(|(_, it)| it.n_units).sum();
-        let leaves_enough = first == Some(number) || n_behind + n_more <= room - largest;
-        n_held + n_more <= room && leaves_enough
+        let sharing = || self.reserved.iter().filter(|(_, it)| shares(it));
+        let n_reserved: u64 = sharing().map(|(_, it)| it.n_units).sum();
+        let mut growing = sharing().filter(|(_, it)| !it.is_complete);
+        let oldest = growing.next().map(|(number, _)| *number);
+        let n_younger: u64 = growing.map(|(_, it)| it.n_units).sum();
+        let leaves_enough = oldest == Some(number) || n_younger + n_more <= limit - largest;
+        n_reserved + n_more <= limit && leaves_enough
     }
 }
 
@@ -152,11 +157,10 @@ fn units(n_bytes: u64) -> u64 {
     n_bytes.div_ceil(UNIT_BYTES)
 }
 
-/// Most bytes of a body that is read where requests are answered. A larger one would hold up others, and
-/// is read beside.
+/// Most bytes of a body that is parsed on a thread of the async runtime. Parsing a larger one would delay other requests.
 pub(in crate::http) const SMALL_BYTES_MAX: usize = 64 << 10;
 
-/// Runs work over a body: a large one on a blocking thread, so that no request waits for it.
+/// Runs work on a body of this size: for a large one on a blocking thread, so that no other request waits.
 pub(in crate::http) async fn process_body<T: Send + 'static>(
     n_bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,8 +1,8 @@
-//! Answers to what never becomes a request, as bytes for the wire, with the problem body that everyone gets.
+//! Responses to connections that never send a valid request, as bytes for the wire, with the usual problem body.
 //!
-//! A request that is not HTTP at all never reaches a handler: hyper answers it with a bare status and
-//! closes. These are recognised on their way out: no answer of ours is a 4xx without a body. And a head that
-//! doesn't arrive, or a connection that there is no room for, is nothing that hyper would answer.
+//! Malformed HTTP never reaches a handler: hyper responds with a bare status and closes. The server recognises these
+//! responses on their way out, because none of its own is a 4xx without a body. For a head that doesn't arrive, or a
+//! connection too many, hyper sends no response at all.
 
 use gatehouse_core::Timestamp;
 use http::{HeaderMap, StatusCode};
@@ -11,9 +11,9 @@ use crate::config::Duration;
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::problem::Problem;
 
-/// What goes out in place of a bare refusal of hyper's; nothing when these bytes are none.
+/// The response to send in place of hyper's bare 4xx; `None` if these bytes are another response.
 pub(crate) fn explain_bare(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<Vec<u8>> {
-    // Most answers are none, and end here.
+    // Most responses end here.
     if !bare.starts_with(b"HTTP/1.1 4") || !bare.ends_with(b"\r\n\r\n") {
         return None;
     }
@@ -29,20 +29,20 @@ pub(crate) fn explain_bare(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<V
         }
         _ => (
             "Malformed request",
-            "the request's line or headers can't be read as HTTP/1.1; in an address, a space is written \
-             %20, and of a request that doesn't wait for the answer before it `<`, `>` and `\"` %3C, %3E and %22",
+            "the request line or the headers are not valid HTTP/1.1; write a space in the address as %20, and in \
+             pipelined requests also `<`, `>` and `\"` as %3C, %3E and %22",
         ),
     };
     Some(message(Problem::new(status, title, detail), now()))
 }
 
-/// To a client whose request's head did not arrive in time.
+/// Response to a client whose request head did not arrive in time.
 pub(crate) fn slow_head(limit: Duration, now: Timestamp) -> Vec<u8> {
     let detail = format!("the request's line and headers did not arrive within {limit}");
     message(Problem::new(StatusCode::REQUEST_TIMEOUT, "Too slow", detail), now)
 }
 
-/// To a client for whose connection there is no room.
+/// Response to a client whose connection exceeds the limit.
 pub(crate) fn too_many_connections(now: Timestamp) -> Vec<u8> {
     let detail = "there are too many connections with requests under way, try again later";
     message(Problem::unavailable("Busy", detail), now)

@@ -1,4 +1,4 @@
-//! Taking a request in: what its headers say, about itself and about its content.
+//! Checks of a request's headers, and draining the body of a refused request.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use crate::reader::shortened;
 
 pub(crate) const ACCEPT_PATCH: HeaderName = HeaderName::from_static("accept-patch");
 
-/// Most headers. What HTTP/1.1 has more of is refused before it comes here.
+/// Most headers. hyper refuses an HTTP/1.1 request with more of them.
 const HEADERS_MAX: usize = 100;
 
-/// Most bytes of all headers together.
+/// Most bytes of all headers.
 pub(crate) const HEADER_BYTES_MAX: usize = 64 * 1024;
 
 /// Most bytes that the server reads of a refused body, and for how long: a client sees the response only
 /// after it has sent the body.
-const UNWANTED_BYTES_MAX: u64 = 256 << 20;
-const UNWANTED_TIMEOUT: Duration = Duration::from_secs(5);
+const DRAIN_BYTES_MAX: u64 = 256 << 20;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Who has sent nothing for so long is not writing just now, and can hear the answer.
-const UNWANTED_LULL: Duration = Duration::from_millis(200);
+/// Silence after which a client is taken to be reading, not writing, so that it sees the response.
+const DRAIN_IDLE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Refuses headers that are longer than anything we know could need.
+/// Refuses too many or too long headers.
 pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
     let n_bytes: usize =
         headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
@@ -43,8 +43,8 @@ pub(crate) fn check_headers(headers: &HeaderMap) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "Headers too large", detail))
 }
 
-/// Refuses a request that doesn't name its host once: HTTP/1.1 in `Host`, as RFC 9112 wants, and HTTP/2 in
-/// `:authority` or, as RFC 9113 allows, in `Host`, or the same in both.
+/// Refuses a request that doesn't name exactly one host: HTTP/1.1 in `Host` (RFC 9112), HTTP/2 in `:authority`, in
+/// `Host`, or the same in both (RFC 9113).
 pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
     let hosts: Vec<_> = parts.headers.get_all(header::HOST).iter().collect();
     let is_host = |value: &HeaderValue| {
@@ -67,10 +67,10 @@ pub(crate) fn check_host(parts: &Parts) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::BAD_REQUEST, "Malformed request", detail))
 }
 
-/// Refuses a body of another kind than those that the operation reads.
+/// Refuses a body of a content type that the operation doesn't read.
 pub(crate) fn check_content_type(headers: &HeaderMap, expected: &[&str]) -> Result<(), Problem> {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
-    // Of two, nobody can say which is meant.
+    // Two are ambiguous.
     let given = types.next().filter(|_| types.next().is_none());
     let given = given.and_then(|value| value.to_str().ok());
     let encoded = headers
@@ -108,25 +108,26 @@ fn is_kind(given: &str, expected: &str) -> bool {
         })
 }
 
-/// Reads what is left of a body and forgets it, for a while.
-pub(crate) async fn let_finish<B>(headers: &HeaderMap, body: &mut B)
+/// Reads and discards the rest of a refused body, within limits.
+pub(crate) async fn drain_refused_body<B>(headers: &HeaderMap, body: &mut B)
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    // Who waits for our word before sending is not asked to send.
+    // A client that expects `100 Continue` hasn't sent the body.
     if body.is_end_stream() || headers.contains_key(header::EXPECT) {
         return;
     }
     let rest = async {
         let mut n_bytes = 0;
-        while let Ok(Some(Ok(frame))) = tokio::time::timeout(UNWANTED_LULL, body.frame()).await {
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(DRAIN_IDLE_TIMEOUT, body.frame()).await
+        {
             n_bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-            if n_bytes > UNWANTED_BYTES_MAX {
+            if n_bytes > DRAIN_BYTES_MAX {
                 return;
             }
         }
     };
-    let _ = tokio::time::timeout(UNWANTED_TIMEOUT, rest).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, rest).await;
 }
 
 #[cfg(test)]

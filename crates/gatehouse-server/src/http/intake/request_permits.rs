@@ -1,9 +1,9 @@
-//! Tenants take turns with requests, so that one tenant's flood delays the others little.
+//! Fair permits for requests, so that one tenant's flood delays the other tenants little.
 //!
-//! The runtime polls requests in the order of their connection_info. A request would wait behind all those that another tenant
-//! has sent before it: most reads of the embedded store are done within one poll, and the first poll of a change prepares
-//! all of it. With turns, few requests of a tenant are begun at a time, and the rest of a flood waits in that tenant's own
-//! queue. Each request lets the runtime look for new ones before it begins.
+//! The runtime polls requests in order of arrival. Without permits, a request would wait behind all earlier ones of
+//! another tenant: most reads of the embedded store finish within one poll, and the first poll of a change prepares all
+//! of it. With permits, the server starts few requests of a tenant at a time, and the rest of a flood waits in that
+//! tenant's queue. Each request yields to the runtime before it starts, so that new requests reach their queues.
 
 use std::future::poll_fn;
 use std::num::NonZero;
@@ -18,17 +18,17 @@ use tokio::task::yield_now;
 use crate::config::Limits;
 use crate::http::answer::problem::Problem;
 
-/// Changes of one tenant that are worked on at a time, and reads where they wait for PostgreSQL. Most of them wait for the
-/// writer, a slow hash or PostgreSQL, and creations that wait together share a commit. A tenant's own admins have as many.
+/// Concurrent changes of one tenant, and reads on PostgreSQL. Most wait for the writer, a slow hash or PostgreSQL, and
+/// creations that wait together share a commit. Requests of the tenant's admins have the same limit.
 const AT_ONCE_OF_TENANT: usize = 64;
 
-/// Part of all requests, one in so many, that one tenant's checks leave to other requests.
+/// Divisor of all concurrent requests that gives those which one tenant's checks leave to other requests.
 const CHECKS_LEAVE: usize = 4;
 
-/// First polls of one kind and one tenant at a time, for each core: one runs, and the next is ready.
+/// Concurrent first polls of one kind and one tenant, per core: one runs, and the next is ready.
 const FIRST_POLLS_PER_CORE: usize = 2;
 
-/// Tenants that can have all of their first polls at the same time: a tenant that asks for little finds a turn at once.
+/// Tenants that can have all of their first polls at the same time, so that a tenant with few requests doesn't wait.
 const TENANTS_AT_ONCE: usize = 4;
 
 /// A kind of a tenant's requests.
@@ -40,41 +40,39 @@ pub(crate) enum RequestKind {
     Change,
     /// Checks of credentials.
     Check,
-    /// Requests that ask the tenant's platforms.
+    /// Requests to the tenant's platforms.
     Products,
-    /// Requests of the tenant's own admins.
+    /// Requests of the tenant's admins.
     Administration,
 }
 
-/// Turns with the server's work. Each kind of a tenant's requests has queues of its own, so that none waits behind a flood
-/// of another kind.
+/// Permits for all requests. Each kind has separate queues, so that no request waits behind a flood of another kind.
 pub(crate) struct RequestPermits {
     reads: KindSemaphores,
     changes: KindSemaphores,
     checks: KindSemaphores,
     products: KindSemaphores,
-    /// Requests of a tenant's own admins.
     administration: KindSemaphores,
 }
 
-/// Turns with one kind of request.
+/// Semaphores of one kind of request.
 struct KindSemaphores {
     first_polls: FairSemaphore,
-    /// Turns from the beginning of a request to its end.
+    /// Held from the start of a request to its end.
     whole: Option<FairSemaphore>,
 }
 
-/// A request's turn.
+/// Permits of one request.
 #[derive(Default)]
 pub(crate) struct RequestPermit {
-    /// Turn that ends after the handler's first poll.
+    /// Released after the handler's first poll.
     first_poll: Option<Permit>,
-    /// Turn that ends with the request.
+    /// Released with the end of the request.
     whole: Option<Permit>,
 }
 
 impl RequestPermits {
-    /// Lets no tenant have more requests in a queue than the limits allow to be worked on in all.
+    /// Bounds each tenant's queues by the limit of all concurrent requests.
     pub(crate) fn new(limits: &Limits, is_embedded: bool) -> Self {
         let n_max = usize::try_from(limits.concurrent_requests).unwrap_or(usize::MAX);
         let of = |at_once: usize, at_once_of_tenant: usize| {
@@ -97,15 +95,13 @@ impl RequestPermits {
             changes: kind(whole_of(AT_ONCE_OF_TENANT)),
             // Some checks wait for a slow hash, and the tenant's other devices must not wait with them.
             checks: kind(whole_of((n_max - n_max / CHECKS_LEAVE).max(AT_ONCE_OF_TENANT))),
-            // They have a limit of their own (`slots`).
+            // `slots` limits these.
             products: kind(None),
             administration: kind(whole_of(AT_ONCE_OF_TENANT)),
         }
     }
 
-    /// Waits for a turn; gives up when the client disconnects.
-    ///
-    /// A request without a kind needs none.
+    /// Waits for the permits of a request; fails when the client disconnects. A request without a kind needs none.
     pub(crate) async fn take(
         &self,
         tenant: Option<&TenantName>,
@@ -123,27 +119,27 @@ impl RequestPermits {
             return Ok(RequestPermit::default());
         };
         let whole = match &kind.whole {
-            Some(turns) => Some(take(turns, tenant, client).await?),
+            Some(permits) => Some(take(permits, tenant, client).await?),
             None => None,
         };
         let first_poll = Some(take(&kind.first_polls, tenant, client).await?);
-        // Requests that have arrived meanwhile find their places in the queues.
+        // New requests reach their queues before this one starts.
         yield_now().await;
         Ok(RequestPermit { first_poll, whole })
     }
 }
 
 async fn take(
-    turns: &FairSemaphore,
+    permits: &FairSemaphore,
     tenant: &TenantName,
     client: &impl Disconnection,
 ) -> Result<Permit, Problem> {
     let busy = |detail: &str| Problem::unavailable("Busy", detail);
-    if let Some(turn) = turns.take_now(tenant) {
-        return Ok(turn);
+    if let Some(permit) = permits.take_now(tenant) {
+        return Ok(permit);
     }
     tokio::select! {
-        turn = turns.take(tenant) => turn.map_err(|_| {
+        permit = permits.take(tenant) => permit.map_err(|_| {
             busy("too many requests are waiting, try again later")
         }),
         () = client.wait() => Err(busy("the client has disconnected")),
@@ -151,7 +147,7 @@ async fn take(
 }
 
 impl RequestPermit {
-    /// Runs a request for as long as its turn lasts, and to its end.
+    /// Runs a request, and releases each permit when its part is done.
     pub(crate) async fn run<T>(self, running: impl Future<Output = T>) -> T {
         let mut running = pin!(running);
         let Self { mut first_poll, whole: _whole } = self;
@@ -182,34 +178,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_flood_waits_in_its_own_queue_and_has_an_end() {
+    async fn a_flood_waits_in_its_tenants_queue_up_to_a_limit() {
         let limits = Limits { concurrent_requests: 65, ..Limits::default() };
-        let turns = RequestPermits::new(&limits, false);
+        let permits = RequestPermits::new(&limits, false);
         let (flood, calm) = (tenant("flood"), tenant("calm"));
-        let (read, stays) = (kind(Scope::AccessRead), CancellationToken::new());
+        let (read, connected) = (kind(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
         for _ in 0..AT_ONCE_OF_TENANT {
-            let turn = turns.take(Some(&flood), read, &stays).await.ok().unwrap();
-            // As after the first poll.
-            held.push(RequestPermit { first_poll: None, ..turn });
+            let permit = permits.take(Some(&flood), read, &connected).await.ok().unwrap();
+            // As if the first poll were done.
+            held.push(RequestPermit { first_poll: None, ..permit });
         }
-        let waits = turns.take(Some(&flood), read, &stays);
+        let waits = permits.take(Some(&flood), read, &connected);
         let mut waits = std::pin::pin!(waits);
         assert!(futures_util::poll!(&mut waits).is_pending());
-        let refused = turns.take(Some(&flood), read, &stays).await;
+        let refused = permits.take(Some(&flood), read, &connected).await;
         assert_eq!(refused.err().map(|it| it.status.as_u16()), Some(503));
-        assert!(turns.take(Some(&calm), read, &stays).await.is_ok());
+        assert!(permits.take(Some(&calm), read, &connected).await.is_ok());
         for scope in [Scope::AccessWrite, Scope::ProductRead, Scope::AccessVerify, Scope::Admin] {
-            assert!(turns.take(Some(&flood), kind(scope), &stays).await.is_ok());
+            assert!(permits.take(Some(&flood), kind(scope), &connected).await.is_ok());
         }
         held.pop();
         assert!(waits.await.is_ok());
     }
 
     #[tokio::test]
-    async fn each_kind_of_request_has_its_turns() {
-        let (acme, stays) = (tenant("acme"), CancellationToken::new());
-        // Whether a request has a turn to its end, on the embedded store and on PostgreSQL.
+    async fn each_kind_of_request_has_its_permits() {
+        let (acme, connected) = (tenant("acme"), CancellationToken::new());
+        // Whether a request holds a permit to its end, on the embedded store and on PostgreSQL.
         let cases = [
             (Scope::AccessRead, false, true),
             (Scope::AccessWrite, true, true),
@@ -219,86 +215,89 @@ mod tests {
         ];
         for (scope, whole_embedded, whole_postgres) in cases {
             for (is_embedded, whole) in [(true, whole_embedded), (false, whole_postgres)] {
-                let turns = RequestPermits::new(&Limits::default(), is_embedded);
-                let turn = turns.take(Some(&acme), kind(scope), &stays).await.ok().unwrap();
-                let held = (turn.first_poll.is_some(), turn.whole.is_some());
+                let permits = RequestPermits::new(&Limits::default(), is_embedded);
+                let permit = permits.take(Some(&acme), kind(scope), &connected).await.ok().unwrap();
+                let held = (permit.first_poll.is_some(), permit.whole.is_some());
                 assert_eq!(held, (true, whole), "{scope:?}, embedded: {is_embedded}");
             }
         }
     }
 
     #[tokio::test]
-    async fn a_turn_for_the_first_poll_ends_while_the_request_still_waits() {
-        let turns = RequestPermits::new(&Limits::default(), true);
-        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+    async fn the_first_poll_permit_is_released_while_the_request_still_waits() {
+        let permits = RequestPermits::new(&Limits::default(), true);
+        let (acme, connected) = (tenant("acme"), CancellationToken::new());
         let write = kind(Scope::AccessWrite);
-        let turn = turns.take(Some(&acme), write, &stays).await.ok().unwrap();
+        let permit = permits.take(Some(&acme), write, &connected).await.ok().unwrap();
         let mut held = Vec::new();
-        while let Some(other) = turns.changes.first_polls.take_now(&acme) {
+        while let Some(other) = permits.changes.first_polls.take_now(&acme) {
             held.push(other);
         }
-        let mut runs = std::pin::pin!(turn.run(std::future::pending::<()>()));
-        assert!(turns.changes.first_polls.take_now(&acme).is_none());
+        let mut runs = std::pin::pin!(permit.run(std::future::pending::<()>()));
+        assert!(permits.changes.first_polls.take_now(&acme).is_none());
         assert!(futures_util::poll!(&mut runs).is_pending());
-        assert!(turns.changes.first_polls.take_now(&acme).is_some());
+        assert!(permits.changes.first_polls.take_now(&acme).is_some());
     }
 
     #[tokio::test]
-    async fn a_request_lets_the_runtime_look_for_others_before_it_begins() {
-        let turns = RequestPermits::new(&Limits::default(), true);
-        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+    async fn a_request_yields_to_the_runtime_before_it_starts() {
+        let permits = RequestPermits::new(&Limits::default(), true);
+        let (acme, connected) = (tenant("acme"), CancellationToken::new());
         let read = kind(Scope::AccessRead);
-        let mut waits = std::pin::pin!(turns.take(Some(&acme), read, &stays));
+        let mut waits = std::pin::pin!(permits.take(Some(&acme), read, &connected));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(turns.reads.first_polls.n_waiting(), 0);
+        assert_eq!(permits.reads.first_polls.n_waiting(), 0);
         assert!(waits.await.is_ok());
     }
 
     #[tokio::test]
     async fn a_client_that_disconnects_leaves_the_queue() {
-        let turns = RequestPermits::new(&Limits::default(), true);
+        let permits = RequestPermits::new(&Limits::default(), true);
         let flood = tenant("flood");
         let (read, client) = (kind(Scope::AccessRead), CancellationToken::new());
         let mut held = Vec::new();
-        while let Some(turn) = turns.reads.first_polls.take_now(&flood) {
-            held.push(turn);
+        while let Some(permit) = permits.reads.first_polls.take_now(&flood) {
+            held.push(permit);
         }
-        let mut waits = std::pin::pin!(turns.take(Some(&flood), read, &client));
+        let mut waits = std::pin::pin!(permits.take(Some(&flood), read, &client));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert_eq!(turns.reads.first_polls.n_waiting(), 1);
-        // A flood of reads holds up no request of another kind.
+        assert_eq!(permits.reads.first_polls.n_waiting(), 1);
+        // A flood of reads delays no request of another kind.
         for scope in [Scope::AccessWrite, Scope::AccessVerify, Scope::ProductRead] {
-            assert!(turns.take(Some(&flood), kind(scope), &client).await.is_ok());
+            assert!(permits.take(Some(&flood), kind(scope), &client).await.is_ok());
         }
         client.cancel();
         assert_eq!(waits.await.err().map(|it| it.status.as_u16()), Some(503));
-        assert_eq!(turns.reads.first_polls.n_waiting(), 0);
+        assert_eq!(permits.reads.first_polls.n_waiting(), 0);
     }
 
     #[tokio::test]
-    async fn only_operators_administer_without_turns() {
-        let turns = RequestPermits::new(&Limits::default(), true);
-        let (acme, stays) = (tenant("acme"), CancellationToken::new());
+    async fn only_operators_administer_without_permits() {
+        let permits = RequestPermits::new(&Limits::default(), true);
+        let (acme, connected) = (tenant("acme"), CancellationToken::new());
         let put = Operation { need: Need::Admin, ..Operation::BASE };
         for is_operator in [true, false] {
-            let turn =
-                turns.take(Some(&acme), put.request_kind(is_operator), &stays).await.ok().unwrap();
-            assert_eq!(turn.whole.is_none(), is_operator);
+            let permit = permits
+                .take(Some(&acme), put.request_kind(is_operator), &connected)
+                .await
+                .ok()
+                .unwrap();
+            assert_eq!(permit.whole.is_none(), is_operator);
         }
     }
 
     #[tokio::test]
     async fn checks_of_one_tenant_leave_slots_to_the_others() {
-        let turns = RequestPermits::new(&Limits::default(), false);
-        let (flood, stays) = (tenant("flood"), CancellationToken::new());
+        let permits = RequestPermits::new(&Limits::default(), false);
+        let (flood, connected) = (tenant("flood"), CancellationToken::new());
         let check = kind(Scope::AccessVerify);
         let mut held = Vec::new();
         for _ in 0..768 {
-            let turn = turns.take(Some(&flood), check, &stays).await.ok().unwrap();
-            held.push(RequestPermit { first_poll: None, ..turn });
+            let permit = permits.take(Some(&flood), check, &connected).await.ok().unwrap();
+            held.push(RequestPermit { first_poll: None, ..permit });
         }
-        let mut waits = std::pin::pin!(turns.take(Some(&flood), check, &stays));
+        let mut waits = std::pin::pin!(permits.take(Some(&flood), check, &connected));
         assert!(futures_util::poll!(&mut waits).is_pending());
-        assert!(turns.take(Some(&tenant("calm")), check, &stays).await.is_ok());
+        assert!(permits.take(Some(&tenant("calm")), check, &connected).await.is_ok());
     }
 }

@@ -194,7 +194,7 @@ fn meaning(status: u16) -> Meaning {
             "MethodNotAllowed",
             "For methods that are not described at this path: `Allow` names those that work",
             "Wrong method",
-            "this path does not know DELETE; its methods are GET, HEAD, OPTIONS",
+            "this path does not support DELETE; its methods are GET, HEAD, OPTIONS",
         ),
         406 => (
             "NotAcceptable",

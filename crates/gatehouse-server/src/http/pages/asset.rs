@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use bytes::Bytes;
 use http::{StatusCode, header};
 
-use crate::http::answer::negotiation::{likes_gzip, vary};
+use crate::http::answer::negotiation::{prefers_gzip, vary};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
@@ -42,7 +42,7 @@ pub(in crate::http) fn find(
 
 /// A file under this policy, unless the browser has it.
 pub(in crate::http) fn show(call: &Call, asset: &'static Asset, policy: &str) -> Reply {
-    let compressed = asset.gzip.as_ref().filter(|_| likes_gzip(call.headers()));
+    let compressed = asset.gzip.as_ref().filter(|_| prefers_gzip(call.headers()));
     let form = compressed.unwrap_or(&asset.plain);
     let etag = etag(form, policy);
     let mut reply = if conditional::client_has(call.headers(), &etag) {

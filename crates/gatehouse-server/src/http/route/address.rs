@@ -1,4 +1,4 @@
-//! Absolute addresses: under the setting `public_url`, or under the scheme and `Host` of the request.
+//! Absolute URLs: under the setting `public_url`, or under the request's scheme and `Host`.
 
 use gatehouse_core::{AccessId, ContractId, TaskId, TenantName};
 use http::request::Parts;
@@ -8,11 +8,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_e
 use crate::http::intake::connection_info::ConnectionInfo;
 use crate::http::route::server_context::ServerContext;
 
-/// What must be encoded in a segment of a path.
+/// Characters that are percent-encoded in a path segment.
 pub const SEGMENT: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where this request came to.
+/// The URL of a request, without its query.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
     base: String,
@@ -36,18 +36,17 @@ impl Address {
         Self { base, path: path.to_owned() }
     }
 
-    /// A request that came to a path under this base.
     #[cfg(test)]
     pub(crate) fn at(base: &str, path: &str) -> Self {
         Self { base: base.into(), path: path.into() }
     }
 
-    /// What every address begins with.
+    /// The URL under which all paths are.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    /// The address of this request, without its query.
+    /// The request's URL, without its query.
     pub(crate) fn here(&self) -> String {
         format!("{}{}", self.base, self.path)
     }
@@ -56,7 +55,7 @@ impl Address {
         format!("{}{id}", self.accesses(tenant))
     }
 
-    /// What the addresses of accesses begin with.
+    /// Prefix of the URLs of accesses.
     pub(crate) fn accesses(&self, tenant: &TenantName) -> String {
         format!("{}/{tenant}/access/", self.base)
     }
@@ -69,18 +68,18 @@ impl Address {
         format!("{}/{tenant}/contract/{}", self.base, encoded(id.as_str()))
     }
 
-    /// What the addresses of products begin with.
+    /// Prefix of the URLs of products.
     pub(crate) fn products(&self, tenant: &TenantName) -> String {
         format!("{}/{tenant}/product/", self.base)
     }
 }
 
-/// A text as a segment of a path, in pieces.
+/// A text as a path segment.
 pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, SEGMENT)
 }
 
-/// The host that the client named. What is no host can't be part of an address.
+/// The host that the client named; `localhost` if that is no valid host.
 fn host(parts: &Parts) -> String {
     let named = parts.uri.authority().cloned().or_else(|| {
         let header = parts.headers.get(http::header::HOST)?;

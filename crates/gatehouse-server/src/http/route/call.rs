@@ -1,4 +1,4 @@
-//! A request that has passed every common check, on its way into a handler.
+//! A request that has passed every common check: the argument of a handler.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -28,23 +28,22 @@ use crate::reader::{Faults, Json, Reader, shortened};
 /// A request that has passed every common check.
 pub(crate) struct Call {
     pub(crate) server: Arc<ServerContext>,
-    /// Whose token it came with, where one was needed.
+    /// Owner of the token, if the operation needs one.
     pub(crate) caller: Option<Arc<Caller>>,
     pub(crate) connection_info: ConnectionInfo,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Arc<Params>,
     pub(crate) query: Query,
     pub(in crate::http) parts: Arc<Parts>,
-    /// What the client likes best of what the operation answers with.
+    /// The media type of the response, as negotiated.
     pub(crate) media_type: &'static str,
     pub(crate) body: Bytes,
-    /// What the body takes, if it is large: also what was made of it may be.
-    pub(crate) _room: Option<BodyMemory>,
+    /// Memory reserved for a large body, kept while the handler holds data parsed from it.
+    pub(crate) _body_memory: Option<BodyMemory>,
     pub(crate) address: Address,
-    /// What this request is called wherever it leaves a trace.
     pub(crate) correlation_id: String,
-    /// Tells when the client disconnects.
-    pub(crate) gone: ClientDisconnection,
+    /// Signals that the client has disconnected.
+    pub(crate) disconnection: ClientDisconnection,
 }
 
 impl Call {
@@ -60,28 +59,28 @@ impl Call {
         &self.parts.headers
     }
 
-    /// Whose token the request came with.
+    /// The owner of the request's token.
     pub(crate) fn caller(&self) -> &Caller {
-        self.caller.as_deref().expect("every path that asks has needed a token")
+        self.caller.as_deref().expect("the dispatcher has authenticated the caller")
     }
 
     /// The tenant that the path names.
     pub(crate) fn tenant(&self) -> &TenantName {
-        self.tenant.as_ref().expect("every path that comes here has a tenant in it")
+        self.tenant.as_ref().expect("the route has a tenant in its path")
     }
 
-    /// For whom slow hashes are made.
+    /// The caller of slow hashes: the tenant, and the client's disconnection.
     pub(crate) fn hash_caller(&self) -> HashCaller<'_> {
-        HashCaller { tenant: self.tenant(), gone: &self.gone }
+        HashCaller { tenant: self.tenant(), gone: &self.disconnection }
     }
 
-    /// Another parameter of the path. What can't be one doesn't exist.
-    pub(crate) fn param<T: FromStr>(&self, name: &str, thing: &'static str) -> Result<T, Error> {
+    /// Another parameter of the path; an invalid one is a missing object of this kind.
+    pub(crate) fn param<T: FromStr>(&self, name: &str, object: &'static str) -> Result<T, Error> {
         let text = self.params.get(name).unwrap_or_default();
-        text.parse().map_err(|_| Error::NotFound(thing, shortened(text)))
+        text.parse().map_err(|_| Error::NotFound(object, shortened(text)))
     }
 
-    /// Answers a PUT: 201 when it made the thing at this address, 200 when that was there.
+    /// Response to a PUT: 201 if it created the object, 200 if it replaced one.
     pub(crate) fn reply_to_put(&self, put: Put, body: &impl Serialize) -> Reply {
         match put {
             Put::Replaced => Reply::json(StatusCode::OK, body),
@@ -91,7 +90,7 @@ impl Call {
         }
     }
 
-    /// Reads the body as an object; what `read` makes of it counts when it has no faults.
+    /// Parses the body as a JSON object; reports every fault at once.
     pub(crate) fn object<T>(&self, read: impl FnOnce(Reader<'_>) -> T) -> Result<T, Problem> {
         let json = Json::parse(&self.body).map_err(Problem::malformed)?;
         let mut faults = Faults::default();

@@ -1,4 +1,4 @@
-//! Conditional requests: an access's version is its `ETag`, and a file's is made of what it holds.
+//! Conditional requests. The `ETag` of an access is its version, that of a file is a digest of its content.
 
 use http::{HeaderMap, HeaderName, header};
 
@@ -7,9 +7,9 @@ pub(crate) fn etag(version: u64) -> String {
     format!("\"{version}\"")
 }
 
-/// Whether the client has what this tag stands for already (`If-None-Match`).
+/// Whether the client already has the version with this tag (`If-None-Match`).
 pub(crate) fn client_has(headers: &HeaderMap, etag: &str) -> bool {
-    // Weak or strong doesn't matter to somebody who only reads.
+    // Reads compare weakly (RFC 9110, section 13.1.2).
     Tags::read(headers, header::IF_NONE_MATCH).is_some_and(|tags| tags.matches(etag, strengthen))
 }
 
@@ -17,7 +17,7 @@ fn strengthen(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag)
 }
 
-/// What `If-Match` and `If-None-Match` allow a change to be made to.
+/// The versions to which `If-Match` and `If-None-Match` allow a change.
 #[derive(Clone)]
 pub(crate) struct Precondition {
     if_match: Option<Tags>,
@@ -34,7 +34,7 @@ impl Precondition {
 
     pub(crate) fn allows(&self, version: u64) -> bool {
         let etag = etag(version);
-        // For If-Match a weak tag never matches: it doesn't promise the same version.
+        // A weak tag never matches in If-Match: it doesn't promise the same version.
         self.if_match.as_ref().is_none_or(|tags| tags.matches(&etag, |tag| tag))
             && !self.if_none_match.as_ref().is_some_and(|tags| tags.matches(&etag, strengthen))
     }
@@ -51,7 +51,7 @@ impl Tags {
         let values: Vec<&str> = headers
             .get_all(name)
             .iter()
-            // A value that is no text names no version of ours.
+            // A value that isn't text matches no version.
             .map(|value| value.to_str().unwrap_or_default())
             .collect();
         if values.is_empty() {

@@ -1,4 +1,4 @@
-//! Work that is seen through to its end, also when nobody waits for it any more.
+//! Work that runs to its end, also if its caller stops waiting.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,15 +8,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// Work that whoever waits for it does in passing. When it is dropped half-way, a task does the rest.
+/// A future that its caller polls; if the caller drops it early, a new task runs the rest.
 ///
-/// Nearly all clients wait for their answers, and a task for each request would cost more than many
-/// a request does.
+/// Nearly all clients wait for their responses, and a task per request would cost more than many a request does.
 pub(in crate::http) struct DetachOnDrop<T: Send + 'static> {
-    /// What is left to do.
     rest: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
-    /// Counts it as long as it is under way.
-    under_way: TaskTrackerToken,
+    /// Counts the work until it is done.
+    running: TaskTrackerToken,
     /// Cancelled when the caller drops the future early.
     dropped: CancellationToken,
 }
@@ -28,7 +26,7 @@ impl<T: Send + 'static> DetachOnDrop<T> {
         dropped: CancellationToken,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Self {
-        Self { rest: Some(Box::pin(work)), under_way: tracker.token(), dropped }
+        Self { rest: Some(Box::pin(work)), running: tracker.token(), dropped }
     }
 }
 
@@ -36,8 +34,8 @@ impl<T: Send + 'static> Future for DetachOnDrop<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        // Taken out, so that nothing is left of what panics.
-        let mut rest = self.rest.take().expect("what is done is not waited for again");
+        // Taken out, so that a future that panics is dropped and not detached.
+        let mut rest = self.rest.take().expect("a finished future is not polled again");
         let polled = rest.as_mut().poll(cx);
         if polled.is_pending() {
             self.rest = Some(rest);
@@ -48,12 +46,12 @@ impl<T: Send + 'static> Future for DetachOnDrop<T> {
 
 impl<T: Send + 'static> Drop for DetachOnDrop<T> {
     fn drop(&mut self) {
-        // Where nothing runs tasks any more, everything ends.
+        // Without a runtime, the work is dropped.
         if let Some(rest) = self.rest.take()
             && let Ok(runtime) = Handle::try_current()
         {
             self.dropped.cancel();
-            self.under_way.task_tracker().spawn_on(rest, &runtime);
+            self.running.task_tracker().spawn_on(rest, &runtime);
         }
     }
 }

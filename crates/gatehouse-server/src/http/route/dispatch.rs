@@ -1,8 +1,8 @@
-//! From a request to its answer: the checks that every operation has in common, in one order.
+//! From a request to its response: the checks that all operations share, in one order.
 //!
-//! 401, 403, 404 (the tenant, then the thing), 405, 406, 415, 413, 400; after these a handler may say
-//! 412, 422 or 409. Whether the tenant and the thing are there costs a look into the store, so it is
-//! looked up only when something lesser is wrong: a request that succeeds has found them anyway.
+//! 401, 403, 404 (the tenant, then the object), 405, 406, 415, 413, 400; after these, a handler may return 412, 422 or
+//! 409. Looking up the tenant and the object costs a read of the store, so the dispatcher does it only when a lesser
+//! check has failed: a request that succeeds has found them anyway.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -24,7 +24,7 @@ use super::call::Call;
 use super::params::{Params, TENANT, normal_form};
 use super::query::{Query, X_IGNORED_PARAMS};
 use super::resource::{BodySize, Need, Operation, PathObject, Resource};
-use super::route_table::Found;
+use super::route_table::RouteMatch;
 use crate::app::Error;
 use crate::auth::Caller;
 use crate::http::Gate;
@@ -40,17 +40,16 @@ use crate::http::intake::disconnection::ClientDisconnection;
 use crate::http::intake::request_headers;
 use crate::http::route::address::Address;
 use crate::http::route::detach_on_drop::DetachOnDrop;
-use crate::http::route::outgoing::{self, Outgoing, measured};
+use crate::http::route::outgoing::{self, Outgoing, with_length};
 use crate::metrics::{RequestGuard, UNKNOWN_ROUTE};
 use crate::rate::Allowance;
 use crate::reader::{Fault, shortened};
 use crate::trace::{RequestAttributes, Trace};
 
-/// Answers one request, and sees it through whatever the client does: one that goes away stops nothing
-/// that was begun, and takes no line from the log. A panic is a problem like others.
+/// Runs one request to its end, also after its client has disconnected: it is still logged. A panic becomes a 500.
 ///
-/// `busy` is held as long as anything of the answer has yet to be made. `connection` tells when the client closes
-/// it: slow hashes of the request that are still queued are given up then, and the answer is 503.
+/// `busy` is held until the whole response has been produced. When `connection` signals that the client has closed it,
+/// the request's queued slow hashes are cancelled, and the response is 503.
 pub async fn handle<B, Busy>(
     requests: &TaskTracker,
     gate: Gate,
@@ -64,17 +63,17 @@ where
     Busy: Send + 'static,
 {
     let dropped = CancellationToken::new();
-    let gone = ClientDisconnection::new(dropped.clone(), connection);
-    let work = outgoing(gate, connection_info, gone, request);
+    let disconnection = ClientDisconnection::new(dropped.clone(), connection);
+    let work = outgoing(gate, connection_info, disconnection, request);
     let answered = DetachOnDrop::new(requests, dropped, work);
     answered.await.send(requests, busy)
 }
 
-/// What goes out for a request, also when that panics.
+/// The response to a request, also if the handler panics.
 async fn outgoing<B>(
     gate: Gate,
     connection_info: ConnectionInfo,
-    gone: ClientDisconnection,
+    disconnection: ClientDisconnection,
     request: Request<B>,
 ) -> Outgoing
 where
@@ -84,7 +83,8 @@ where
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
     let answered = {
-        let answered = pin!(answer(&gate, connection_info, &gone, &correlation, &trace, request));
+        let answered =
+            pin!(answer(&gate, connection_info, &disconnection, &correlation, &trace, request));
         AssertUnwindSafe(trace.run(answered)).catch_unwind().await
     };
     let (reply, route) = answered.unwrap_or_else(|panic| {
@@ -102,101 +102,99 @@ where
         let mut reply = Problem::internal().into_reply(&correlation.id);
         correlation.put(&mut reply.headers);
         trace.write_header(&mut reply.headers);
-        (measured(reply, &method), UNKNOWN_ROUTE)
+        (with_length(reply, &method), UNKNOWN_ROUTE)
     });
     let reply = if connection_info.encrypted { with_security_headers(reply) } else { reply };
     Outgoing { reply, route, gate, correlation, trace }
 }
 
-/// What browsers are told where TLS is spoken: to come back by TLS alone, and to take nothing for what it isn't.
+/// Tells browsers to use TLS only, and not to guess content types. For responses over TLS.
 fn with_security_headers(reply: Reply) -> Reply {
     reply
         .with(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000")
         .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
-/// What a panic said, if it was a text.
+/// The message of a panic, if it is a text.
 fn panic_message(panic: &(dyn Any + Send)) -> Option<&str> {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&'static str>().copied())
 }
 
-/// A reply that is ready to go out, and the route that it comes from.
-type Answered = (Reply, &'static str);
+/// A reply that is ready to be sent, and its route.
+type RoutedReply = (Reply, &'static str);
 
 async fn answer<B>(
     gate: &Gate,
     connection_info: ConnectionInfo,
-    gone: &ClientDisconnection,
+    disconnection: &ClientDisconnection,
     correlation: &Correlation,
     trace: &Trace,
     request: Request<B>,
-) -> Answered
+) -> RoutedReply
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let (parts, mut body) = request.into_parts();
     let parts = Arc::new(parts);
     let watched = gate.server.metrics.requests.begin(&parts.method);
-    let mut seen = Seen::new(watched, gone);
-    let result = respond(gate, connection_info, correlation, &parts, &mut body, &mut seen).await;
+    let mut record = RequestRecord::new(watched, disconnection);
+    let result = respond(gate, connection_info, correlation, &parts, &mut body, &mut record).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
             tracing::error!(
                 cause,
-                route = seen.watched.route,
+                route = record.watched.route,
                 correlation_id,
                 trace_id,
-                tenant = seen.tenant,
-                subject = seen.subject,
+                tenant = record.tenant,
+                subject = record.subject,
                 "a request failed"
             );
         }
-        problem.into_reply_of(seen.errors, correlation_id)
+        problem.into_reply_of(record.errors, correlation_id)
     });
     let is_error = reply.status.is_client_error() || reply.status.is_server_error();
     if is_error && reply.status != StatusCode::REQUEST_TIMEOUT {
-        request_headers::let_finish(&parts.headers, &mut body).await;
+        request_headers::drain_refused_body(&parts.headers, &mut body).await;
     }
     correlation.put(&mut reply.headers);
-    if let Some(allowance) = seen.allowance {
+    if let Some(allowance) = record.allowance {
         allowance.put(&mut reply.headers);
     }
     trace.write_header(&mut reply.headers);
-    if let Some(names) = seen.ignored {
+    if let Some(names) = record.ignored {
         reply = reply.with(X_IGNORED_PARAMS, &names);
     }
-    seen.watched.status = reply.status;
+    record.watched.status = reply.status;
     trace.record(&RequestAttributes {
         method: &parts.method,
         scheme: connection_info.scheme(),
-        route: seen.watched.route,
+        route: record.watched.route,
         status: reply.status,
-        tenant: seen.tenant.as_deref(),
+        tenant: record.tenant.as_deref(),
         correlation_id,
     });
     tracing::info!(
         method = shortened(parts.method.as_str()),
-        route = seen.watched.route,
+        route = record.watched.route,
         status = reply.status.as_u16(),
-        microseconds = seen.watched.microseconds(),
+        microseconds = record.watched.microseconds(),
         correlation_id,
         trace_id,
-        tenant = seen.tenant,
-        subject = seen.subject,
+        tenant = record.tenant,
+        subject = record.subject,
         "request"
     );
-    (measured(reply, &parts.method), seen.watched.route)
+    (with_length(reply, &parts.method), record.watched.route)
 }
 
-/// What has been learned about a request, for the log and for every kind of answer.
-struct Seen<'m> {
+/// Facts about a request that the log and every response need, also the response to a refused request.
+struct RequestRecord<'m> {
     watched: RequestGuard<'m>,
-    /// Tells when the client disconnects.
-    gone: &'m ClientDisconnection,
-    /// A tenant's name, whether there is one of that name or not. What can't be a name is nobody's, and
-    /// might be anything.
+    disconnection: &'m ClientDisconnection,
+    /// The tenant's name if it is a valid one, whether the tenant exists or not.
     tenant: Option<String>,
     subject: Option<String>,
     ignored: Option<String>,
@@ -204,11 +202,11 @@ struct Seen<'m> {
     allowance: Option<Allowance>,
 }
 
-impl<'m> Seen<'m> {
-    fn new(watched: RequestGuard<'m>, gone: &'m ClientDisconnection) -> Self {
+impl<'m> RequestRecord<'m> {
+    fn new(watched: RequestGuard<'m>, disconnection: &'m ClientDisconnection) -> Self {
         Self {
             watched,
-            gone,
+            disconnection,
             tenant: None,
             subject: None,
             ignored: None,
@@ -224,7 +222,7 @@ async fn respond<B>(
     correlation: &Correlation,
     parts: &Arc<Parts>,
     body: &mut B,
-    seen: &mut Seen<'_>,
+    record: &mut RequestRecord<'_>,
 ) -> Result<Reply, Problem>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -235,33 +233,33 @@ where
     let path = path.strip_prefix(gate.server.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let found = gate.routes.find(path);
-    let is_here = |it: &Found<'_>| {
+    let is_here = |it: &RouteMatch<'_>| {
         it.resource.served.at(connection_info.listener, gate.server.has_operator_listener)
     };
-    let Some(Found { resource, params }) = found.filter(is_here) else {
+    let Some(RouteMatch { resource, params }) = found.filter(is_here) else {
         return Err(match connection_info.listener {
-            ListenerKind::Main => Box::pin(refuse_unknown_path(gate, parts, path, seen)).await,
+            ListenerKind::Main => Box::pin(refuse_unknown_path(gate, parts, path, record)).await,
             ListenerKind::Operator => Problem::not_for_operators(),
         });
     };
-    seen.watched.route = resource.path;
-    seen.errors = resource.errors();
+    record.watched.route = resource.path;
+    record.errors = resource.errors();
     if parts.method == Method::OPTIONS {
         return Ok(show_options(resource));
     }
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT);
-    seen.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
+    record.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     let mut caller = None;
     if !resource.is_public() && connection_info.listener == ListenerKind::Main {
-        let caller = caller.insert(authenticate(gate, parts, seen).await?);
+        let caller = caller.insert(authenticate(gate, parts, record).await?);
         authorize(caller, resource, operation, tenant)?;
         if resource.is_of_tenants() {
-            count(gate, tenant, seen).await?;
+            count(gate, tenant, record).await?;
         }
     }
     let params = Arc::new(params);
-    let entrance = AuthorizedRequest {
+    let authorized = AuthorizedRequest {
         gate,
         connection_info,
         caller,
@@ -272,20 +270,20 @@ where
         params,
     };
     let result = match operation {
-        Some(operation) => entrance.enter(operation, body, seen).await,
+        Some(operation) => authorized.run(operation, body, record).await,
         None => Err(refuse_method(&parts.method, resource)),
     };
     match result {
         Err(problem) if problem.yields_to_missing() => {
             let creates = operation.is_some_and(|operation| operation.creates);
-            // What happens seldom is boxed, here and elsewhere: every request would have to carry the room for it.
-            Err(Box::pin(entrance.missing(creates)).await?.unwrap_or(problem))
+            // Rare futures are boxed, here and elsewhere, to keep the future of every request small.
+            Err(Box::pin(authorized.missing(creates)).await?.unwrap_or(problem))
         }
         result => result,
     }
 }
 
-/// What can be done at a path, for whoever asks.
+/// Response to `OPTIONS`: the methods of a path, for every client.
 fn show_options(resource: &Resource) -> Reply {
     let reply = Reply::empty(StatusCode::NO_CONTENT).with(header::ALLOW, &resource.allow());
     match resource.operation(&Method::PATCH).and_then(|patch| patch.body.as_ref()) {
@@ -294,12 +292,12 @@ fn show_options(resource: &Resource) -> Reply {
     }
 }
 
-/// A path that leads nowhere. In a tenant's part of the house, only those who may be there learn that.
+/// Refusal of an unknown path. Under a tenant's name, only callers with rights for the tenant learn that it is unknown.
 async fn refuse_unknown_path(
     gate: &Gate,
     parts: &Parts,
     path: &str,
-    seen: &mut Seen<'_>,
+    record: &mut RequestRecord<'_>,
 ) -> Problem {
     let mut segments = path.split('/').skip(1);
     let first = segments.next().unwrap_or_default();
@@ -307,33 +305,33 @@ async fn refuse_unknown_path(
         return Problem::unknown_path();
     }
     let tenant = percent_encoding::percent_decode_str(first).decode_utf8_lossy();
-    seen.tenant = tenant.parse::<TenantName>().ok().map(|name| name.to_string());
-    let caller = authenticate(gate, parts, seen).await;
+    record.tenant = tenant.parse::<TenantName>().ok().map(|name| name.to_string());
+    let caller = authenticate(gate, parts, record).await;
     if let Err(refused) = caller.and_then(|caller| covers(&caller, &tenant)) {
         return refused;
     }
-    count(gate, Some(&tenant), seen).await.err().unwrap_or_else(Problem::unknown_path)
+    count(gate, Some(&tenant), record).await.err().unwrap_or_else(Problem::unknown_path)
 }
 
 fn refuse_method(method: &Method, resource: &Resource) -> Problem {
     let allow = resource.allow();
     let method = shortened(method.as_str());
-    let detail = format!("this path does not know {method}; its methods are {allow}");
+    let detail = format!("this path does not support {method}; its methods are {allow}");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Wrong method", detail).with(header::ALLOW, &allow)
 }
 
 async fn authenticate(
     gate: &Gate,
     parts: &Parts,
-    seen: &mut Seen<'_>,
+    record: &mut RequestRecord<'_>,
 ) -> Result<Arc<Caller>, Problem> {
     let mut given = parts.headers.get_all(header::AUTHORIZATION).iter();
-    // Of two tokens, nobody can say which is meant.
+    // Two tokens are ambiguous.
     let header = given.next().filter(|_| given.next().is_none());
     let header = header.and_then(|value| value.to_str().ok());
     let caller = gate.server.auth.authenticate(header, gate.server.app.now()).await;
     let caller = caller.map_err(Problem::unauthorized)?;
-    seen.subject = Some(shortened(&caller.subject));
+    record.subject = Some(shortened(&caller.subject));
     Ok(caller)
 }
 
@@ -344,26 +342,26 @@ fn authorize(
     tenant: Option<&str>,
 ) -> Result<(), Problem> {
     match operation {
-        Some(operation) => permit(caller, operation.need, tenant),
-        // Who may use none of a path's operations learns nothing about it by asking for another.
+        Some(operation) => check_need(caller, operation.need, tenant),
+        // A caller without rights for any operation of the path doesn't learn which methods it has.
         None => {
-            let mut permitted =
-                resource.operations.iter().map(|it| permit(caller, it.need, tenant));
-            let first = permitted.next().unwrap_or(Ok(()));
-            first.or_else(|refused| permitted.find(Result::is_ok).unwrap_or(Err(refused)))
+            let mut checks =
+                resource.operations.iter().map(|it| check_need(caller, it.need, tenant));
+            let first = checks.next().unwrap_or(Ok(()));
+            first.or_else(|refused| checks.find(Result::is_ok).unwrap_or(Err(refused)))
         }
     }
 }
 
-fn permit(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Problem> {
+fn check_need(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Problem> {
     let allowed = |scope: Scope| {
         if caller.rights.allow(scope) {
             return Ok(());
         }
-        let word = scope.as_str();
-        Err(Problem::forbidden(format!("the token lacks the scope `{word}`")).with(
+        let scope = scope.as_str();
+        Err(Problem::forbidden(format!("the token lacks the scope `{scope}`")).with(
             header::WWW_AUTHENTICATE,
-            &format!("Bearer error=\"insufficient_scope\", scope=\"{word}\""),
+            &format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""),
         ))
     };
     let tenant = tenant.unwrap_or_default();
@@ -378,14 +376,18 @@ fn permit(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Probl
     }
 }
 
-/// Counts what tenants do. What operators do about them is not counted.
-async fn count(gate: &Gate, tenant: Option<&str>, seen: &mut Seen<'_>) -> Result<(), Problem> {
+/// Counts a request against the tenant's rate limit. Requests of operators about a tenant don't count.
+async fn count(
+    gate: &Gate,
+    tenant: Option<&str>,
+    record: &mut RequestRecord<'_>,
+) -> Result<(), Problem> {
     let Some(Ok(tenant)) = tenant.map(str::parse::<TenantName>) else { return Ok(()) };
-    seen.allowance = gate.server.rates.count(&gate.server.app.store, &tenant).await?;
-    seen.allowance.map_or(Ok(()), Allowance::check)
+    record.allowance = gate.server.rates.count(&gate.server.app.store, &tenant).await?;
+    record.allowance.map_or(Ok(()), Allowance::check)
 }
 
-/// The same answer for a tenant that isn't covered, whether it exists or not.
+/// Refuses a tenant that the token doesn't cover, in the same way whether the tenant exists or not.
 fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
     let covered = match tenant.parse::<TenantName>() {
         Ok(name) => caller.rights.cover(&name),
@@ -395,7 +397,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
     if covered { Ok(()) } else { Err(refused()) }
 }
 
-/// A request of somebody who may, on its way to the handler.
+/// A request whose caller has the needed rights, before the remaining checks.
 struct AuthorizedRequest<'a> {
     gate: &'a Gate,
     connection_info: ConnectionInfo,
@@ -408,11 +410,11 @@ struct AuthorizedRequest<'a> {
 }
 
 impl AuthorizedRequest<'_> {
-    async fn enter<B>(
+    async fn run<B>(
         &self,
         operation: &Operation,
         content: &mut B,
-        seen: &mut Seen<'_>,
+        record: &mut RequestRecord<'_>,
     ) -> Result<Reply, Problem>
     where
         B: Body<Data = Bytes> + Unpin,
@@ -421,12 +423,12 @@ impl AuthorizedRequest<'_> {
         let media_types = operation.media_types();
         let media_type = match media_types.clone().next() {
             Some(_) => negotiation::media_type(headers, media_types)?,
-            // Nobody minds what an answer without a body would be.
+            // A response without a body has no media type to negotiate.
             None => JSON,
         };
         let limits = &self.gate.server.limits;
-        let arrived = match &operation.body {
-            None => ReceivedBody { bytes: Bytes::new(), room: None },
+        let received = match &operation.body {
+            None => ReceivedBody { bytes: Bytes::new(), memory: None },
             Some(kind) => {
                 request_headers::check_content_type(headers, kind.media_types)?;
                 let max = match (operation.need, kind.size) {
@@ -447,7 +449,7 @@ impl AuthorizedRequest<'_> {
         let query = self.parts.uri.query().unwrap_or_default();
         let mut query = Query::parse(query, operation.query, operation.filter, headers);
         query.check_fields(operation.fields);
-        seen.ignored = query.ignored();
+        record.ignored = query.ignored();
         if operation.query.is_empty() {
             query.check()?;
         }
@@ -460,32 +462,36 @@ impl AuthorizedRequest<'_> {
             query,
             parts: Arc::clone(self.parts),
             media_type,
-            body: arrived.bytes,
-            _room: arrived.room,
+            body: received.bytes,
+            _body_memory: received.memory,
             address: Address::of(&self.gate.server, self.connection_info, self.parts, self.path),
             correlation_id: self.correlation.id.clone(),
-            gone: seen.gone.clone(),
+            disconnection: record.disconnection.clone(),
         };
-        let turns = &self.gate.server.permits;
-        let turn = turns
-            .take(call.tenant.as_ref(), operation.request_kind(self.is_operator()), seen.gone)
+        let permits = &self.gate.server.permits;
+        let permit = permits
+            .take(
+                call.tenant.as_ref(),
+                operation.request_kind(self.is_operator()),
+                record.disconnection,
+            )
             .await?;
-        // Only now, so that a body that arrives slowly takes no room from others.
+        // Taken only now, so that a slowly arriving body holds no slot.
         let _slot = match operation.need {
             Need::Nothing if operation.body.is_none() => None,
             _ => Some(self.gate.server.slots.take(self.connection_info.listener)?),
         };
-        let reply = turn.run((operation.run)(call)).await?;
+        let reply = permit.run((operation.run)(call)).await?;
         let tenant = self.params.get(TENANT).unwrap_or_default();
-        outgoing::agree(reply, operation, self.parts, tenant, &self.gate.server.slots)
+        outgoing::negotiate(reply, operation, self.parts, tenant, &self.gate.server.slots)
     }
 
-    /// Whether the caller administers all tenants, not one of them.
+    /// Whether the caller administers all tenants.
     fn is_operator(&self) -> bool {
         self.caller.as_ref().is_some_and(|caller| caller.rights.cover_all())
     }
 
-    /// The tenant that the path names; a name that none can have is a fault of who would make one.
+    /// The tenant that the path names; an invalid name is a fault of the request.
     fn tenant(&self) -> Result<Option<TenantName>, Problem> {
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
         name.parse().map(Some).map_err(|bad: gatehouse_core::ids::BadName| {
@@ -493,7 +499,7 @@ impl AuthorizedRequest<'_> {
         })
     }
 
-    /// What is missing of tenant and thing, the tenant first.
+    /// The 404 for a missing tenant, or else for a missing object; `None` if both exist.
     async fn missing(&self, creates: bool) -> Result<Option<Problem>, Problem> {
         let store = &self.gate.server.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
@@ -507,7 +513,7 @@ impl AuthorizedRequest<'_> {
             return Ok(Some(no_tenant));
         }
         let param = |name| self.params.get(name).unwrap_or_default();
-        let absent = |thing, id| Some(Error::NotFound(thing, shortened(id)).into());
+        let absent = |object, id| Some(Error::NotFound(object, shortened(id)).into());
         Ok(match self.resource.object {
             _ if creates => None,
             PathObject::None | PathObject::Tenant => None,
@@ -523,7 +529,7 @@ impl AuthorizedRequest<'_> {
                 Ok(name) if store.account(&tenant, &name).await?.is_some() => None,
                 _ => absent("account", param("accountName")),
             },
-            // No platform is asked about a request that is wrong anyway.
+            // The server doesn't call a platform for a request that fails anyway.
             PathObject::Product => match param("productId").parse::<ProductId>() {
                 Ok(_) => None,
                 Err(_) => absent("product", param("productId")),

@@ -1,8 +1,7 @@
-//! `Idempotency-Key`: a request that is done once, however often it is sent.
+//! `Idempotency-Key`: a request takes effect once, however often the client sends it.
 //!
-//! The store remembers what was done under a key. Here is what comes before that: reading the header, and
-//! turning away who sends the same while this server still works on it. Should two servers work on the
-//! same, the store lets one of them do it.
+//! The store keeps the outcome under a key. This module reads the header, and refuses a repetition while this server
+//! still processes the first. If two servers process the same key, the store lets one of them commit.
 
 use std::sync::Arc;
 
@@ -22,7 +21,7 @@ use crate::reader::Fault;
 /// The header.
 pub(in crate::http) const KEY: &str = "Idempotency-Key";
 
-/// What the request is known by when it comes again, where it has a key. The body must still be there.
+/// The key and digests of a request, if it has a key. To be called before the body is taken out of `call`.
 pub(in crate::http) async fn read_request(
     call: &Call,
     operation: Operation,
@@ -37,14 +36,14 @@ pub(in crate::http) async fn read_request(
     Ok(Some(IdempotentRequest { operation, key, digest, former_digests, sealed: None }))
 }
 
-/// The key that a request has, where it has one.
+/// The request's key, if it has one.
 pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey>, Problem> {
     let mut given = headers.get_all(KEY).iter();
     let Some(value) = given.next() else { return Ok(None) };
     let key = match given.next() {
         // Two keys are ambiguous.
         Some(_) => Err("must be given once".to_owned()),
-        // What is no text has invisible characters in it.
+        // A value that isn't text has invisible characters.
         None => {
             value.to_str().map_or(Err(BadName::RequestKey), str::parse).map_err(|it| it.to_string())
         }
@@ -52,7 +51,7 @@ pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey
     key.map(Some).map_err(|reason| Problem::invalid(vec![Fault { name: KEY.into(), reason }]))
 }
 
-/// Begins with a request, unless the same is under way. It ends when what comes back is dropped.
+/// Marks the request as in flight until the guard is dropped; fails if one with the same key already is.
 pub(in crate::http) fn begin(
     call: &Call,
     idempotent: Option<&IdempotentRequest>,

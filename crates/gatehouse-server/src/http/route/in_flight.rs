@@ -1,4 +1,4 @@
-//! Requests with an idempotency key that this server works on at the moment.
+//! Requests with an idempotency key that this server processes now.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use gatehouse_core::{RequestKey, TenantName};
 use gatehouse_store::Operation;
 use parking_lot::Mutex;
 
-/// The requests with a key that this server works on. There are no more of them than requests.
+/// Keys of the requests in flight. The limit of concurrent requests bounds them.
 #[derive(Clone, Default)]
 pub(crate) struct InFlightRequests(Arc<Mutex<HashSet<InFlightKey>>>);
 
@@ -25,7 +25,7 @@ impl InFlightRequests {
     }
 }
 
-/// A request that is under way.
+/// Marks a request as in flight until dropped.
 pub(in crate::http) struct InFlightGuard {
     requests: InFlightRequests,
     key: InFlightKey,

@@ -1,4 +1,4 @@
-//! From a handler's reply to what goes out: measured, compressed, and made while it goes where it is long.
+//! From a handler's reply to the HTTP response: length, compression and streaming.
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, header};
@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use crate::http::Gate;
 use crate::http::answer::answer_body::AnswerBody;
 use crate::http::answer::correlation::Correlation;
-use crate::http::answer::negotiation::{likes_gzip, vary};
+use crate::http::answer::negotiation::{prefers_gzip, vary};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::{Reply, ReplyBody};
 use crate::http::answer::stream::{self, StreamError};
@@ -16,8 +16,8 @@ use crate::http::route::resource::Operation;
 use crate::metrics::StreamEnd;
 use crate::trace::Trace;
 
-/// Settles how a reply will go out, as far as that depends on the request.
-pub(in crate::http) fn agree(
+/// Applies the request's preferences to a reply: compression, `Vary`, and no stream for HEAD.
+pub(in crate::http) fn negotiate(
     mut reply: Reply,
     operation: &Operation,
     parts: &http::request::Parts,
@@ -29,7 +29,7 @@ pub(in crate::http) fn agree(
     }
     let ReplyBody::Streamed(producer) = reply.body else { return Ok(reply) };
     vary(&mut reply.headers, "Accept-Encoding");
-    if likes_gzip(&parts.headers) {
+    if prefers_gzip(&parts.headers) {
         reply.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     let body = match parts.method {
@@ -39,11 +39,11 @@ pub(in crate::http) fn agree(
     Ok(Reply { body, ..reply })
 }
 
-/// Says how long a body is, and leaves it out where it was not asked for.
-pub(in crate::http) fn measured(mut reply: Reply, method: &Method) -> Reply {
+/// Sets `Content-Length`, and drops the body for HEAD.
+pub(in crate::http) fn with_length(mut reply: Reply, method: &Method) -> Reply {
     let length = reply.body.bytes().len();
     if length > 0 {
-        // Also the length of what a GET would have got.
+        // For HEAD, the length of the GET's body.
         reply.headers.insert(header::CONTENT_LENGTH, length.into());
     }
     if method == Method::HEAD {
@@ -52,7 +52,7 @@ pub(in crate::http) fn measured(mut reply: Reply, method: &Method) -> Reply {
     reply
 }
 
-/// A reply that is ready to go out, and where it comes from.
+/// A reply that is ready to be sent, with its origin for the log.
 pub(in crate::http) struct Outgoing {
     pub(in crate::http) reply: Reply,
     pub(in crate::http) route: &'static str,
@@ -62,7 +62,7 @@ pub(in crate::http) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Makes a response of it. What is streamed is made on a task of its own, which holds `busy` meanwhile.
+    /// Converts the reply to a response. A separate task produces a streamed body, and holds `busy` meanwhile.
     pub(in crate::http) fn send<Busy: Send + 'static>(
         self,
         requests: &TaskTracker,
@@ -73,24 +73,24 @@ impl Outgoing {
             ReplyBody::Whole(bytes) => AnswerBody::whole(bytes),
             ReplyBody::Streamed(producer) => {
                 let is_compressed = headers.contains_key(header::CONTENT_ENCODING);
-                let (made, body) = stream::begin(producer, is_compressed);
+                let (produced, body) = stream::begin(producer, is_compressed);
                 let (correlation_id, trace_id) = (correlation.id, trace.id());
-                let made = async move {
+                let produced = async move {
                     let _busy = busy;
                     let mut watched = gate.server.metrics.streams.begin();
-                    let made = made.await;
-                    watched.end = StreamEnd::of(&made);
-                    if let Err(StreamError::Failed(cause)) = made {
+                    let produced = produced.await;
+                    watched.end = StreamEnd::of(&produced);
+                    if let Err(StreamError::Failed(cause)) = produced {
                         tracing::error!(
                             cause,
                             route,
                             correlation_id,
                             trace_id,
-                            "an answer broke off"
+                            "a streamed response was truncated"
                         );
                     }
                 };
-                requests.spawn(async move { trace.run(made).await });
+                requests.spawn(async move { trace.run(produced).await });
                 body
             }
         });

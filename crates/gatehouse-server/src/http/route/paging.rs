@@ -1,4 +1,4 @@
-//! Pages of a list: which one is asked for, and how to get to the others.
+//! Pages of a list: the requested page, and links to the others.
 
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, PageRequest};
 use http::{HeaderName, StatusCode, header};
@@ -35,7 +35,7 @@ fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
     checked(&mut call.query, name, &text, max).unwrap_or(default)
 }
 
-/// A number from one to `max`; one that isn't is a fault of the query.
+/// A number from 1 to `max`; anything else is a fault of the query.
 fn checked(query: &mut Query, name: &'static str, text: &str, max: u64) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match text.parse::<u64>() {
@@ -49,7 +49,7 @@ fn checked(query: &mut Query, name: &'static str, text: &str, max: u64) -> Optio
     }
 }
 
-/// The page that a request must ask for, where there is none that is meant by itself.
+/// The requested page of a list without a default page.
 pub(crate) fn required(query: &mut Query, number_max: u64) -> Option<PageRequest> {
     let mut number = |name: &'static str, max| match query.value(name).map(str::to_owned) {
         Some(text) => checked(query, name, &text, max),
@@ -63,7 +63,7 @@ pub(crate) fn required(query: &mut Query, number_max: u64) -> Option<PageRequest
     Some(PageRequest { number: number?, size: size? })
 }
 
-/// A page as an answer: its items, how many there are in all, and the way to the other pages.
+/// Response with a page: its items, the total, and links to the other pages.
 pub(crate) fn reply<'p, T, B: Serialize>(
     call: &Call,
     page: &'p Page<T>,
@@ -73,8 +73,8 @@ pub(crate) fn reply<'p, T, B: Serialize>(
     with_headers(call, page, Reply::json(StatusCode::OK, &items))
 }
 
-/// The same for items that are written straight into the answer's bytes, each about so long.
-pub(crate) fn written<T>(
+/// Response with a page whose items `write` appends to the JSON; `n_bytes` is the usual size of one.
+pub(crate) fn reply_with_writer<T>(
     call: &Call,
     page: &Page<T>,
     n_bytes: usize,
@@ -93,8 +93,8 @@ fn with_headers<T>(call: &Call, page: &Page<T>, reply: Reply) -> Reply {
     }
 }
 
-/// What a client may have written although no URI may hold it. What is encoded stays as it is.
-const UNFIT: &AsciiSet = &CONTROLS
+/// Characters that some clients send although no URI may contain them. Encoded ones stay as they are.
+const NOT_IN_URI: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -107,39 +107,39 @@ const UNFIT: &AsciiSet = &CONTROLS
     .add(b'}');
 
 fn links(call: &Call, request: PageRequest, total: u64) -> Option<String> {
-    // No link leads to a page that can't be asked for.
+    // No link leads to a page beyond the highest number.
     let last = request.last(total).min(PAGE_NUMBER_MAX);
     let mut links = vec![("first", 1), ("last", last)];
     if request.number < last {
         links.push(("next", request.number + 1));
     }
-    let address = address_of_pages(&call.address.here(), &call.query, request.size);
-    within_bounds(links, |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number)))
+    let address = page_url(&call.address.here(), &call.query, request.size);
+    within_limit(links, |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number)))
 }
 
-/// Most bytes of the header: what proxies and clients take in one is often no more.
+/// Most bytes of the header: many proxies and clients accept no more.
 const LINK_BYTES_MAX: usize = 8 * 1024;
 
-/// The links of a page in the order in which a header that is too long loses them: a client needs `next` most.
-const LEFT_OUT: [&str; 5] = ["last", "first", "prev", "self", "next"];
+/// Links in the order in which a too long header drops them: a client needs `next` most.
+const DROP_ORDER: [&str; 5] = ["last", "first", "prev", "self", "next"];
 
-/// Links as one header, as many as fit; nothing where none does.
-fn within_bounds(
+/// Links as one header, as many as fit; `None` if none fits.
+fn within_limit(
     mut links: Vec<(&'static str, u64)>,
     write: impl Fn((&'static str, u64)) -> String,
 ) -> Option<String> {
-    let mut to_leave = LEFT_OUT.into_iter();
+    let mut to_drop = DROP_ORDER.into_iter();
     loop {
         let header = links.iter().map(|it| write(*it)).collect::<Vec<_>>().join(", ");
         if header.len() <= LINK_BYTES_MAX {
             return Some(header).filter(|it| !it.is_empty());
         }
-        let out = to_leave.next()?;
-        links.retain(|(rel, _)| *rel != out);
+        let dropped = to_drop.next()?;
+        links.retain(|(rel, _)| *rel != dropped);
     }
 }
 
-/// The way to the other pages of a list whose end nobody knows.
+/// Link header of a list without a known total.
 pub(crate) fn links_without_total(
     here: &str,
     query: &Query,
@@ -153,15 +153,15 @@ pub(crate) fn links_without_total(
     if request.number > 1 {
         links.push(("prev", request.number - 1));
     }
-    let address = address_of_pages(here, query, request.size);
-    // Without a space, as the interface shows it.
-    within_bounds(links, |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number)))
+    let address = page_url(here, query, request.size);
+    // Without a space, as the documented interface writes it.
+    within_limit(links, |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number)))
 }
 
-/// The addresses of pages: this one's, with all else that it asks for.
-fn address_of_pages(here: &str, query: &Query, size: u64) -> impl Fn(u64) -> String + use<> {
-    let kept = utf8_percent_encode(query.without_page(), UNFIT).to_string();
-    let kept = if kept.is_empty() { kept } else { kept + "&" };
-    let before = format!("{here}?{kept}{PAGE_NUMBER}=");
+/// URLs of pages: this list's URL with the rest of its query.
+fn page_url(here: &str, query: &Query, size: u64) -> impl Fn(u64) -> String + use<> {
+    let rest = utf8_percent_encode(query.without_page(), NOT_IN_URI).to_string();
+    let rest = if rest.is_empty() { rest } else { rest + "&" };
+    let before = format!("{here}?{rest}{PAGE_NUMBER}=");
     move |number| format!("{before}{number}&{PAGE_SIZE}={size}")
 }

@@ -1,12 +1,12 @@
-//! What stands in a path for its parameters.
+//! Parameters of a path.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// A path in its normal form: what need not be encoded isn't (RFC 3986, section 6.2.2.2), so that
-/// `/demo/%61ccess` is `/demo/access`. What must be encoded stays so: `%2F` is no slash. A `%` that begins no escape is written
-/// as one, so that it can't begin one together with what was decoded behind it: `%%361` is `%61`, and no `a`.
+/// A path in normal form: unreserved characters are decoded (RFC 3986, section 6.2.2.2), so that `/demo/%61ccess` is
+/// `/demo/access`. Others stay encoded: `%2F` is no slash. A `%` that starts no escape becomes `%25`, so that it can't
+/// form one with a decoded character behind it: `%%361` is `%61`, not `a`.
 pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
     if !path.contains('%') {
         return Cow::Borrowed(path);
@@ -32,15 +32,15 @@ pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
-/// The parameter that names a tenant, wherever a path has one.
+/// The parameter that names a tenant.
 pub(crate) const TENANT: &str = "tenantName";
 
-/// What stands in a path for its parameters, decoded.
+/// Parameters of a path, decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
 impl Params {
-    /// Decodes parameters; `None` when one of them can't be a text.
+    /// Decodes parameters; `None` if one isn't UTF-8.
     pub(crate) fn decode<'p>(raw: impl IntoIterator<Item = (&'p str, &'p str)>) -> Option<Self> {
         let decoded = raw.into_iter().map(|(name, value)| {
             let value = percent_decode_str(value).decode_utf8().ok()?;
@@ -59,7 +59,7 @@ mod tests {
     use super::normal_form;
 
     #[test]
-    fn only_what_need_not_be_encoded_is_decoded() {
+    fn only_unreserved_characters_are_decoded() {
         for (path, normal) in [
             ("/demo/access", "/demo/access"),
             ("/d%65mo/%61cc%65ss", "/demo/access"),

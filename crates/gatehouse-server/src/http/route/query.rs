@@ -1,8 +1,8 @@
-//! The query of a request: parameters that are known, a filter where the operation takes one, and the
-//! names of what was ignored.
+//! The query of a request: its known parameters, a filter if the operation takes one, and the names of ignored
+//! parameters.
 //!
-//! What is unknown is ignored, as the contract says, and named in `X-Ignored-Params`; a client that
-//! sends `Prefer: handling=strict` gets 400 instead.
+//! By the API's contract, unknown parameters are ignored. `X-Ignored-Params` names them; with `Prefer: handling=strict`
+//! they are a 400.
 
 use gatehouse_core::filter::{self, Expression, FilterFields, IgnoredCondition};
 use http::{HeaderMap, HeaderName};
@@ -13,27 +13,27 @@ use crate::reader::{Fault, shortened};
 
 pub(crate) const X_IGNORED_PARAMS: HeaderName = HeaderName::from_static("x-ignored-params");
 
-/// Which page of a list is asked for.
+/// Parameter: the number of the requested page.
 pub(crate) const PAGE_NUMBER: &str = "pageNumber";
 
-/// How long its pages are to be.
+/// Parameter: the size of pages.
 pub(crate) const PAGE_SIZE: &str = "pageSize";
 
 /// The parameters that choose a page of a list.
 pub(crate) const PAGE: &[&str] = &[PAGE_NUMBER, PAGE_SIZE];
 
-/// Which fields of things are to be shown: their names, with commas between them.
+/// Which fields of things are to be as_header_text: their names, with commas between them.
 pub(crate) const FIELDS: &str = "fields";
 
-/// Stands for no fields, alone.
+/// Value of [`FIELDS`] that selects no field.
 pub(crate) const NO_FIELDS: &str = "none";
 
-/// What must be encoded in the value of a parameter.
+/// Characters that are percent-encoded in the value of a parameter.
 const VALUE: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b',').remove(b'@');
 
-/// Ignored parameters that are named.
-const NAMES_MAX: usize = 32;
+/// Most ignored parameters that the header names.
+const IGNORED_NAMES_MAX: usize = 32;
 
 /// The query of a request.
 #[derive(Clone, Debug, Default)]
@@ -41,32 +41,32 @@ pub(crate) struct Query {
     values: Vec<(&'static str, String)>,
     ignored: Vec<String>,
     faults: Vec<Fault>,
-    /// What the request says beside its parameters, where the operation takes a filter.
+    /// The filter expression, if the operation takes one.
     expression: Expression,
-    /// All of it but for the page, for links to other pages.
-    kept: String,
-    /// Whether the client wants a fault for what would be ignored.
+    /// The query without the page, for links to other pages.
+    rest: String,
+    /// Whether an unknown parameter is a fault.
     is_strict: bool,
 }
 
 impl Query {
-    /// Reads a query of parameters that are `known`, or, where there is a vocabulary, of one expression.
+    /// Parses a query: the `known` parameters, or, with `filter`, one filter expression.
     pub(crate) fn parse(
         raw: &str,
         known: &[&'static str],
         filter: Option<&FilterFields>,
         headers: &HeaderMap,
     ) -> Self {
-        // What HTTP libraries send for a space. Escapes are read after that, so a `+` out of `%2B` stays.
+        // HTTP libraries send `+` for a space. Escapes are decoded later, so a `+` from `%2B` stays.
         let raw = raw.replace('+', "%20");
         let mut query = Self { is_strict: is_strict(headers), ..Self::default() };
         let ignored = match filter {
-            Some(vocabulary) => {
-                query.expression = Expression::parse(&raw, vocabulary);
-                query.kept.clone_from(&query.expression.kept);
+            Some(fields) => {
+                query.expression = Expression::parse(&raw, fields);
+                query.rest.clone_from(&query.expression.kept);
                 for (name, value) in std::mem::take(&mut query.expression.request) {
                     if !PAGE.contains(&name) {
-                        query.keep(name, &value);
+                        query.append_to_rest(name, &value);
                     }
                     query.add(name, value);
                 }
@@ -78,7 +78,7 @@ impl Query {
         query
     }
 
-    /// Takes a name of a field that nothing has for something to be ignored; `known` are the others.
+    /// Treats each field name that isn't in `known` like an unknown parameter.
     pub(crate) fn check_fields(&mut self, known: &[&str]) {
         let names: Vec<&str> = self.value(FIELDS).into_iter().flat_map(field_names).collect();
         if names == [NO_FIELDS] {
@@ -99,21 +99,21 @@ impl Query {
     fn ignore(&mut self, IgnoredCondition { name, reason }: IgnoredCondition) {
         if self.is_strict {
             self.fault(&shortened(&name), reason);
-        } else if self.ignored.len() <= NAMES_MAX && !self.ignored.contains(&name) {
+        } else if self.ignored.len() <= IGNORED_NAMES_MAX && !self.ignored.contains(&name) {
             self.ignored.push(name);
         }
     }
 
-    /// Reads a query that is nothing but parameters.
+    /// Parses a query of parameters without a filter; returns the unknown ones.
     fn read_plain(&mut self, raw: &str, known: &[&'static str]) -> Vec<IgnoredCondition> {
         let mut ignored = Vec::new();
-        let mut kept = Vec::new();
+        let mut rest = Vec::new();
         for piece in raw.split('&').filter(|piece| !piece.is_empty()) {
             let (name, value) = piece.split_once('=').unwrap_or((piece, ""));
             let name = decode(name);
             let known = known.iter().copied().find(|it| *it == name);
             if known.is_none_or(|known| !PAGE.contains(&known)) {
-                kept.push(piece);
+                rest.push(piece);
             }
             match known {
                 Some(known) => self.add(known, decode(value)),
@@ -123,14 +123,14 @@ impl Query {
                 }
             }
         }
-        self.kept = kept.join("&");
+        self.rest = rest.join("&");
         ignored
     }
 
-    /// Keeps a parameter for links. It may stand anywhere, so it stands at the end.
-    fn keep(&mut self, name: &str, value: &str) {
-        let separator = if self.kept.is_empty() { "" } else { "&" };
-        self.kept += &format!("{separator}{name}={}", utf8_percent_encode(value, VALUE));
+    /// Appends a parameter to the query for links. Its position has no meaning.
+    fn append_to_rest(&mut self, name: &str, value: &str) {
+        let separator = if self.rest.is_empty() { "" } else { "&" };
+        self.rest += &format!("{separator}{name}={}", utf8_percent_encode(value, VALUE));
     }
 
     fn add(&mut self, name: &'static str, value: String) {
@@ -145,7 +145,7 @@ impl Query {
         self.values.iter().find(|(it, _)| *it == name).map(|(_, value)| value.as_str())
     }
 
-    /// The filter, as `read` reads it; where that finds faults they are added, and there is none.
+    /// The filter as `read` parses it; `None` if it has faults, which are added to the query's.
     pub(crate) fn filter<T>(
         &mut self,
         read: impl FnOnce(&Expression) -> Result<T, Vec<filter::FilterFault>>,
@@ -159,28 +159,28 @@ impl Query {
             .ok()
     }
 
-    /// Adds what a handler finds wrong with a parameter.
+    /// Adds a fault of a parameter.
     pub(crate) fn fault(&mut self, name: &str, reason: String) {
         if self.faults.len() < crate::reader::FAULTS_MAX {
             self.faults.push(Fault { name: name.to_owned(), reason });
         }
     }
 
-    /// All faults at once, if there are any.
+    /// Fails with all faults at once.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         if self.faults.is_empty() { Ok(()) } else { Err(Problem::invalid(self.faults.clone())) }
     }
 
-    /// The query as it was written, but for the page.
+    /// The query as the client wrote it, without the page.
     pub(crate) fn without_page(&self) -> &str {
-        &self.kept
+        &self.rest
     }
 
-    /// The names of what was ignored, as a header can hold them.
+    /// The names of ignored parameters as a header value.
     pub(crate) fn ignored(&self) -> Option<String> {
         let mut names: Vec<String> =
-            self.ignored.iter().take(NAMES_MAX).map(|it| shown(it)).collect();
-        if self.ignored.len() > NAMES_MAX {
+            self.ignored.iter().take(IGNORED_NAMES_MAX).map(|it| as_header_text(it)).collect();
+        if self.ignored.len() > IGNORED_NAMES_MAX {
             names.push("...".into());
         }
         if names.is_empty() { None } else { Some(names.join(", ")) }
@@ -196,15 +196,15 @@ fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-fn shown(name: &str) -> String {
+fn as_header_text(name: &str) -> String {
     use percent_encoding::CONTROLS;
-    const UNFIT: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%').add(b'"');
-    // A value without a name has to be called something.
+    const NOT_IN_HEADER: &AsciiSet = &CONTROLS.add(b' ').add(b',').add(b'%').add(b'"');
+    // A value without a name.
     let name = if name.is_empty() { "=" } else { name };
-    utf8_percent_encode(&shortened(name), UNFIT).to_string()
+    utf8_percent_encode(&shortened(name), NOT_IN_HEADER).to_string()
 }
 
-/// Whether the client prefers an error to being ignored. Of several preferences, the first counts.
+/// Whether the client prefers an error to ignored parameters. Of several preferences, the first counts.
 fn is_strict(headers: &HeaderMap) -> bool {
     let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let preferences = values.flat_map(|value| value.split([',', ';'])).map(|preference| {

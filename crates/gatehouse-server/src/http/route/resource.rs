@@ -1,7 +1,6 @@
-//! What a route is: a path, the thing that it names, and what can be done with it.
+//! A route: a path, the object that it names, and its operations.
 //!
-//! One description serves three: the dispatcher, which checks it; the OpenAPI document, which shows
-//! it; and the tests, which walk it.
+//! The dispatcher checks requests by this description, the OpenAPI document is made from it, and the tests walk it.
 
 use std::pin::Pin;
 
@@ -21,27 +20,26 @@ use crate::http::intake::request_permits::RequestKind;
 pub(crate) struct Resource {
     /// The path, with its parameters in braces.
     pub(crate) path: &'static str,
-    /// What the path names, which must be there before anything else is looked at.
+    /// The object that the path names. If it is missing, that comes before other faults.
     pub(crate) object: PathObject,
-    /// Where it is found.
+    /// The listeners that serve it.
     pub(crate) served: Served,
-    /// What can be done with it.
     pub(crate) operations: Vec<Operation>,
 }
 
-/// Through which door a path is reached.
+/// The listeners that serve a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// The API's.
+    /// The API's listener.
     Main,
-    /// The API's and the operator's.
+    /// Both listeners.
     Both,
-    /// The operator's, where there is one, and there without a token; else the API's.
+    /// The operators' listener, without a token; the API's if the server has none for operators.
     Operator,
 }
 
 impl Served {
-    /// Whether it is found at this door of a server that has one for operators, or doesn't.
+    /// Whether this listener serves the path.
     pub(crate) fn at(self, listener: ListenerKind, has_operator_listener: bool) -> bool {
         match self {
             Self::Main => listener == ListenerKind::Main,
@@ -51,10 +49,10 @@ impl Served {
     }
 }
 
-/// What a path names.
+/// The object that a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathObject {
-    /// Nothing that could be missing.
+    /// No object that could be missing.
     None,
     /// A tenant.
     Tenant,
@@ -68,46 +66,45 @@ pub(crate) enum PathObject {
     Client,
     /// A Task of a tenant.
     Task,
-    /// A product of a tenant. Only platforms know whether it is there.
+    /// A product of a tenant. Only platforms know whether it exists.
     Product,
 }
 
 /// One method on a path.
 pub(crate) struct Operation {
     pub(crate) method: &'static str,
-    /// Its name in the OpenAPI document.
+    /// The `operationId` in the OpenAPI document.
     pub(crate) id: &'static str,
-    /// What it does, in a sentence.
     pub(crate) summary: &'static str,
-    /// Whether the OpenAPI document has it. The files of a page are no operations.
+    /// Whether the OpenAPI document lists it. It doesn't list the files of a page.
     pub(crate) is_listed: bool,
-    /// Who may.
+    /// Rights that the caller needs.
     pub(crate) need: Need,
-    /// The query parameters that it knows.
+    /// Its query parameters.
     pub(crate) query: &'static [&'static str],
-    /// What its parameter `fields` may name, where it has that.
+    /// Names that its parameter `fields` may have.
     pub(crate) fields: &'static [&'static str],
-    /// What its pages are like, where it has such parameters.
+    /// How its list is paged, if it has the parameters of a page.
     pub(crate) pages: Pages,
-    /// What can be asked of the things that it lists. The whole query is then one expression.
+    /// The fields of its filter. With a filter, the whole query is one expression.
     pub(crate) filter: Option<&'static FilterFields>,
-    /// Request headers of its own.
+    /// Its particular request headers.
     pub(crate) headers: &'static [&'static str],
-    /// What its body must be.
+    /// Its request body.
     pub(crate) body: Option<BodyKind>,
-    /// Whether it may make the thing that its path names.
+    /// Whether it may create the object that its path names.
     pub(crate) creates: bool,
-    /// In which words it tells what is wrong.
+    /// Format of its errors.
     pub(crate) errors: ErrorStyle,
-    /// What it answers when all is well; or when not, where that is no problem body.
+    /// Its successful responses, and errors without a problem body.
     pub(crate) answers: &'static [Answer],
-    /// The problems that are its own, beside those that every operation may have.
+    /// Statuses of its particular problems, in addition to those that every operation may have.
     pub(crate) problems: &'static [u16],
     pub(crate) run: Handler,
 }
 
 impl Operation {
-    /// What most operations are like: an operation says how it differs.
+    /// Defaults of an operation.
     pub(crate) const BASE: Self = Self {
         method: "GET",
         id: "",
@@ -128,12 +125,12 @@ impl Operation {
     };
 }
 
-/// Who may use an operation.
+/// Rights that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// Everyone, without a token.
+    /// None, not even a token.
     Nothing,
-    /// A token, whatever it allows.
+    /// Any valid token.
     Token,
     /// A token for the path's tenant with this scope.
     Scope(Scope),
@@ -143,75 +140,73 @@ pub(crate) enum Need {
     AdminOfAll,
 }
 
-/// What the pages of a list are like.
+/// How a list is paged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
-    /// All that there is can be counted: a page is an array, and the first is meant by itself.
+    /// With a total: a page is an array, and the first page is the default.
     Counted,
-    /// Others have what there is: a page is an envelope, and has to be asked for by number and size.
+    /// Gathered from platforms, without a total: a page is an envelope, and its number and size are required.
     Gathered,
 }
 
-/// What the body of an operation must be.
+/// The request body of an operation.
 pub(crate) struct BodyKind {
-    /// The content types that it may have, the usual one first.
+    /// Its content types, the default first.
     pub(crate) media_types: &'static [&'static str],
-    /// How large it may be.
     pub(crate) size: BodySize,
-    /// Its schema, by name.
+    /// Name of its schema.
     pub(crate) schema: &'static str,
-    /// An example of it.
     pub(crate) example: fn() -> Value,
 }
 
 impl BodyKind {
-    /// What most bodies are like: one that differs says how.
+    /// Defaults of a body.
     pub(crate) const BASE: Self =
         Self { media_types: &[JSON], size: BodySize::Object, schema: "", example: || Value::Null };
 }
 
-/// How large a body may be.
+/// Size limit of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodySize {
-    /// As large as that of a request about a single thing.
+    /// The limit for a single object.
     Object,
-    /// As large as any may be, for many things at once.
+    /// The setting `limits.body_bytes`, for many objects at once.
     Batch,
 }
 
-/// An answer when all is well. Several of one status are the same in several media types.
+/// A response of an operation. Several with one status are the same content in several media types.
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// Description in the OpenAPI document.
     pub(crate) what: &'static str,
-    /// What kind of text its body is.
     pub(crate) media_type: &'static str,
-    /// The schema of its body, by name; a list of them in a paginated answer. Without one it has no body.
+    /// Name of its body's schema; in a paged response, of each item. `None` means no body.
     pub(crate) schema: Option<&'static str>,
-    /// An example of its body, where it is not that of its schema.
+    /// An example of its body, if it differs from the schema's.
     pub(crate) example: Option<fn() -> Value>,
-    /// Response headers of its own.
+    /// Its particular response headers.
     pub(crate) headers: &'static [&'static str],
 }
 
 impl Answer {
-    /// What most answers are like: an answer says how it differs.
+    /// Defaults of a response.
     pub(crate) const BASE: Self =
         Self { status: 200, what: "", media_type: JSON, schema: None, example: None, headers: &[] };
 }
 
 pub(crate) type Handler = fn(Call) -> Running;
 
-/// An operation under way.
+/// The future of a handler.
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + Send>>;
 
 impl Operation {
-    /// The media types of its answers, where they have a body; the usual one first.
+    /// The media types of its responses with a body, the default first.
     pub(crate) fn media_types(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         let answers = self.answers.iter().filter(|answer| answer.schema.is_some());
         answers.map(|answer| answer.media_type)
     }
 
-    /// The kind of turn that a request takes. Requests of operators take none, so that they can stop a flood.
+    /// The kind of permit that a request needs. Operators need none, so that they can stop a flood.
     pub(crate) fn request_kind(&self, is_operator: bool) -> Option<RequestKind> {
         match self.need {
             Need::Nothing | Need::Token | Need::AdminOfAll => None,
@@ -224,7 +219,7 @@ impl Operation {
         }
     }
 
-    /// Whether a client may choose between media types.
+    /// Whether a client can choose between media types.
     pub(crate) fn has_several_media_types(&self) -> bool {
         let mut media_types = self.media_types();
         let first = media_types.next();
@@ -233,13 +228,13 @@ impl Operation {
 }
 
 impl Resource {
-    /// The operation of this method; a HEAD is a GET whose body stays here.
+    /// The operation of this method. HEAD is a GET whose body isn't sent.
     pub(crate) fn operation(&self, method: &Method) -> Option<&Operation> {
-        let wanted = if method == Method::HEAD { "GET" } else { method.as_str() };
-        self.operations.iter().find(|operation| operation.method == wanted)
+        let method = if method == Method::HEAD { "GET" } else { method.as_str() };
+        self.operations.iter().find(|operation| operation.method == method)
     }
 
-    /// The methods that work here, for the `Allow` header.
+    /// The methods of the path, for the `Allow` header.
     pub(crate) fn allow(&self) -> String {
         let mut methods = vec!["OPTIONS"];
         for operation in &self.operations {
@@ -252,22 +247,22 @@ impl Resource {
         methods.join(", ")
     }
 
-    /// In which words this path tells what is wrong.
+    /// Format of the path's errors.
     pub(crate) fn errors(&self) -> ErrorStyle {
         self.operations.first().map_or(ErrorStyle::Problem, |operation| operation.errors)
     }
 
-    /// Whether this is what a tenant does, not what is done about it.
+    /// Whether the path is a tenant's, not one to administer tenants.
     pub(crate) fn is_of_tenants(&self) -> bool {
         self.path.starts_with("/{tenantName}")
     }
 
-    /// The operations that the OpenAPI document has.
+    /// The operations that the OpenAPI document lists.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.is_listed)
     }
 
-    /// Whether everyone may come here without a token.
+    /// Whether the path needs no token.
     pub(crate) fn is_public(&self) -> bool {
         self.operations.iter().all(|operation| operation.need == Need::Nothing)
     }

@@ -1,16 +1,16 @@
-//! Finding the resource that a path names.
+//! Looks up the resource of a path.
 
 use super::params::{Params, TENANT};
 use super::resource::Resource;
 
-/// The routes, found by path.
+/// Routes by path.
 pub(crate) struct RouteTable {
     resources: Vec<Resource>,
     router: matchit::Router<usize>,
 }
 
-/// A resource that a path leads to, and what stands for its parameters.
-pub(crate) struct Found<'r> {
+/// The resource of a path, and the path's parameters.
+pub(crate) struct RouteMatch<'r> {
     pub(crate) resource: &'r Resource,
     pub(crate) params: Params,
 }
@@ -28,13 +28,13 @@ impl RouteTable {
         &self.resources
     }
 
-    pub(crate) fn find(&self, path: &str) -> Option<Found<'_>> {
-        let found = self.router.at(path).ok()?;
-        let params = Params::decode(found.params.iter())?;
-        // `/-/…` is not a tenant's, so what is unknown there is unknown to everyone.
+    pub(crate) fn find(&self, path: &str) -> Option<RouteMatch<'_>> {
+        let matched = self.router.at(path).ok()?;
+        let params = Params::decode(matched.params.iter())?;
+        // `-` is no tenant, so an unknown path under `/-/` is unknown to every caller.
         if params.get(TENANT) == Some("-") {
             return None;
         }
-        Some(Found { resource: &self.resources[*found.value], params })
+        Some(RouteMatch { resource: &self.resources[*matched.value], params })
     }
 }

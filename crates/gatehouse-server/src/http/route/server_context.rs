@@ -1,4 +1,4 @@
-//! What every handler may use: the service itself, and how it is set up.
+//! State that all handlers share: the service and its settings.
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -16,30 +16,28 @@ use crate::rate::RateLimiter;
 pub(crate) struct ServerContext {
     pub(crate) app: App,
     pub(crate) auth: Auth,
-    /// What people at this machine are let in with, where the server is there to be tried.
+    /// Rights of browsers on this machine, if the server is a demo.
     pub(crate) demo: Option<Grant>,
-    /// How fast tenants may send requests.
+    /// Rate limits of tenants.
     pub(crate) rates: RateLimiter,
     pub(crate) limits: Limits,
-    /// How external platforms are asked.
+    /// Settings for calls of external platforms.
     pub(crate) platforms: Platforms,
-    /// How long a client's token is good for.
     pub(crate) token_lifetime_seconds: i64,
-    /// Turns of tenants with the server's work.
     pub(crate) permits: RequestPermits,
-    /// BodyMemory for the requests that are worked on.
+    /// Limits of concurrent requests.
     pub(crate) slots: Slots,
-    /// BodyMemory for the bodies of batches.
+    /// Memory for the bodies of batches.
     pub(crate) large_bodies: LargeBodies,
-    /// The requests with a key that are worked on.
+    /// Requests with an idempotency key that are in flight.
     pub(crate) in_flight: InFlightRequests,
-    /// Whether operators have a listener of their own.
+    /// Whether there is a separate listener for operators.
     pub(crate) has_operator_listener: bool,
-    /// Set when the server has been asked to end.
+    /// Cancelled when the server is stopping.
     pub(crate) stopping: CancellationToken,
     pub(crate) base_path: BasePath,
     pub(crate) public_url: Option<PublicUrl>,
     pub(crate) metrics: Metrics,
-    /// The OpenAPI document, but for the address of the server.
+    /// The OpenAPI document without the server's URL.
     pub(crate) document: Value,
 }

@@ -75,7 +75,7 @@ fn gzip_is_for_those_who_ask_for_it() {
         (&["identity;q=0.5, *;q=1"],              true),
     ];
     for (accept, liked) in cases {
-        assert_eq!(likes_gzip(&with(header::ACCEPT_ENCODING, accept)), liked, "{accept:?}");
+        assert_eq!(prefers_gzip(&with(header::ACCEPT_ENCODING, accept)), liked, "{accept:?}");
     }
 }
 

@@ -5,8 +5,8 @@ use super::*;
 const MIB: u64 = 1 << 20;
 
 impl LargeBodies {
-    pub(crate) fn n_units_held(&self) -> u64 {
-        self.0.bodies.lock().held.values().map(|it| it.n_units).sum()
+    pub(crate) fn n_units_reserved(&self) -> u64 {
+        self.0.bodies.lock().reserved.values().map(|it| it.n_units).sum()
     }
 }
 
@@ -14,64 +14,64 @@ fn bodies() -> LargeBodies {
     LargeBodies::new(&Limits { body_bytes: 32 * MIB, ..Limits::default() })
 }
 
-/// Whether a body grows at once.
-fn grows(room: &BodyMemory, n_bytes: u64) -> bool {
-    room.grow_to(n_bytes).now_or_never().is_some()
+/// Whether a body grows without waiting.
+fn grows(body: &BodyMemory, n_bytes: u64) -> bool {
+    body.grow_to(n_bytes).now_or_never().is_some()
 }
 
 #[test]
-fn a_body_that_was_only_begun_takes_no_room_from_others() {
+fn a_stalled_body_takes_no_memory_from_others() {
     let bodies = bodies();
-    let begun: Vec<BodyMemory> = (0..9).map(|_| bodies.begin("attacker")).collect();
-    assert!(begun.iter().all(|it| grows(it, 1)));
-    assert_eq!(bodies.n_units_held(), 9);
+    let stalled: Vec<BodyMemory> = (0..9).map(|_| bodies.begin("attacker")).collect();
+    assert!(stalled.iter().all(|it| grows(it, 1)));
+    assert_eq!(bodies.n_units_reserved(), 9);
     let batch = bodies.begin("acme");
     assert!(grows(&batch, 32 * MIB));
 }
 
 #[test]
-fn a_tenant_has_a_share_and_the_others_have_theirs() {
+fn a_tenant_cannot_take_the_share_of_other_tenants() {
     let bodies = bodies();
-    let own: Vec<BodyMemory> = (0..9).map(|_| bodies.begin("attacker")).collect();
-    let n_grown = own.iter().filter(|it| grows(it, 32 * MIB)).count();
-    assert_eq!((n_grown, bodies.n_units_held()), (2, 64));
+    let of_tenant: Vec<BodyMemory> = (0..9).map(|_| bodies.begin("attacker")).collect();
+    let n_grown = of_tenant.iter().filter(|it| grows(it, 32 * MIB)).count();
+    assert_eq!((n_grown, bodies.n_units_reserved()), (2, 64));
     for tenant in ["a", "b", "c"] {
-        let room = bodies.begin(tenant);
-        assert!(grows(&room, 32 * MIB), "{tenant}");
+        let body = bodies.begin(tenant);
+        assert!(grows(&body, 32 * MIB), "{tenant}");
     }
 }
 
 #[test]
-fn bodies_that_wait_for_room_do_not_wait_for_each_other() {
+fn bodies_that_wait_for_memory_do_not_deadlock() {
     let bodies = bodies();
-    let mut own: Vec<BodyMemory> = (0..20).map(|_| bodies.begin("acme")).collect();
-    // All of them grow bit by bit, as far as they may.
+    let mut of_tenant: Vec<BodyMemory> = (0..20).map(|_| bodies.begin("acme")).collect();
+    // All grow step by step, as far as the limits allow.
     for n in 1..=32 {
-        own.iter().for_each(|it| it.grow_to(n * MIB).now_or_never().unwrap_or_default());
+        of_tenant.iter().for_each(|it| it.grow_to(n * MIB).now_or_never().unwrap_or_default());
     }
-    assert!(bodies.n_units_held() <= 64);
-    // One after the other becomes whole and goes, the oldest first.
-    while !own.is_empty() {
-        assert!(grows(&own[0], 32 * MIB), "{} are left", own.len());
-        own[0].close();
-        own.remove(0);
+    assert!(bodies.n_units_reserved() <= 64);
+    // The bodies become complete and are dropped, oldest first.
+    while !of_tenant.is_empty() {
+        assert!(grows(&of_tenant[0], 32 * MIB), "{} are left", of_tenant.len());
+        of_tenant[0].complete();
+        of_tenant.remove(0);
     }
-    assert_eq!(bodies.n_units_held(), 0);
+    assert_eq!(bodies.n_units_reserved(), 0);
 }
 
 #[test]
-fn all_together_stay_within_the_whole() {
+fn all_bodies_together_stay_within_the_limit() {
     let bodies = bodies();
-    let rooms: Vec<BodyMemory> = (0..40).map(|n| bodies.begin(&format!("t{n}"))).collect();
+    let all: Vec<BodyMemory> = (0..40).map(|n| bodies.begin(&format!("t{n}"))).collect();
     for n in 1..=32 {
-        rooms.iter().for_each(|it| it.grow_to(n * MIB).now_or_never().unwrap_or_default());
+        all.iter().for_each(|it| it.grow_to(n * MIB).now_or_never().unwrap_or_default());
     }
-    assert!(bodies.n_units_held() <= 256, "{}", bodies.n_units_held());
-    assert!(grows(&rooms[0], 32 * MIB), "the oldest always goes on");
+    assert!(bodies.n_units_reserved() <= 256, "{}", bodies.n_units_reserved());
+    assert!(grows(&all[0], 32 * MIB), "the oldest can always grow");
 }
 
 #[tokio::test]
-async fn whoever_waits_goes_on_when_there_is_room() {
+async fn a_waiting_body_grows_when_memory_is_freed() {
     let bodies = bodies();
     let (first, second, third) = (bodies.begin("acme"), bodies.begin("acme"), bodies.begin("acme"));
     assert!(grows(&first, 32 * MIB) && grows(&second, 32 * MIB));
@@ -80,6 +80,9 @@ async fn whoever_waits_goes_on_when_there_is_room() {
     drop(first);
     waiting.await;
     let largest = LargeBodies::new(&Limits { body_bytes: 1 << 30, ..Limits::default() });
-    let (own, other) = (largest.begin("acme"), largest.begin("rival"));
-    assert!(grows(&own, 1 << 30) && grows(&other, 1 << 30), "three of the largest always fit");
+    let (of_tenant, other) = (largest.begin("acme"), largest.begin("rival"));
+    assert!(
+        grows(&of_tenant, 1 << 30) && grows(&other, 1 << 30),
+        "three of the largest always fit"
+    );
 }

@@ -6,7 +6,7 @@ fn a_request_names_its_host_once() {
     use Version as V;
     #[rustfmt::skip]
     let cases: [(Version, &str, &[&str], bool); 16] = [
-        // version    // target              // Host            // fine?
+        // version    // target              // Host            // accepted?
         (V::HTTP_10, "/",                   &[],               true),
         (V::HTTP_10, "/",                   &["a", "b"],       false),
         (V::HTTP_11, "/",                   &[],               false),
@@ -24,13 +24,13 @@ fn a_request_names_its_host_once() {
         (V::HTTP_2,  "/",                   &["a"],            true),
         (V::HTTP_2,  "/",                   &[],               false),
     ];
-    for (version, target, hosts, fine) in cases {
+    for (version, target, hosts, accepted) in cases {
         let mut request = Request::builder().version(version).uri(target);
         for host in hosts {
             request = request.header(header::HOST, *host);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        assert_eq!(check_host(&parts).is_ok(), fine, "{version:?} {target} {hosts:?}");
+        assert_eq!(check_host(&parts).is_ok(), accepted, "{version:?} {target} {hosts:?}");
     }
 }
 
@@ -43,7 +43,7 @@ fn headers_have_two_limits() {
     assert!(check_headers(&many(HEADERS_MAX)).is_ok());
     assert!(check_headers(&many(HEADERS_MAX + 1)).is_err());
     let long = |n: usize| -> HeaderMap {
-        // The name, and four bytes around.
+        // One byte of name, four of separators.
         let value = HeaderValue::try_from("y".repeat(n - 5)).unwrap();
         [(HeaderName::from_static("x"), value)].into_iter().collect()
     };
