@@ -1,4 +1,4 @@
-//! The body of an answer on its way out: whole, or chunk by chunk.
+//! The body of a response: whole or streamed.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,28 +7,28 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::sync::mpsc::Receiver;
 
-/// The body of an answer on its way out.
+/// The body of a response.
 pub struct AnswerBody(Content);
 
 enum Content {
-    /// All of it is here; nothing once it has gone.
+    /// The whole body; `None` once it was sent, or if it is empty.
     Whole(Option<Bytes>),
-    /// It is being made.
+    /// Chunks from a producer.
     Streamed(Receiver<Chunk>),
-    /// It has gone, or broke off.
+    /// The end was sent, or the body was truncated.
     Done,
 }
 
-/// A chunk of a body that is being made.
+/// A message from the producer of a streamed body.
 pub(in crate::http) enum Chunk {
     Data(Bytes),
-    /// Nothing more comes. Without it, the body is not whole.
+    /// The end. A body without it is truncated.
     End,
 }
 
-/// A body broke off: the client must see that it is not whole.
+/// A streamed body ended early: the client must see that it is incomplete.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer broke off")]
+#[error("the response was truncated")]
 pub struct TruncatedBody;
 
 impl AnswerBody {

@@ -1,4 +1,4 @@
-//! The correlation identifier: the client's own, or a new one; always returned, always in the log.
+//! The correlation ID: the client's or a new one, in every response and log line.
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::ids::time_ordered;
@@ -8,13 +8,13 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 pub(crate) const X_CORRELATION_ID: HeaderName = HeaderName::from_static("x-correlation-id");
 const X_CORRELATOR: HeaderName = HeaderName::from_static("x-correlator");
 
-/// Longest identifier that is taken from a client.
+/// Longest ID that is accepted from a client.
 const CHARS_MAX: usize = 128;
 
 #[derive(Clone)]
 pub(crate) struct Correlation {
     pub(crate) id: String,
-    /// The client asked by its other name, and is answered by that too.
+    /// Whether the client sent `X-Correlator`, which the response then repeats too.
     by_correlator: bool,
 }
 

@@ -1,12 +1,12 @@
-//! Tables as text (RFC 4180), safe to open in a spreadsheet.
+//! CSV (RFC 4180) that is safe to open in a spreadsheet.
 
-/// What makes a spreadsheet take a cell for a formula, when it stands at its beginning.
+/// First characters that make a spreadsheet read a cell as a formula.
 const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
-/// What stands in one cell.
+/// One cell.
 #[derive(Clone, Copy, Debug)]
 pub enum Cell<'c> {
-    /// A text. One that a spreadsheet would run gets a `'` in front, which spreadsheets take for «this is text».
+    /// A text. One that a spreadsheet would run as a formula gets a `'` in front, which marks text in spreadsheets.
     Text(&'c str),
     /// A username or password, exactly as a device has to send it.
     Credential(&'c str),
@@ -19,7 +19,7 @@ impl<'c> From<&'c str> for Cell<'c> {
 }
 
 impl<'c> Cell<'c> {
-    /// The cell of a column, which is known by its name.
+    /// A cell of the column with this name.
     pub fn of_column(name: &str, text: &'c str) -> Self {
         match name {
             "username" | "password" => Self::Credential(text),
@@ -44,7 +44,7 @@ impl<'c> Cell<'c> {
     }
 }
 
-/// Adds a row. The first row of a table has the names of its columns.
+/// Appends a row. The first row of a table has the column names.
 pub fn write_row<'c>(table: &mut Vec<u8>, cells: impl IntoIterator<Item: Into<Cell<'c>>>) {
     for (n, cell) in cells.into_iter().enumerate() {
         if n > 0 {

@@ -1,42 +1,42 @@
-//! JSON that is written straight into bytes, for bodies that are made of thousands of short texts.
+//! Writes JSON directly into bytes, for bodies with thousands of short texts.
 //!
-//! A general writer looks at every byte of every name again. Here names are written as they are, and so is a
-//! text that needs no escapes; which escapes another one needs is the library's to say.
+//! A general writer checks every byte of every name. Here names are copied, and so is a text that needs no escapes;
+//! `serde_json` writes any other text.
 
 use bytes::Bytes;
 use serde::Serialize;
 
-/// JSON, as far as it is written.
+/// JSON in writing.
 #[derive(Debug, Default)]
 pub(crate) struct Json(Vec<u8>);
 
 impl Json {
-    /// Nothing yet, and room for so many bytes: what grows bit by bit is copied again and again.
+    /// Empty JSON with this capacity, which avoids copies as it grows.
     pub(crate) fn with_capacity(n_bytes: usize) -> Self {
         Self(Vec::with_capacity(n_bytes))
     }
 
-    /// Makes room for so many bytes more.
+    /// Reserves capacity for this many more bytes.
     pub(crate) fn reserve(&mut self, n_bytes: usize) {
         self.0.reserve(n_bytes);
     }
 
-    /// How many bytes are written.
+    /// Number of bytes written.
     pub(crate) fn n_bytes(&self) -> usize {
         self.0.len()
     }
 
-    /// Bytes that somebody else has written.
+    /// Appends bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// What is JSON already.
+    /// Appends JSON text.
     pub(crate) fn raw(&mut self, json: &str) {
         self.0.extend_from_slice(json.as_bytes());
     }
 
-    /// The name of one more member of an object; its value comes next.
+    /// Appends a comma and the name of an object's next member; the caller appends its value.
     pub(crate) fn member(&mut self, name: &str) {
         self.raw(",\"");
         self.raw(name);
@@ -50,7 +50,7 @@ impl Json {
         self.raw("\":");
     }
 
-    /// A text without its quotes.
+    /// Appends an escaped text without quotes.
     pub(crate) fn text(&mut self, text: &str) {
         if is_plain(text) {
             self.raw(text);
@@ -60,7 +60,7 @@ impl Json {
         }
     }
 
-    /// A text in quotes.
+    /// Appends a text in quotes.
     pub(crate) fn quoted(&mut self, text: &str) {
         self.0.push(b'"');
         self.text(text);
@@ -74,17 +74,17 @@ impl Json {
         self.0.push(b'"');
     }
 
-    /// What was written before.
+    /// Appends other JSON.
     pub(crate) fn append(&mut self, other: &Self) {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Texts, numbers, lists and whatever is made of them.
+    /// Appends a value.
     pub(crate) fn value(&mut self, value: &(impl Serialize + ?Sized)) {
         serde_json::to_writer(&mut self.0, value).expect("bodies are plain data");
     }
 
-    /// Values in a list, each written by what it is given to.
+    /// Appends a list; `write` appends each value.
     pub(crate) fn list<T>(
         &mut self,
         values: impl IntoIterator<Item = T>,
@@ -100,32 +100,31 @@ impl Json {
         self.0.push(b']');
     }
 
-    /// What is written so far.
+    /// The bytes written so far.
     pub(crate) fn written(&self) -> &[u8] {
         &self.0
     }
 
-    /// Forgets what is written, and keeps the room for it.
+    /// Clears the bytes, and keeps the capacity.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// All of it.
+    /// The finished bytes.
     pub(crate) fn finish(self) -> Bytes {
         self.0.into()
     }
 }
 
 fn written(text: &str) -> Vec<u8> {
-    serde_json::to_vec(text).expect("a text can be written")
+    serde_json::to_vec(text).expect("a text can be serialized")
 }
 
-/// Whether a text means itself between quotes. Every byte is looked at, eight at a time, which is faster than to stop
-/// early.
+/// Whether a text needs no escapes. Checks all bytes, eight at a time, which is faster than to stop early.
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes.last_chunk() {
-        // The last eight may overlap those before them.
+        // The last eight bytes may overlap the chunk before.
         Some(last) => {
             let eights = bytes.as_chunks().0.iter().chain([last]);
             eights.fold(0, |found, eight| found | special(u64::from_le_bytes(*eight))) == 0
@@ -134,8 +133,8 @@ fn is_plain(text: &str) -> bool {
     }
 }
 
-/// Not zero if one of eight bytes is below a space, a quote or a backslash. A borrow may spoil what is found in the
-/// bytes behind the first one, but never that there is one.
+/// Not zero if one of eight bytes is a control character, a quote or a backslash. A borrow may mark wrong bytes
+/// behind the first match, but the result is zero exactly if there is no match.
 fn special(eight: u64) -> u64 {
     const EACH: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
@@ -158,13 +157,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_what_the_library_writes(text: String) {
+        fn a_text_is_written_as_serde_json_writes_it(text: String) {
             prop_assert_eq!(quoted(&text), written(&text));
         }
     }
 
     #[test]
-    fn every_character_means_itself_or_is_escaped() {
+    fn every_character_is_escaped_as_serde_json_escapes_it() {
         for c in (0..=0x2030).filter_map(char::from_u32) {
             let text = format!("a{c}b");
             assert_eq!(quoted(&text), written(&text), "{c:?}");
@@ -172,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_commas_between() {
+    fn list_values_are_separated_by_commas() {
         for (values, expected) in [(vec![], "[]"), (vec![1], "[1]"), (vec![1, 2, 3], "[1,2,3]")] {
             let mut json = Json::default();
             json.list(values, |json, value| json.value(&value));

@@ -1,4 +1,4 @@
-//! The media types that go in and out.
+//! Media types of requests and responses.
 
 pub(crate) const CSV: &str = "text/csv; charset=utf-8";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";

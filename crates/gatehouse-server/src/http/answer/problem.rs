@@ -1,4 +1,4 @@
-//! The one body of every error, and the one table from errors to statuses.
+//! The body of every error, and the only table from errors to statuses.
 
 use std::time::Duration;
 
@@ -19,24 +19,24 @@ use crate::fields::party::problem_party;
 use crate::fields::problem::{self, external_body, param_body};
 use crate::reader::{Fault, told};
 
-/// Seconds after which a client may try again what we could not do.
+/// Seconds after which a client may retry.
 const RETRY_AFTER_SECONDS: &str = "1";
 
-/// An answer when something is wrong.
+/// An error response.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
-    /// A short phrase; the status's own where there is nothing better.
+    /// The `type`: a short phrase, by default that of the status.
     kind: &'static str,
     title: &'static str,
     pub(in crate::http) detail: Box<str>,
     pub(in crate::http) invalid: Box<[Fault]>,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// What RFC 6749 calls it, where that matters.
+    /// The error code at the token endpoint, if it isn't the status's default.
     oauth: Option<OAuthError>,
-    /// The account that it is about, and what its platform said.
-    trouble: Option<Box<AccountFailure>>,
-    /// What went wrong inside: for the log, never for a client.
+    /// The account that failed, and its platform's response.
+    account_failure: Option<Box<AccountFailure>>,
+    /// The internal cause: for the log, never for a client.
     pub(crate) cause: Option<Box<str>>,
 }
 
@@ -50,23 +50,23 @@ impl Problem {
             invalid: Box::default(),
             headers: Vec::new(),
             oauth: None,
-            trouble: None,
+            account_failure: None,
             cause: None,
         }
     }
 
-    /// A body that is no JSON.
+    /// 400: a body that isn't JSON.
     pub(crate) fn malformed(reason: String) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Malformed body", reason)
     }
 
-    /// Fields or parameters that are at fault.
+    /// 400: faults of fields or parameters.
     pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
         let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", told(&faults));
         Self { invalid: faults.into(), ..problem }
     }
 
-    /// A page that is too small to hold something of every account.
+    /// 400: a page with fewer items than there are accounts.
     pub(crate) fn small_page(page_size: u64, n_accounts: usize) -> Self {
         let detail = format!(
             "not all items could be retrieved because the requested pageSize ({page_size}) is less than the \
@@ -75,7 +75,7 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "Small page size", detail)
     }
 
-    /// More things to look for than can be at once.
+    /// 400: too many items in one search.
     pub(crate) fn too_many_items(n_items: usize, items_max: usize) -> Self {
         let detail = format!(
             "the request looks for {n_items} different items, and may look for at most {items_max}; \
@@ -84,23 +84,23 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "Too many items", detail)
     }
 
-    /// A product that no account has.
+    /// 404: a product that no account has.
     pub(crate) fn no_product(detail: String) -> Self {
         let problem = Self::new(StatusCode::NOT_FOUND, "Product not found", detail);
         Self { kind: "Product not found", ..problem }
     }
 
-    /// A path that leads nowhere.
+    /// 404: an unknown path.
     pub(crate) fn unknown_path() -> Self {
         let detail = "nothing is at this path; the document /-/openapi.json lists what there is";
-        Self::new(StatusCode::NOT_FOUND, "AuthError path", detail)
+        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
     }
 
-    /// A path that leads nowhere from where operators come in.
+    /// 404: a path that the operators' listener doesn't serve.
     pub(crate) fn not_for_operators() -> Self {
         let detail = "nothing is at this path; this address is for operators, who find /-/live, \
                       /-/ready and /-/metrics here";
-        Self::new(StatusCode::NOT_FOUND, "AuthError path", detail)
+        Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
     }
 
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
@@ -110,17 +110,17 @@ impl Problem {
         self
     }
 
-    /// Whether a thing that isn't there is the greater fault, which is told first.
+    /// Whether a missing tenant or object takes precedence over this problem.
     pub(crate) fn yields_to_missing(&self) -> bool {
         matches!(self.status.as_u16(), 400 | 404 | 405 | 406 | 408 | 412 | 413 | 415)
     }
 
-    /// The same with the name that RFC 6749 gives it.
+    /// Sets the error code at the token endpoint.
     pub(crate) fn with_oauth_error(self, error: OAuthError) -> Self {
         Self { oauth: Some(error), ..self }
     }
 
-    /// The answer in the words that a path speaks.
+    /// The response in a path's error format.
     pub(crate) fn into_reply_of(self, style: ErrorStyle, correlation_id: &str) -> Reply {
         match style {
             ErrorStyle::Problem => self.into_reply(correlation_id),
@@ -130,7 +130,7 @@ impl Problem {
 
     fn into_oauth_reply(self) -> Reply {
         let error = self.oauth.unwrap_or_else(|| OAuthError::of(self.status)).as_str();
-        // That document knows no 415, and allows no quotation marks, backslashes or accents.
+        // RFC 6749 has no 415, and allows no quotation marks, backslashes or non-ASCII characters.
         let status = match self.status {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
             status => status,
@@ -154,8 +154,8 @@ impl Problem {
 
     /// The problem as JSON, alone or in a list.
     pub(crate) fn body(&self, correlation_id: &str) -> Body {
-        let trouble = self.trouble.as_deref();
-        let response = trouble.and_then(|trouble| trouble.failure.said.as_deref());
+        let failed = self.account_failure.as_deref();
+        let response = failed.and_then(|it| it.failure.said.as_deref());
         let params: Vec<Body> = self.invalid.iter().map(param_body).collect();
         Body::default()
             .put(problem::KIND, self.kind)
@@ -164,29 +164,29 @@ impl Problem {
             .put(problem::DETAIL, &self.detail)
             .put_some(problem::INVALID_PARAMS, (!params.is_empty()).then_some(params))
             .put(problem::EXTERNAL_ERRORS, response.map(external_body).as_slice())
-            .put(problem::RELATED_PARTY, trouble.map(|it| problem_party(&it.account)).as_slice())
+            .put(problem::RELATED_PARTY, failed.map(|it| problem_party(&it.account)).as_slice())
             .put(problem::CORRELATION_ID, correlation_id)
             .put(problem::TYPE, "problem")
     }
 }
 
-/// In which words a path tells what is wrong.
+/// Format of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ErrorStyle {
-    /// The problem body, as everywhere.
+    /// The problem body.
     #[default]
     Problem,
     /// RFC 6749's `error` and `error_description`.
     OAuth,
 }
 
-/// The table. It has no catch-all arm: a new error does not compile until someone decides its status.
+/// The table from errors to statuses. Without a catch-all arm, a new error doesn't compile until it has a status here.
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        // A client may read our words about its request, never about our insides.
+        // Texts about the request are for the client, internal causes are not.
         let detail = error.to_string();
         match error {
-            Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "AuthError tenant", detail),
+            Error::NoTenant(_) => Self::new(StatusCode::NOT_FOUND, "Unknown tenant", detail),
             Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
             Error::UnknownContract(id) => BatchFailure::unknown_contract(&id).into(),
             Error::UsernameTaken(username) => BatchFailure::username_taken(&username).into(),
@@ -221,19 +221,19 @@ impl From<Error> for Problem {
             Error::Storage(error) => {
                 Self { cause: Some(chain(&error)), ..Self::from_storage(&error) }
             }
-            // No request does what only a worker in a test does.
+            // Occurs only in tests of the worker.
             Error::Interrupted => Self::internal(),
             Error::Vault(error) => Self { cause: Some(chain(&error)), ..Self::internal() },
         }
     }
 }
 
-/// What fails alone inside a Task has the status and the words that it would have alone.
+/// An item of a Task fails with the same status and text as a request for that item alone.
 impl From<BatchFailure> for Problem {
-    fn from(trouble: BatchFailure) -> Self {
-        let (status, title) = match trouble.kind {
+    fn from(failure: BatchFailure) -> Self {
+        let (status, title) = match failure.kind {
             BatchFailureKind::UnknownContract => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "AuthError contract")
+                (StatusCode::UNPROCESSABLE_ENTITY, "Unknown contract")
             }
             BatchFailureKind::NotFound => (StatusCode::NOT_FOUND, "Not found"),
             BatchFailureKind::UsernameTaken => (StatusCode::CONFLICT, "Username taken"),
@@ -245,17 +245,16 @@ impl From<BatchFailure> for Problem {
             BatchFailureKind::QuotaReached => (StatusCode::CONFLICT, "Quota reached"),
             BatchFailureKind::NotPayPerUse => (StatusCode::CONFLICT, "Not pay per use"),
         };
-        let fields = trouble.fields.into_iter();
+        let fields = failure.fields.into_iter();
         let invalid = fields.map(|it| Fault { name: it.name, reason: it.reason }).collect();
-        Self { invalid, ..Self::new(status, title, trouble.detail) }
+        Self { invalid, ..Self::new(status, title, failure.detail) }
     }
 }
 
-/// What fails at one account. It stands beside what the others gave, and alone only where nothing else is
-/// there to answer with.
+/// The failure of one account. It accompanies the results of the other accounts, or is the response if there are none.
 impl From<AccountFailure> for Problem {
-    fn from(trouble: AccountFailure) -> Self {
-        let AccountFailure { account, failure } = &trouble;
+    fn from(account_failure: AccountFailure) -> Self {
+        let AccountFailure { account, failure } = &account_failure;
         let (status, kind, title) = match failure.kind {
             FailureKind::Error => (StatusCode::BAD_GATEWAY, None, "Platform error"),
             FailureKind::Timeout => (StatusCode::GATEWAY_TIMEOUT, None, "Platform too slow"),
@@ -275,11 +274,11 @@ impl From<AccountFailure> for Problem {
         if let Some(seconds) = retry_after_seconds(failure) {
             problem = problem.with(header::RETRY_AFTER, &seconds);
         }
-        Self { trouble: Some(Box::new(trouble)), ..problem }
+        Self { account_failure: Some(Box::new(account_failure)), ..problem }
     }
 }
 
-/// After how many seconds an account may be asked again, where that is known or has to be told.
+/// Seconds until the account may be called again, if known or if the status needs `Retry-After`.
 fn retry_after_seconds(failure: &Failure) -> Option<String> {
     let whole = |wait: Duration| wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let known = failure.retry_after.map(|wait| whole(wait).max(1).to_string());
@@ -301,7 +300,7 @@ impl Problem {
             Unavailable, Unexpected, Unfinished, Unsure,
         };
         match cause {
-            NotReady(trouble) => Self::unavailable("Store unavailable", trouble.to_string()),
+            NotReady(failure) => Self::unavailable("Store unavailable", failure.to_string()),
             Unavailable(_) | Locked(_) | Disk(_) => Self::unavailable(
                 "Store unavailable",
                 "the store can't be reached, try again later",
@@ -331,19 +330,19 @@ impl Problem {
         }
     }
 
-    /// What can't be done now, and may be tried again.
+    /// 503: a client may retry.
     pub(crate) fn unavailable(title: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, title, detail)
             .with(header::RETRY_AFTER, RETRY_AFTER_SECONDS)
     }
 
-    /// Our own fault.
+    /// 500: a fault of the server.
     pub(crate) fn internal() -> Self {
-        let detail = "something went wrong here; the log has it under the correlation ID";
+        let detail = "the server failed; its log has the cause under the correlation ID";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error", detail)
     }
 
-    /// Nobody whom we know.
+    /// 401: no valid token.
     pub(crate) fn unauthorized(error: AuthError) -> Self {
         let challenge = match error {
             AuthError::IssuerDown => {
@@ -356,7 +355,7 @@ impl Problem {
             .with(header::WWW_AUTHENTICATE, &challenge)
     }
 
-    /// Somebody whom we know, but who may not.
+    /// 403: a caller without the needed rights.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Not allowed", detail)
     }

@@ -1,24 +1,24 @@
-//! What a tenant's requests have left, in headers.
+//! Headers of a tenant's rate limit.
 //!
-//! `RateLimit` and `RateLimit-Policy` are those of the IETF's draft as it is now; `RateLimit-Limit`,
-//! `-Remaining` and `-Reset` are those of its earlier versions, which most clients read today. The policy is the
-//! tenant's whole limit; what is left is what this server would let through.
+//! `RateLimit` and `RateLimit-Policy` follow the IETF's current draft; `RateLimit-Limit`, `-Remaining` and `-Reset` follow
+//! its earlier versions, which most clients read today. The policy is the tenant's whole limit; the remaining requests
+//! are those that this server still accepts.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::problem::Problem;
 use crate::rate::Allowance;
 
-/// The stretch that a limit is about, in seconds.
-const WINDOW: u64 = 1;
+/// Window of a limit.
+const WINDOW_SECONDS: u64 = 1;
 
 impl Allowance {
-    /// Writes down what is left.
+    /// Adds the headers.
     pub(crate) fn put(self, headers: &mut HeaderMap) {
         let (Self { limit, remaining, .. }, seconds) = (self, self.seconds());
         for (name, value) in [
             ("ratelimit", format!("\"tenant\";r={remaining};t={seconds}")),
-            ("ratelimit-policy", format!("\"tenant\";q={limit};w={WINDOW}")),
+            ("ratelimit-policy", format!("\"tenant\";q={limit};w={WINDOW_SECONDS}")),
             ("ratelimit-limit", limit.to_string()),
             ("ratelimit-remaining", remaining.to_string()),
             ("ratelimit-reset", seconds.to_string()),
@@ -29,7 +29,7 @@ impl Allowance {
         }
     }
 
-    /// Turns away whom the limit leaves nothing.
+    /// Refuses a request over the limit.
     pub(crate) fn check(self) -> Result<(), Problem> {
         if self.is_allowed {
             return Ok(());

@@ -1,4 +1,4 @@
-//! An answer when all is well.
+//! A successful response.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -7,23 +7,22 @@ use serde::Serialize;
 use super::media::JSON;
 use super::stream::{Finished, Producer, Sink, StreamError};
 
-/// An answer when all is well.
+/// A successful response.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: ReplyBody,
 }
 
-/// What an answer says.
+/// The body of a reply.
 pub(crate) enum ReplyBody {
-    /// All of it.
     Whole(Bytes),
-    /// How to make it, once it is clear that the client wants it.
+    /// The producer of a streamed body, which isn't started yet.
     Streamed(Producer),
 }
 
 impl ReplyBody {
-    /// What is there already; nothing of what has yet to be made.
+    /// The bytes of a whole body; empty for a streamed one.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Whole(bytes) => bytes,
@@ -33,20 +32,19 @@ impl ReplyBody {
 }
 
 impl Reply {
-    /// An answer with a JSON body.
+    /// A reply with a JSON body.
     pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Self {
         let bytes = serde_json::to_vec(body).expect("bodies are plain data");
         Self::whole(status, JSON, bytes.into())
     }
 
-    /// An answer with a body of another kind.
+    /// A reply with a body of this media type.
     pub(crate) fn whole(status: StatusCode, media_type: &str, body: Bytes) -> Self {
         Self { body: ReplyBody::Whole(body), ..Self::empty(status) }
             .with(header::CONTENT_TYPE, media_type)
     }
 
-    /// An answer whose body is made while it goes out, and compressed for those who like it so. For HEAD it
-    /// is not made at all.
+    /// A reply with a streamed body, compressed if the client prefers that. For HEAD, `produce` isn't called.
     pub(crate) fn streamed<BodyFuture>(
         status: StatusCode,
         media_type: &str,
@@ -60,12 +58,12 @@ impl Reply {
         Self { body, ..Self::empty(status) }.with(header::CONTENT_TYPE, media_type)
     }
 
-    /// An answer without a body.
+    /// A reply without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         Self { status, headers: HeaderMap::new(), body: ReplyBody::Whole(Bytes::new()) }
     }
 
-    /// The same with a header; a value that no header can hold is left out.
+    /// Adds a header; ignores an invalid value.
     pub(crate) fn with(mut self, name: HeaderName, value: &str) -> Self {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);

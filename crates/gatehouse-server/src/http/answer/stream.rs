@@ -1,8 +1,8 @@
-//! Answers that are produced while they go out: of any length, and never more than a few chunks in memory.
+//! Streamed responses: of any length, with only a few chunks in memory.
 //!
-//! A handler gives a [`Producer`], which writes into a [`Sink`] on a task of its own. It is held up when its
-//! client reads slowly, and holds no slot and no transaction meanwhile; it ends when the client goes away.
-//! When it fails, the connection breaks off before the body's end, so that nobody takes a part for the whole.
+//! A handler returns a [`Producer`], which writes into a [`Sink`] on its own task. Back-pressure from a slow client
+//! pauses it; meanwhile it holds no request slot and no transaction. It is cancelled when the client disconnects. When
+//! it fails, the connection is closed before the body's end, so that no client takes a part for the whole.
 
 use std::io::Write;
 use std::panic::AssertUnwindSafe;
@@ -21,33 +21,32 @@ use super::json::Json;
 use crate::app::Error;
 use crate::metrics::StreamEnd;
 
-/// Bytes that are buffer into a chunk, before compression: each is handed to another thread, which costs as much as
-/// making some of them.
+/// Bytes of a chunk, before compression. Large, because passing a chunk to another thread has a cost.
 pub(in crate::http) const CHUNK_BYTES: usize = 128 << 10;
 
-/// What may come on top of a chunk before it is seen that it is one: an access with the longest of all names.
+/// Bytes by which a chunk may exceed its size before it is closed: an access with the longest names.
 const CHUNK_BYTES_OVER: usize = 4 << 10;
 
-/// Pieces that may wait for the client.
+/// Chunks that may be queued for the client.
 const CHUNKS_MAX: usize = 2;
 
-/// How long a client may let a chunk wait before it takes any more. As long as for any other answer.
+/// Time in which a client must read a queued chunk, as for any other response.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Makes the body of an answer.
+/// Produces a streamed body.
 pub(crate) type Producer = Box<dyn FnOnce(Sink) -> BodyFuture + Send>;
 
 type BodyFuture = Pin<Box<dyn Future<Output = Result<Finished, StreamError>> + Send>>;
 
-/// Says that a body is whole. Only [`Sink::finish`] gives it.
+/// Proof that a body is whole. Only [`Sink::finish`] returns it.
 pub(crate) struct Finished(());
 
 /// Why a body ended early.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum StreamError {
-    /// The client has gone away, or doesn't read.
+    /// The client has disconnected, or doesn't read.
     Unread,
-    /// What it was produced of could not be had; the cause is for the log.
+    /// The producer failed; the cause is for the log.
     Failed(Box<str>),
 }
 
@@ -67,12 +66,12 @@ impl From<gatehouse_store::StoreError> for StreamError {
     }
 }
 
-/// Where a producer writes.
+/// Receives the bytes of a producer.
 pub(crate) struct Sink {
     chunks: Sender<Chunk>,
-    /// What will be the next chunk.
+    /// The next chunk.
     buffer: Json,
-    /// Pieces that go out when there is time to wait.
+    /// Closed chunks, to be sent by [`send_ready`](Self::send_ready).
     ready: Vec<Bytes>,
     gzip: Option<GzEncoder<Vec<u8>>>,
 }
@@ -83,7 +82,7 @@ impl Sink {
         Self { chunks, buffer: Json::default(), ready: Vec::new(), gzip }
     }
 
-    /// Adds to the body; waits when the client is behind.
+    /// Appends bytes; waits if the client is behind.
     pub(crate) async fn write(&mut self, bytes: &[u8]) -> Result<(), StreamError> {
         for part in bytes.chunks(CHUNK_BYTES) {
             self.buffer.bytes(part);
@@ -92,24 +91,24 @@ impl Sink {
         Ok(())
     }
 
-    /// Where JSON is added that is written bit by bit. Who has added a little lets it be [cut](Self::cut), and who has
-    /// added some chunks has them [passed on](Self::send_ready): until then nobody who reads slowly holds anything up.
+    /// The buffer, for JSON in small steps. The producer calls [`cut`](Self::cut) after each step, and
+    /// [`send_ready`](Self::send_ready) after some chunks: only that waits for the client.
     pub(crate) fn json(&mut self) -> &mut Json {
         if self.buffer.n_bytes() == 0 {
-            // All that will come, so that it is never copied to where there is more room.
+            // The whole chunk, so that the buffer is never copied to grow.
             self.buffer.reserve(CHUNK_BYTES + CHUNK_BYTES_OVER);
         }
         &mut self.buffer
     }
 
-    /// Makes a chunk of what was written, if that is long enough. It goes out when it is [passed on](Self::send_ready).
+    /// Closes the chunk if it is long enough. [`send_ready`](Self::send_ready) sends it.
     pub(crate) fn cut(&mut self) {
         if self.buffer.n_bytes() >= CHUNK_BYTES {
             self.close_chunk();
         }
     }
 
-    /// Lets the client have all whole chunks; waits when the client is behind.
+    /// Sends all closed chunks; waits if the client is behind.
     pub(crate) async fn send_ready(&mut self) -> Result<(), StreamError> {
         self.cut();
         for chunk in std::mem::take(&mut self.ready) {
@@ -118,7 +117,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Adds bytes that are there for good. Where nothing is compressed they are not copied.
+    /// Appends static bytes, without a copy if the body isn't compressed.
     pub(crate) async fn send_static(&mut self, bytes: &'static [u8]) -> Result<(), StreamError> {
         if self.gzip.is_some() {
             return self.write(bytes).await;
@@ -127,7 +126,7 @@ impl Sink {
         self.send(Chunk::Data(Bytes::from_static(bytes))).await
     }
 
-    /// Lets the client have what was written so far: before waiting for something else, say.
+    /// Sends everything written so far, e.g. before a wait.
     pub(crate) async fn flush(&mut self) -> Result<(), StreamError> {
         self.close_chunk();
         self.send_ready().await
@@ -167,7 +166,7 @@ impl Sink {
 
 const INTO_MEMORY: &str = "writing into memory doesn't fail";
 
-/// Has a producer hold a slot for as long as it works.
+/// Makes a producer hold a slot until it ends.
 pub(in crate::http) fn with_slot<P: Send + 'static>(producer: Producer, slot: P) -> Producer {
     Box::new(move |sink| {
         Box::pin(async move {
@@ -177,7 +176,7 @@ pub(in crate::http) fn with_slot<P: Send + 'static>(producer: Producer, slot: P)
     })
 }
 
-/// A body, and what makes it, which has to be run beside.
+/// A body, and the future that produces it, which the caller runs on a task.
 pub(in crate::http) fn begin(
     producer: Producer,
     is_compressed: bool,
@@ -186,7 +185,7 @@ pub(in crate::http) fn begin(
     (produce(producer, sender, is_compressed), AnswerBody::streamed(receiver))
 }
 
-/// Makes a body to its end, or until nobody wants it.
+/// Runs a producer to its end, or until the client disconnects.
 async fn produce(
     producer: Producer,
     chunks: Sender<Chunk>,
@@ -201,7 +200,7 @@ async fn produce(
 }
 
 impl StreamEnd {
-    /// How the making of a body ended, for the figures.
+    /// The end of a stream, for the metrics.
     pub(in crate::http) fn of(produced: &Result<Finished, StreamError>) -> Self {
         match produced {
             Ok(_) => Self::Whole,

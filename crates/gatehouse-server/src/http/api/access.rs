@@ -1,4 +1,4 @@
-//! `/{tenantName}/access`: listing accesses, making one, reading it, changing it.
+//! `/{tenantName}/access`: lists, creates, reads and updates accesses.
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
@@ -41,7 +41,7 @@ pub(in crate::http) const LIST: Operation = Operation {
 pub(in crate::http) const CREATE: Operation = Operation {
     method: "POST",
     id: "createAccess",
-    summary: "Creates one access; what is left out is generated, and the password is shown only here",
+    summary: "Creates one access; generates missing fields, and returns the password only here",
     need: Need::Scope(Scope::AccessWrite),
     headers: &[idempotency::KEY],
     body: Some(BodyKind {
@@ -88,7 +88,7 @@ pub(in crate::http) const READ: Operation = Operation {
 pub(in crate::http) const UPDATE: Operation = Operation {
     method: "PATCH",
     id: "updateAccess",
-    summary: "Changes an access's status, its password, or both; all of it or nothing",
+    summary: "Changes an access's status, its password, or both; all or nothing",
     need: Need::Scope(Scope::AccessWrite),
     headers: &["If-Match", "If-None-Match"],
     body: Some(BodyKind {
@@ -111,7 +111,7 @@ pub(in crate::http) const UPDATE: Operation = Operation {
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = call.query.filter(AccessFilter::read);
     let request = paging::requested(&mut call)?;
-    let filter = filter.expect("what has no faults was read whole");
+    let filter = filter.expect("a query without faults has a filter");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let (mut writer, now) = (AccessWriter::new(&call.address, call.tenant()), call.app().now());
@@ -163,25 +163,23 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::OK, issued))
 }
 
-/// Reads what is to change of one access.
+/// Parses the body of an update.
 pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
     if body.is_empty() {
-        body.fault_of_whole(
-            "must hold `status`, and `password` or `rotatePassword`, or one of them",
-        );
+        body.fault_of_whole("must hold at least one of `status`, `password` and `rotatePassword`");
     }
-    let rotates = body.optional(access::ROTATE_PASSWORD);
+    let rotate = body.optional(access::ROTATE_PASSWORD);
     let (status, chosen) = read_change(&mut body, "`status`, and `password` or `rotatePassword`");
-    if chosen.is_some() && rotates.is_some() {
-        let reason = "can't stand beside `password`: one of them sets it";
+    if chosen.is_some() && rotate.is_some() {
+        let reason = "can't be combined with `password`; send one of them";
         body.fault(access::ROTATE_PASSWORD.name, reason);
     }
     body.finish();
-    let drawn = rotates.map(|()| NewPassword::Generated);
-    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(drawn) }
+    let generated = rotate.map(|()| NewPassword::Generated);
+    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(generated) }
 }
 
-/// Reads what may change of one access and of many; `may_hold` says what that is.
+/// Parses the fields that an update of one access and of many have in common; `may_hold` names all fields for faults.
 pub(in crate::http) fn read_change(
     body: &mut Reader<'_>,
     may_hold: &str,

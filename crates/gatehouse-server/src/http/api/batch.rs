@@ -1,7 +1,7 @@
-//! `/{tenantName}/access/batch` and `/{tenantName}/access/batchUpdate`: asking for many things at once.
+//! `/{tenantName}/access/batch` and `/{tenantName}/access/batchUpdate`: creates and updates many accesses.
 //!
-//! The answer is a Task, which `task` shows. What is wrong with the request as a whole is refused here;
-//! what is wrong with one of its items, or with the present state of things, the Task tells.
+//! The response is a Task, which `task` serves. Faults of the request as a whole are refused here; the Task reports those
+//! of single items, and conflicts with the current state.
 
 use gatehouse_core::TaskId;
 use gatehouse_core::rights::Scope;
@@ -30,7 +30,7 @@ const ACCEPTED: &[Answer] = &[Answer {
 pub(in crate::http) const CREATE: Operation = Operation {
     method: "POST",
     id: "createAccesses",
-    summary: "Creates many accesses: so many, or those that are listed; answers with a Task at once",
+    summary: "Creates many accesses, by number or by list; returns a Task at once",
     need: Need::Scope(Scope::AccessWrite),
     headers: &[idempotency::KEY],
     body: Some(BodyKind {
@@ -45,7 +45,7 @@ pub(in crate::http) const CREATE: Operation = Operation {
     ..Operation::BASE
 };
 
-/// What a batch of changes looks like, however it is spelled.
+/// The body of a batch of changes, for both methods.
 const CHANGE: BodyKind = BodyKind {
     schema: "BatchUpdate",
     size: BodySize::Batch,
@@ -56,7 +56,7 @@ const CHANGE: BodyKind = BodyKind {
 pub(in crate::http) const UPDATE: Operation = Operation {
     method: "POST",
     id: "updateAccesses",
-    summary: "Changes many accesses, or ends them with the month; answers with a Task at once",
+    summary: "Changes many accesses, or ends them with the month; returns a Task at once",
     need: Need::Scope(Scope::AccessWrite),
     headers: &[idempotency::KEY],
     body: Some(CHANGE),

@@ -1,4 +1,4 @@
-//! `/-/me`: what the token of a request allows, for programs that want to know before they try.
+//! `/-/me`: the rights of the request's token, so that programs know them in advance.
 
 use http::{StatusCode, header};
 
@@ -11,10 +11,10 @@ use crate::http::route::resource::{Answer, Need, Operation};
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "me",
-    summary: "Says whose token it is, for which tenants, what it allows and until when",
+    summary: "Describes the token: its owner, tenants, scopes and expiry",
     need: Need::Token,
     answers: &[Answer {
-        what: "What the token says",
+        what: "The token's owner and rights",
         schema: Some("Caller"),
         headers: &["Cache-Control"],
         ..Answer::BASE

@@ -1,6 +1,6 @@
 //! `/-/oauth2/token`: tokens for clients, by the client credentials grant of RFC 6749.
 //!
-//! Its errors are that document's, not problems: OAuth libraries read `error`.
+//! Its errors are those of the RFC, not problems: OAuth libraries read `error`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -24,7 +24,7 @@ use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
 pub(in crate::http) const TOKEN: Operation = Operation {
     method: "POST",
     id: "requestToken",
-    summary: "Gives a client a token for a while, by the client credentials grant of RFC 6749",
+    summary: "Issues a short-lived token to a client, by the client credentials grant of RFC 6749",
     need: Need::Nothing,
     errors: ErrorStyle::OAuth,
     body: Some(BodyKind {
@@ -50,7 +50,7 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
     match form.value(oauth::GRANT_TYPE.name)? {
         Some("client_credentials") => {}
         Some(_) => {
-            let detail = "the one grant_type here is client_credentials";
+            let detail = "grant_type must be client_credentials";
             return Err(refused(OAuthError::UnsupportedGrantType, detail));
         }
         None => return Err(refused(OAuthError::InvalidRequest, "grant_type is missing")),
@@ -84,7 +84,7 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
         .with(header::PRAGMA, "no-cache"))
 }
 
-/// Has the log tell of a client that was refused: by its identifier where it can be one, never by what was tried.
+/// Logs a refused client: with its identifier if that is a valid one, never with the secret.
 fn log_refusal(call: &Call, id: &str, reason: &str) {
     let client: Option<ClientId> = id.parse().ok();
     tracing::info!(
@@ -97,21 +97,24 @@ fn log_refusal(call: &Call, id: &str, reason: &str) {
     );
 }
 
-/// What the client asks for, which must be part of what it may have; all of that when it doesn't say.
-fn granted(client: &Client, asked: Option<&str>) -> Result<BTreeSet<Scope>, Problem> {
-    let Some(asked) = asked.filter(|asked| !asked.trim().is_empty()) else {
+/// The requested scopes, which must be among the client's; by default all of the client's.
+fn granted(client: &Client, requested: Option<&str>) -> Result<BTreeSet<Scope>, Problem> {
+    let Some(requested) = requested.filter(|requested| !requested.trim().is_empty()) else {
         return Ok(client.scopes.clone());
     };
-    let scopes = parse_scopes(asked)
+    let scopes = parse_scopes(requested)
         .map_err(|bad| refused(OAuthError::InvalidScope, &format!("scope {bad}")))?;
     if scopes.is_subset(&client.scopes) {
         return Ok(scopes);
     }
-    let may = scopes_to_words(&client.scopes);
-    Err(refused(OAuthError::InvalidScope, &format!("this client may have: {may}")))
+    let allowed = scopes_to_words(&client.scopes);
+    Err(refused(
+        OAuthError::InvalidScope,
+        &format!("scope may hold only the scopes of this client: {allowed}"),
+    ))
 }
 
-/// Who the client says it is, by HTTP Basic or in the form, but not both.
+/// The client's identifier and secret, from HTTP Basic or the form, but not both.
 pub(in crate::http) fn credentials(
     headers: &HeaderMap,
     form: &Form,
@@ -125,7 +128,7 @@ pub(in crate::http) fn credentials(
         };
     };
     if secret.is_some() || given.next().is_some() {
-        let detail = "a client proves itself in one way: by HTTP Basic or in the form";
+        let detail = "send the client's credentials either by HTTP Basic or in the form";
         return Err(refused(OAuthError::InvalidRequest, detail));
     }
     let (name, secret) = basic.to_str().ok().and_then(read_basic).ok_or_else(unknown_client)?;
@@ -136,7 +139,7 @@ pub(in crate::http) fn credentials(
     Ok((name, secret))
 }
 
-/// Both are encoded like a form's values before they are put together (RFC 6749, section 2.3.1).
+/// Identifier and secret from HTTP Basic; both are form-encoded (RFC 6749, section 2.3.1).
 pub(in crate::http) fn read_basic(header: &str) -> Option<(String, String)> {
     let (scheme, encoded) = header.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
@@ -162,7 +165,7 @@ impl Form {
         Ok(Self(form_urlencoded::parse(body).into_owned().collect()))
     }
 
-    /// A field, which may be there once. An empty one is as if it were not there.
+    /// A field, which may occur once. An empty one counts as missing.
     fn value(&self, name: &str) -> Result<Option<&str>, Problem> {
         let mut values =
             self.0.iter().filter(|(it, _)| it == name).map(|(_, value)| value.as_str());
@@ -170,7 +173,7 @@ impl Form {
         if values.next().is_some() {
             return Err(refused(
                 OAuthError::InvalidRequest,
-                &format!("{name} is there more than once"),
+                &format!("{name} may be given only once"),
             ));
         }
         Ok(value.filter(|value| !value.is_empty()))
@@ -181,7 +184,7 @@ fn refused(error: OAuthError, detail: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "Token refused", detail).with_oauth_error(error)
 }
 
-/// The same for an unknown client and for a wrong secret.
+/// Refuses an unknown client and a wrong secret in the same way.
 fn unknown_client() -> Problem {
     let detail = "client_id and client_secret are needed, by HTTP Basic or in the form, and must be \
                   those of a client that exists";

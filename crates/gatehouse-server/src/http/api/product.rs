@@ -1,7 +1,6 @@
-//! `/{tenantName}/product`: connections at external platforms, listed, searched for and read.
+//! `/{tenantName}/product`: lists, finds and reads connections at external platforms.
 //!
-//! A platform that fails is never an error of a list or a search: what the others have is the answer, and
-//! what failed stands beside it.
+//! A platform that fails doesn't fail a list or a search: the response has the results of the others, and the failures.
 
 use gatehouse_connectors::{CallContext, Listing, ReadResult};
 use gatehouse_core::filter::product::{self as filter, ProductFilter};
@@ -35,7 +34,7 @@ pub(in crate::http) const LIST: Operation = Operation {
     filter: Some(&filter::VOCABULARY),
     answers: &[Answer {
         status: 206,
-        what: "That page of every account, and what failed",
+        what: "The page of every account, and the failures",
         schema: Some("ProductPage"),
         headers: &["Link"],
         ..Answer::BASE
@@ -55,7 +54,7 @@ pub(in crate::http) const FIND: Operation = Operation {
         ..BodyKind::BASE
     }),
     answers: &[Answer {
-        what: "What was found, what failed, and what is surely not there",
+        what: "Found products, failures, and items that surely don't exist",
         schema: Some("ProductEnvelope"),
         ..Answer::BASE
     }],
@@ -69,28 +68,28 @@ pub(in crate::http) const READ: Operation = Operation {
     summary: "Reads one connection at its platform",
     need: Need::Scope(Scope::ProductRead),
     answers: &[Answer { what: "The product", schema: Some("Product"), ..Answer::BASE }],
-    // Beside what is ours, the platform may fail: then nobody knows whether it has the product.
+    // The platform may fail; then the server can't tell whether it has the product.
     problems: &[429, 502, 503, 504],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let ask = ask(&call);
+    let context = context(&call);
     let fields = call.query.value(FIELDS).map_or(Fields::All, Fields::read);
-    let ask = CallContext { parts: fields.parts(), ..ask };
+    let context = CallContext { parts: fields.parts(), ..context };
     let tenant = call.app().store.tenant(call.tenant()).await?;
     let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let number_max = tenant.page_number_max.unwrap_or(call.server.platforms.page_number_max);
     let filter = call.query.filter(ProductFilter::read);
     let page = paging::required(&mut call.query, number_max);
     call.query.check()?;
-    let whole = "what has no faults was read whole";
+    let whole = "a query without faults was parsed";
     let (filter, page) = (filter.expect(whole), page.expect(whole));
 
-    let _place = place(&call)?;
-    let listing = call.app().list_products(call.tenant(), &filter, page, ask).await?;
-    let (products, problems) = parts(listing, page);
+    let _slot = take_slot(&call)?;
+    let listing = call.app().list_products(call.tenant(), &filter, page, context).await?;
+    let (products, problems) = page_contents(listing, page);
     let body = view(&call, fields).envelope(&products, &problems);
     let links = paging::links_without_total(&call.address.here(), &call.query, page, number_max);
     let reply = Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body);
@@ -101,31 +100,31 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 }
 
 async fn find(mut call: Call) -> Result<Reply, Problem> {
-    let ask = ask(&call);
+    let context = context(&call);
     let body = std::mem::take(&mut call.body);
-    let asked = process_body(body.len(), move || find_body::read(&body)).await??;
-    let _place = place(&call)?;
-    let mut finding = call.app().find_products(call.tenant(), &asked.wanted(), ask).await?;
-    let problems = asked.problems(&mut finding);
-    let body = view(&call, Fields::All).envelope(&finding.products, &problems);
+    let search = process_body(body.len(), move || find_body::read(&body)).await??;
+    let _slot = take_slot(&call)?;
+    let mut result = call.app().find_products(call.tenant(), &search.wanted(), context).await?;
+    let problems = search.problems(&mut result);
+    let body = view(&call, Fields::All).envelope(&result.products, &problems);
     Ok(Reply::whole(StatusCode::OK, JSON, body))
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
     let id: ProductId = call.param("productId", "product")?;
-    let _place = place(&call)?;
-    let reading = call.app().read_product(call.tenant(), &id, ask(&call)).await?;
-    let product = only(reading, &id)?;
+    let _slot = take_slot(&call)?;
+    let result = call.app().read_product(call.tenant(), &id, context(&call)).await?;
+    let product = product_or_problem(result, &id)?;
     Ok(Reply::whole(StatusCode::OK, JSON, view(&call, Fields::All).product(&product)))
 }
 
-/// What platforms are asked under: the time that they have begins now.
-fn ask(call: &Call) -> CallContext {
+/// Context of platform calls; their deadline starts now.
+fn context(call: &Call) -> CallContext {
     CallContext::until(Instant::now() + call.server.platforms.deadline.get())
 }
 
-/// BodyMemory to wait for the tenant's platforms.
-fn place(call: &Call) -> Result<TenantSlot, Problem> {
+/// Takes a slot for the wait for the tenant's platforms.
+fn take_slot(call: &Call) -> Result<TenantSlot, Problem> {
     call.server.slots.take_products(call.tenant().as_str())
 }
 
@@ -134,19 +133,19 @@ fn view(call: &Call, fields: Fields) -> View<'_> {
     View { address: &call.address, tenant: call.tenant(), correlation_id, fields }
 }
 
-/// What a page holds, and what is wrong with it.
-fn parts(listing: Listing, page: PageRequest) -> (Vec<Product>, Vec<Problem>) {
+/// Products and problems of a page.
+fn page_contents(listing: Listing, page: PageRequest) -> (Vec<Product>, Vec<Problem>) {
     let Listing { products, troubles, too_many_accounts } = listing;
     let small = too_many_accounts.map(|n_accounts| Problem::small_page(page.size, n_accounts));
     (products, small.into_iter().chain(troubles.into_iter().map(Problem::from)).collect())
 }
 
-/// The product, or why there is none. While an account can't be asked, nobody knows whether it has it: then
-/// the first that failed decides.
-fn only(reading: ReadResult, id: &ProductId) -> Result<Product, Problem> {
-    let ReadResult { product, troubles } = reading;
+/// The product, or the problem. An account that failed may have the product, so its failure comes before a 404; the
+/// first failure decides.
+fn product_or_problem(result: ReadResult, id: &ProductId) -> Result<Product, Problem> {
+    let ReadResult { product, troubles } = result;
     product.ok_or_else(|| match troubles.into_iter().next() {
-        Some(trouble) => trouble.into(),
+        Some(failure) => failure.into(),
         None => Error::NotFound("product", id.to_string()).into(),
     })
 }

@@ -1,4 +1,4 @@
-//! `/{tenantName}/verify`: whether a device's credentials let it in.
+//! `/{tenantName}/verify`: checks a device's credentials.
 
 use gatehouse_core::Username;
 use gatehouse_core::credential::Password;
@@ -24,7 +24,7 @@ pub(in crate::http) const CHECK: Operation = Operation {
         ..BodyKind::BASE
     }),
     answers: &[Answer { what: "The device may connect", schema: Some("Verified"), ..Answer::BASE }],
-    // Beside the token, the credentials themselves may be refused.
+    // 401 is for a refused token and for refused credentials.
     problems: &[401, 429],
     run: |call| Box::pin(check(call)),
     ..Operation::BASE
@@ -34,13 +34,13 @@ async fn check(call: Call) -> Result<Reply, Problem> {
     let credentials = call.object(read_credentials)?;
     let (username, password) = credentials();
     let checked = call.app().verify(call.hash_caller(), &username, &password).await;
-    let access = checked.inspect_err(|why| log_refusal(&call, why))?;
+    let access = checked.inspect_err(|error| log_refusal(&call, error))?;
     Ok(Reply::json(StatusCode::OK, &verified_body(&access)))
 }
 
-/// Has the log tell of a check that was refused: never what was tried.
-fn log_refusal(call: &Call, why: &Error) {
-    let (reason, access) = match why {
+/// Logs a refused check, without the credentials.
+fn log_refusal(call: &Call, error: &Error) {
+    let (reason, access) = match error {
         Error::CredentialsRefused(access) => ("refused", *access),
         Error::TooManyGuesses(_, access) => ("too many failed checks", *access),
         _ => return,

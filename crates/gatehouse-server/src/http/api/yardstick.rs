@@ -1,7 +1,7 @@
-//! `/{tenantName}/yardstick`: answers that are there already. Only a server that was asked for it has them.
+//! `/{tenantName}/yardstick`: responses that cost nothing, for the bench. Only a server started for it has them.
 //!
-//! They pass through everything that others do (connection, token, log, figures) and need nothing from the store,
-//! so what another operation costs beside them is its own work. The bench compares with them.
+//! They pass all layers (connection, token, log, metrics) but don't use the store. So the difference to another operation
+//! is the cost of that operation's work.
 
 use bytes::Bytes;
 use gatehouse_core::rights::Scope;
@@ -19,18 +19,18 @@ use crate::http::route::resource::{
 };
 use crate::reader::shortened;
 
-/// What is sent, again and again. It is called JSON, so that a request passes the same negotiation as others do.
+/// The bytes of a response. They are sent as JSON, so that a request passes the same negotiation as others.
 static BLOCK: [u8; CHUNK_BYTES] = [b'x'; CHUNK_BYTES];
 
-/// Longer answers are sent chunk by chunk, as those of others are.
+/// Longer responses are streamed, as in other operations.
 const WHOLE_BYTES_MAX: usize = 32 << 10;
 
-/// Longer than any Task is.
+/// Longer than any Task.
 const STREAMED_BYTES_MAX: usize = 1 << 30;
 
 const BYTES: &str = "bytes";
 
-/// What a server has that was asked for yardsticks.
+/// The routes of the yardstick.
 pub(in crate::http) fn table() -> Vec<Resource> {
     vec![Resource {
         path: "/{tenantName}/yardstick",
@@ -66,7 +66,7 @@ const CHECK: Operation = Operation {
 };
 
 async fn send(mut call: Call) -> Result<Reply, Problem> {
-    let n_bytes = wanted(&mut call, STREAMED_BYTES_MAX)?;
+    let n_bytes = requested_bytes(&mut call, STREAMED_BYTES_MAX)?;
     if n_bytes <= WHOLE_BYTES_MAX {
         let reply = Reply::whole(StatusCode::OK, JSON, Bytes::from_static(&BLOCK[..n_bytes]));
         return Ok(reply.with(header::ETAG, &conditional::etag(1)));
@@ -82,17 +82,17 @@ async fn send(mut call: Call) -> Result<Reply, Problem> {
 async fn check(mut call: Call) -> Result<Reply, Problem> {
     let credentials = call.object(verify::read_credentials)?;
     let _read = credentials();
-    let n_bytes = wanted(&mut call, WHOLE_BYTES_MAX)?;
+    let n_bytes = requested_bytes(&mut call, WHOLE_BYTES_MAX)?;
     Ok(Reply::whole(StatusCode::OK, JSON, Bytes::from_static(&BLOCK[..n_bytes])))
 }
 
-fn wanted(call: &mut Call, max: usize) -> Result<usize, Problem> {
+fn requested_bytes(call: &mut Call, max: usize) -> Result<usize, Problem> {
     let text = call.query.value(BYTES).unwrap_or_default().to_owned();
-    let wanted = text.parse().ok().filter(|wanted| (1..=max).contains(wanted));
-    if wanted.is_none() {
+    let n_bytes = text.parse().ok().filter(|n| (1..=max).contains(n));
+    if n_bytes.is_none() {
         let reason = format!("must be from 1 to {max}, not `{}`", shortened(&text));
         call.query.fault(BYTES, reason);
     }
     call.query.check()?;
-    Ok(wanted.unwrap_or_default())
+    Ok(n_bytes.unwrap_or_default())
 }

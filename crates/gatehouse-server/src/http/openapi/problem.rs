@@ -279,7 +279,7 @@ fn meaning(status: u16) -> Meaning {
             "InternalServerError",
             "The server's own fault; the answer says nothing about its insides",
             "Internal error",
-            "something went wrong here; the log has it under the correlation ID",
+            "the server failed; its log has the cause under the correlation ID",
         ),
     };
     Meaning { name, what, title, detail }

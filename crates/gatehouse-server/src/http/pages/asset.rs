@@ -1,7 +1,7 @@
-//! The files of pages, which lie inside the binary: how they are shown to browsers.
+//! Files of pages, embedded in the binary.
 //!
-//! `build.rs` takes them in and compresses those that are text. A browser may keep a file, and asks each time
-//! whether it is still the same: another version of the server has other files under the same names.
+//! `build.rs` embeds them and compresses the text files. A browser may cache a file but revalidates it each time:
+//! another version of the server has other files under the same names.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -21,18 +21,18 @@ pub(in crate::http) struct Asset {
     name: &'static str,
     media_type: &'static str,
     plain: Representation,
-    /// The same compressed, where it is text.
+    /// The compressed file, if it is text.
     gzip: Option<Representation>,
 }
 
-/// A file as it goes out.
+/// One encoding of a file.
 struct Representation {
     bytes: &'static [u8],
-    /// Tells these bytes from others.
+    /// Digest of the bytes, for the `ETag`.
     digest: u64,
 }
 
-/// The file that has this name.
+/// The file with this name.
 pub(in crate::http) fn find(
     assets: &'static [Asset],
     name: &str,
@@ -40,19 +40,20 @@ pub(in crate::http) fn find(
     assets.iter().find(|asset| asset.name == name).ok_or_else(Problem::unknown_path)
 }
 
-/// A file under this policy, unless the browser has it.
-pub(in crate::http) fn show(call: &Call, asset: &'static Asset, policy: &str) -> Reply {
-    let compressed = asset.gzip.as_ref().filter(|_| prefers_gzip(call.headers()));
-    let form = compressed.unwrap_or(&asset.plain);
-    let etag = etag(form, policy);
+/// Response with a file under this content security policy; 304 if the browser has it.
+pub(in crate::http) fn reply(call: &Call, asset: &'static Asset, policy: &str) -> Reply {
+    let gzip = asset.gzip.as_ref().filter(|_| prefers_gzip(call.headers()));
+    let representation = gzip.unwrap_or(&asset.plain);
+    let etag = etag(representation, policy);
     let mut reply = if conditional::client_has(call.headers(), &etag) {
         Reply::empty(StatusCode::NOT_MODIFIED)
     } else {
-        let reply = Reply::whole(StatusCode::OK, asset.media_type, Bytes::from_static(form.bytes))
+        let bytes = Bytes::from_static(representation.bytes);
+        let reply = Reply::whole(StatusCode::OK, asset.media_type, bytes)
             .with(header::CONTENT_SECURITY_POLICY, policy)
             .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
             .with(header::REFERRER_POLICY, "no-referrer");
-        match compressed {
+        match gzip {
             Some(_) => reply.with(header::CONTENT_ENCODING, "gzip"),
             None => reply,
         }
@@ -61,10 +62,10 @@ pub(in crate::http) fn show(call: &Call, asset: &'static Asset, policy: &str) ->
     reply.with(header::ETAG, &etag).with(header::CACHE_CONTROL, "no-cache")
 }
 
-/// The tag of these bytes under this policy. A browser that is told that nothing has changed goes on with
-/// the policy that it has, so another policy is another tag.
-fn etag(form: &Representation, policy: &str) -> String {
+/// The `ETag` of these bytes under this policy. After a 304 a browser keeps its old policy, so another policy needs
+/// another tag.
+fn etag(representation: &Representation, policy: &str) -> String {
     let mut hasher = DefaultHasher::new();
-    (form.digest, policy).hash(&mut hasher);
+    (representation.digest, policy).hash(&mut hasher);
     format!("\"{:016x}\"", hasher.finish())
 }

@@ -1,8 +1,7 @@
-//! `/-/console/`: the console, a page for people, from files that lie inside the binary.
+//! `/-/console/`: the web console, from files embedded in the binary.
 //!
-//! The page is a client of the API like any other and knows no way around it. Its addresses are relative, so
-//! it works under any `base_path`, and its policy allows no code but its own, and no one to talk to but this
-//! server and those that people sign in with.
+//! The console uses only the public API. Its URLs are relative, so that it works under any `base_path`. Its content
+//! security policy allows only its own code, and connections only to this server and to the issuers for sign-in.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +37,7 @@ pub(in crate::http) const PAGE: Operation = Operation {
         },
         Answer {
             status: 304,
-            what: "The browser has it already",
+            what: "The browser has this version",
             headers: &["ETag", "Cache-Control", "Cross-Origin-Opener-Policy", "Vary"],
             ..Answer::BASE
         },
@@ -47,15 +46,15 @@ pub(in crate::http) const PAGE: Operation = Operation {
     ..Operation::BASE
 };
 
-/// The same address without its slash: the page's relative addresses would lead astray from there.
+/// Redirects the URL without a slash, under which the page's relative URLs would be wrong.
 pub(in crate::http) const PAGE_WITHOUT_SLASH: Operation = Operation {
     method: "GET",
     id: "consoleWithoutSlash",
-    summary: "Leads to the console",
+    summary: "Redirects to the console",
     is_listed: false,
     need: Need::Nothing,
-    answers: &[Answer { status: 307, what: "The page is elsewhere", ..Answer::BASE }],
-    run: |call| Box::pin(lead_to_page(call)),
+    answers: &[Answer { status: 307, what: "The page has another address", ..Answer::BASE }],
+    run: |call| Box::pin(redirect_to_page(call)),
     ..Operation::BASE
 };
 
@@ -70,7 +69,7 @@ pub(in crate::http) const FILE: Operation = Operation {
     ..Operation::BASE
 };
 
-/// Pages that this one opens, or that open it, can't reach into it.
+/// Isolates the page from pages that it opens, and from pages that open it.
 const CROSS_ORIGIN_OPENER_POLICY: HeaderName =
     HeaderName::from_static("cross-origin-opener-policy");
 
@@ -78,7 +77,7 @@ async fn page(call: Call) -> Result<Reply, Problem> {
     show(&call, "index.html")
 }
 
-async fn lead_to_page(call: Call) -> Result<Reply, Problem> {
+async fn redirect_to_page(call: Call) -> Result<Reply, Problem> {
     let page = format!("{}/-/console/", call.address.base());
     Ok(Reply::empty(StatusCode::TEMPORARY_REDIRECT).with(header::LOCATION, &page))
 }
@@ -88,20 +87,20 @@ async fn file(call: Call) -> Result<Reply, Problem> {
 }
 
 fn show(call: &Call, name: &str) -> Result<Reply, Problem> {
-    let reply = asset::show(call, asset::find(asset::CONSOLE, name)?, &policy(call));
+    let reply = asset::reply(call, asset::find(asset::CONSOLE, name)?, &policy(call));
     Ok(reply.with(CROSS_ORIGIN_OPENER_POLICY, "same-origin"))
 }
 
-/// Only what this server itself gives out, no code or style inside the page, and no text that becomes code.
-/// The page may ask this server, and the issuers that people sign in with for their tokens.
+/// The content security policy: files only from this server, no inline code or style, no text that becomes code, and
+/// connections only to this server and to the issuers for sign-in.
 fn policy(call: &Call) -> String {
-    let ways = call.server.auth.sign_ins().into_iter().filter_map(|sign_in| sign_in.endpoints);
+    let endpoints = call.server.auth.sign_ins().into_iter().filter_map(|sign_in| sign_in.endpoints);
     let issuers: BTreeSet<String> =
-        ways.flat_map(|way| way.origins().collect::<Vec<_>>()).collect();
-    let asked: String = issuers.iter().map(|origin| format!(" {origin}")).collect();
+        endpoints.flat_map(|endpoints| endpoints.origins().collect::<Vec<_>>()).collect();
+    let origins: String = issuers.iter().map(|origin| format!(" {origin}")).collect();
     format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-         connect-src 'self'{asked}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         connect-src 'self'{origins}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
          require-trusted-types-for 'script'"
     )
 }

@@ -1,8 +1,7 @@
-//! `/-/docs`: the OpenAPI document as a page, from files that lie inside the binary.
+//! `/-/docs`: the OpenAPI document as a page, from files embedded in the binary (decision 0005).
 //!
-//! The page is Swagger UI, which `build.rs` takes out of a package, and a few lines of our own. Its
-//! addresses are relative, so it works under any `base_path`, and its policy allows nothing that this
-//! server doesn't give out itself. Decision 0005.
+//! The page is Swagger UI, which `build.rs` takes out of a package, and a few lines of gatehouse's. Its URLs are relative,
+//! so that it works under any `base_path`, and its content security policy allows only files from this server.
 
 use http::{StatusCode, header};
 
@@ -35,7 +34,7 @@ pub(in crate::http) const PAGE: Operation = Operation {
         },
         Answer {
             status: 304,
-            what: "The browser has it already",
+            what: "The browser has this version",
             headers: &["ETag", "Cache-Control", "Vary"],
             ..Answer::BASE
         },
@@ -44,15 +43,15 @@ pub(in crate::http) const PAGE: Operation = Operation {
     ..Operation::BASE
 };
 
-/// The same address with a slash: the page's relative addresses would lead astray from there.
+/// Redirects the URL with a slash, under which the page's relative URLs would be wrong.
 pub(in crate::http) const PAGE_WITH_SLASH: Operation = Operation {
     method: "GET",
     id: "docsWithSlash",
-    summary: "Leads to the page",
+    summary: "Redirects to the page",
     is_listed: false,
     need: Need::Nothing,
-    answers: &[Answer { status: 307, what: "The page is elsewhere", ..Answer::BASE }],
-    run: |call| Box::pin(lead_to_page(call)),
+    answers: &[Answer { status: 307, what: "The page has another address", ..Answer::BASE }],
+    run: |call| Box::pin(redirect_to_page(call)),
     ..Operation::BASE
 };
 
@@ -67,19 +66,19 @@ pub(in crate::http) const FILE: Operation = Operation {
     ..Operation::BASE
 };
 
-/// Only what this server itself gives out, and no code or style inside the page. Swagger UI's style sheet
-/// holds its pictures as `data:`.
+/// The content security policy: files only from this server, and no inline code or style. Swagger UI's style sheet has
+/// its images as `data:`.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// The page itself, which is found under no other name: its addresses are relative.
+/// File of the page, which is served only as the page: its URLs are relative.
 const PAGE_NAME: &str = "page.html";
 
 async fn page(call: Call) -> Result<Reply, Problem> {
     show(&call, PAGE_NAME)
 }
 
-async fn lead_to_page(call: Call) -> Result<Reply, Problem> {
+async fn redirect_to_page(call: Call) -> Result<Reply, Problem> {
     let page = format!("{}/-/docs", call.address.base());
     Ok(Reply::empty(StatusCode::TEMPORARY_REDIRECT).with(header::LOCATION, &page))
 }
@@ -90,5 +89,5 @@ async fn file(call: Call) -> Result<Reply, Problem> {
 }
 
 fn show(call: &Call, name: &str) -> Result<Reply, Problem> {
-    Ok(asset::show(call, asset::find(asset::DOCS, name)?, POLICY))
+    Ok(asset::reply(call, asset::find(asset::DOCS, name)?, POLICY))
 }

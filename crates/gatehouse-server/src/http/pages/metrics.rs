@@ -1,4 +1,4 @@
-//! `/-/metrics`: the figures of the server, for Prometheus.
+//! `/-/metrics`: the server's metrics, for Prometheus.
 
 use http::StatusCode;
 
@@ -11,11 +11,11 @@ use crate::metrics::MEDIA_TYPE;
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "metrics",
-    summary: "The figures of the server, in Prometheus' text format",
+    summary: "The server's metrics, in Prometheus' text format",
     need: Need::AdminOfAll,
     answers: &[Answer {
         status: 200,
-        what: "Every figure as it is now",
+        what: "All metrics",
         media_type: MEDIA_TYPE,
         schema: Some("Text"),
         ..Answer::BASE

@@ -1,4 +1,4 @@
-//! `/-/…`: what anyone may see of the server itself, without a token.
+//! `/-/…`: health, keys and the OpenAPI document, without a token.
 
 use http::StatusCode;
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(in crate::http) const LIVE: Operation = Operation {
     id: "live",
     summary: "Whether the server runs",
     need: Need::Nothing,
-    answers: &[Answer { what: "It runs", schema: Some("State"), ..Answer::BASE }],
+    answers: &[Answer { what: "The server runs", schema: Some("State"), ..Answer::BASE }],
     run: |call| Box::pin(live(call)),
     ..Operation::BASE
 };
@@ -22,10 +22,10 @@ pub(in crate::http) const LIVE: Operation = Operation {
 pub(in crate::http) const READY: Operation = Operation {
     method: "GET",
     id: "ready",
-    summary: "Whether the server can do its work: its store answers, and it is not about to end",
+    summary: "Whether the server is ready: its store responds, and it is not stopping",
     need: Need::Nothing,
     answers: &[Answer {
-        what: "It can",
+        what: "The server is ready",
         schema: Some("State"),
         example: Some(|| json!(state_body("ready"))),
         ..Answer::BASE
@@ -65,10 +65,7 @@ async fn live(_: Call) -> Result<Reply, Problem> {
 
 async fn ready(call: Call) -> Result<Reply, Problem> {
     if call.server.stopping.is_cancelled() {
-        return Err(Problem::unavailable(
-            "Stopping",
-            "the server is about to end, ask another one",
-        ));
+        return Err(Problem::unavailable("Stopping", "the server is stopping, use another one"));
     }
     call.app().store.ping().await?;
     Ok(Reply::json(StatusCode::OK, &state_body("ready")))

@@ -1,4 +1,4 @@
-//! `/-/sign-in`: how people sign in with a browser, which a page has to know before there is a token.
+//! `/-/sign-in`: the issuers and endpoints for sign-in with a browser, which a page needs before it has a token.
 
 use http::{StatusCode, header};
 
@@ -12,7 +12,7 @@ use crate::http::route::resource::{Answer, Need, Operation};
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "signIn",
-    summary: "Says with which issuers people can sign in, and where",
+    summary: "Lists the issuers for sign-in, with their endpoints",
     need: Need::Nothing,
     answers: &[Answer {
         what: "The issuers that the console is a client of",

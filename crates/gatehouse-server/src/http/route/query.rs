@@ -22,7 +22,7 @@ pub(crate) const PAGE_SIZE: &str = "pageSize";
 /// The parameters that choose a page of a list.
 pub(crate) const PAGE: &[&str] = &[PAGE_NUMBER, PAGE_SIZE];
 
-/// Which fields of things are to be as_header_text: their names, with commas between them.
+/// Parameter: the names of the fields to return, separated by commas.
 pub(crate) const FIELDS: &str = "fields";
 
 /// Value of [`FIELDS`] that selects no field.

@@ -7,7 +7,7 @@ fn row(cells: &[&str]) -> String {
     String::from_utf8(table).unwrap()
 }
 
-/// Reads a table again, as RFC 4180 says.
+/// Parses a table by RFC 4180.
 fn read(table: &str) -> Vec<Vec<String>> {
     let (mut rows, mut cells, mut cell) = (Vec::new(), Vec::new(), String::new());
     let (mut chars, mut is_quoted) = (table.chars().peekable(), false);
@@ -18,14 +18,14 @@ fn read(table: &str) -> Vec<Vec<String>> {
             '"' => is_quoted = false,
             ',' if !is_quoted => cells.push(std::mem::take(&mut cell)),
             '\r' if !is_quoted => {
-                assert_eq!(chars.next(), Some('\n'), "a row ends with both");
+                assert_eq!(chars.next(), Some('\n'), "a row ends with CR LF");
                 cells.push(std::mem::take(&mut cell));
                 rows.push(std::mem::take(&mut cells));
             }
             c => cell.push(c),
         }
     }
-    assert!(cells.is_empty() && cell.is_empty() && !is_quoted, "the last row ends too");
+    assert!(cells.is_empty() && cell.is_empty() && !is_quoted, "the last row ends with CR LF too");
     rows
 }
 
@@ -44,7 +44,7 @@ fn cells_are_quoted_where_they_must_be() {
 }
 
 #[test]
-fn what_a_spreadsheet_would_run_is_text() {
+fn a_formula_becomes_text() {
     for (cell, text) in [
         ("=1+1", "'=1+1\r\n"),
         ("+49", "'+49\r\n"),
@@ -62,7 +62,7 @@ fn what_a_spreadsheet_would_run_is_text() {
 }
 
 #[test]
-fn a_credential_comes_out_as_it_is() {
+fn a_credential_is_written_unchanged() {
     let mut table = Vec::new();
     let cells = ["=1+1", "-x", "@a", "+49", "\tx", "a\"b"].map(Cell::Credential);
     write_row(&mut table, cells);
@@ -70,7 +70,7 @@ fn a_credential_comes_out_as_it_is() {
 }
 
 #[test]
-fn usernames_and_passwords_are_the_credentials() {
+fn only_username_and_password_columns_hold_credentials() {
     for (column, text) in [
         ("username", "=a\r\n"),
         ("password", "=a\r\n"),
@@ -85,7 +85,7 @@ fn usernames_and_passwords_are_the_credentials() {
 
 proptest! {
     #[test]
-    fn what_is_written_can_be_read(rows in prop::collection::vec(prop::collection::vec(any::<String>(), 1..5), 0..5)) {
+    fn a_written_table_parses_to_the_same_cells(rows in prop::collection::vec(prop::collection::vec(any::<String>(), 1..5), 0..5)) {
         let mut table = Vec::new();
         for row in &rows {
             write_row(&mut table, row.iter().map(String::as_str));

@@ -1,13 +1,13 @@
 use super::*;
 
-const OFFERED: [&str; 2] = ["application/json", "text/csv; charset=utf-8"];
+const AVAILABLE: [&str; 2] = ["application/json", "text/csv; charset=utf-8"];
 
 fn with(name: HeaderName, values: &[&'static str]) -> HeaderMap {
     values.iter().map(|value| (name.clone(), HeaderValue::from_static(value))).collect()
 }
 
 #[test]
-fn the_media_type_that_is_liked_best_is_chosen() {
+fn the_preferred_media_type_is_chosen() {
     #[rustfmt::skip]
     let cases: [(&[&'static str], Option<&str>); 22] = [
         // Accept                                            // chosen
@@ -35,23 +35,23 @@ fn the_media_type_that_is_liked_best_is_chosen() {
         (&["*"],                                             None),
     ];
     for (accept, chosen) in cases {
-        let given = media_type(&with(header::ACCEPT, accept), OFFERED.into_iter());
+        let given = media_type(&with(header::ACCEPT, accept), AVAILABLE.into_iter());
         assert_eq!(given.ok().map(essence), chosen, "{accept:?}");
     }
 }
 
 #[test]
-fn who_can_read_none_is_told_what_there_is() {
+fn a_406_names_the_available_media_types() {
     let accept = with(header::ACCEPT, &["text/html", "image/png"]);
-    let reply = media_type(&accept, OFFERED.into_iter()).unwrap_err();
+    let reply = media_type(&accept, AVAILABLE.into_iter()).unwrap_err();
     assert_eq!(reply.status, StatusCode::NOT_ACCEPTABLE);
-    let words =
+    let detail =
         "answers with application/json or text/csv, which Accept excludes: `text/html, image/png`";
-    assert!(format!("{reply:?}").contains(words), "{reply:?}");
+    assert!(format!("{reply:?}").contains(detail), "{reply:?}");
 }
 
 #[test]
-fn gzip_is_for_those_who_ask_for_it() {
+fn gzip_needs_an_accept_encoding() {
     #[rustfmt::skip]
     let cases: [(&[&'static str], bool); 19] = [
         (&[],                                     false),
@@ -74,13 +74,13 @@ fn gzip_is_for_those_who_ask_for_it() {
         (&["identity;q=0.5, gzip;q=0.5"],         true),
         (&["identity;q=0.5, *;q=1"],              true),
     ];
-    for (accept, liked) in cases {
-        assert_eq!(prefers_gzip(&with(header::ACCEPT_ENCODING, accept)), liked, "{accept:?}");
+    for (accept, expected) in cases {
+        assert_eq!(prefers_gzip(&with(header::ACCEPT_ENCODING, accept)), expected, "{accept:?}");
     }
 }
 
 #[test]
-fn what_an_answer_depends_on_is_one_list() {
+fn vary_is_one_list() {
     let mut headers = HeaderMap::new();
     vary(&mut headers, "Accept");
     vary(&mut headers, "Accept-Encoding");

@@ -13,13 +13,13 @@ where
     Box::new(move |sink| Box::pin(produce(sink)))
 }
 
-/// Lines that are different, and many.
+/// Many different lines.
 fn lines(n: usize) -> String {
     (0..n).map(|n| format!("line {n} of many\n")).collect()
 }
 
 #[tokio::test]
-async fn a_body_goes_out_whole_whatever_the_sizes_of_its_parts() {
+async fn a_body_arrives_whole_for_every_size_of_write() {
     let text = lines(20_000);
     for part_bytes in [1, 100, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, text.len()] {
         for is_compressed in [false, true] {
@@ -30,9 +30,9 @@ async fn a_body_goes_out_whole_whatever_the_sizes_of_its_parts() {
                 }
                 sink.finish().await
             });
-            let (made, body) = begin(producer, is_compressed);
-            let (made, body) = tokio::join!(made, body.collect());
-            assert!(made.is_ok());
+            let (produced, body) = begin(producer, is_compressed);
+            let (produced, body) = tokio::join!(produced, body.collect());
+            assert!(produced.is_ok());
             let body = body.unwrap().to_bytes();
             let mut read = String::new();
             if is_compressed {
@@ -47,7 +47,7 @@ async fn a_body_goes_out_whole_whatever_the_sizes_of_its_parts() {
 }
 
 #[tokio::test]
-async fn pieces_that_were_cut_go_out_in_order_and_of_their_size() {
+async fn chunks_arrive_in_order_and_within_their_size() {
     let text = lines(40_000);
     let written = text.clone();
     let producer = producer(async move |mut sink: Sink| {
@@ -60,7 +60,7 @@ async fn pieces_that_were_cut_go_out_in_order_and_of_their_size() {
         }
         sink.finish().await
     });
-    let (made, mut body) = begin(producer, false);
+    let (produced, mut body) = begin(producer, false);
     let read = async {
         let (mut read, mut longest) = (Vec::new(), 0);
         while let Some(frame) = body.frame().await {
@@ -71,20 +71,20 @@ async fn pieces_that_were_cut_go_out_in_order_and_of_their_size() {
         assert!(longest < CHUNK_BYTES + 100, "{longest}");
         read
     };
-    let (made, read) = tokio::join!(made, read);
-    assert!(made.is_ok() && read == text.as_bytes());
+    let (produced, read) = tokio::join!(produced, read);
+    assert!(produced.is_ok() && read == text.as_bytes());
 }
 
 #[tokio::test]
 async fn an_empty_body_is_whole_too() {
-    let (made, body) = begin(producer(async |sink: Sink| sink.finish().await), false);
-    let (made, body) = tokio::join!(made, body.collect());
-    assert!(made.is_ok());
+    let (produced, body) = begin(producer(async |sink: Sink| sink.finish().await), false);
+    let (produced, body) = tokio::join!(produced, body.collect());
+    assert!(produced.is_ok());
     assert_eq!(body.unwrap().to_bytes(), "");
 }
 
 #[tokio::test]
-async fn what_is_flushed_can_be_read_before_the_rest_is_made() {
+async fn flushed_bytes_arrive_before_the_rest_is_produced() {
     for is_compressed in [false, true] {
         let go_on = Arc::new(Notify::new());
         let waits = Arc::clone(&go_on);
@@ -95,24 +95,24 @@ async fn what_is_flushed_can_be_read_before_the_rest_is_made() {
             sink.write(b" and last").await?;
             sink.finish().await
         });
-        let (made, mut body) = begin(producer, is_compressed);
+        let (produced, mut body) = begin(producer, is_compressed);
         let read = async {
             let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
-            let mut seen = [0; 5];
+            let mut start = [0; 5];
             match is_compressed {
-                true => GzDecoder::new(&first[..]).read_exact(&mut seen).unwrap(),
-                false => seen.copy_from_slice(&first),
+                true => GzDecoder::new(&first[..]).read_exact(&mut start).unwrap(),
+                false => start.copy_from_slice(&first),
             }
-            assert_eq!(&seen, b"first");
+            assert_eq!(&start, b"first");
             go_on.notify_one();
             body.collect().await.unwrap();
         };
-        assert!(tokio::join!(made, read).0.is_ok());
+        assert!(tokio::join!(produced, read).0.is_ok());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_read_holds_few_pieces_and_not_for_ever() {
+async fn a_client_that_does_not_read_holds_few_chunks_until_a_timeout() {
     let n_written = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&n_written);
     let producer = producer(async move |mut sink: Sink| {
@@ -121,27 +121,27 @@ async fn who_does_not_read_holds_few_pieces_and_not_for_ever() {
             counted.fetch_add(1000, Ordering::Relaxed);
         }
     });
-    let (made, mut body) = begin(producer, false);
-    // Time passes by itself when nothing else can be done.
-    assert_eq!(made.await.err(), Some(StreamError::Unread));
+    let (produced, mut body) = begin(producer, false);
+    // The paused clock advances when all tasks wait.
+    assert_eq!(produced.await.err(), Some(StreamError::Unread));
     let most = (CHUNKS_MAX + 1) * (CHUNK_BYTES + 1000);
     assert!(n_written.load(Ordering::Relaxed) <= most);
     for _ in 0..CHUNKS_MAX {
         assert!(body.frame().await.unwrap().is_ok());
     }
-    assert!(body.frame().await.unwrap().is_err(), "what broke off can't be taken for whole");
+    assert!(body.frame().await.unwrap().is_err(), "a truncated body ends with an error");
     assert!(body.frame().await.is_none());
 }
 
 #[tokio::test]
-async fn a_producer_ends_when_nobody_reads_any_more() {
-    let (made, body) = begin(producer(async |_| std::future::pending().await), true);
+async fn a_producer_is_cancelled_when_the_client_disconnects() {
+    let (produced, body) = begin(producer(async |_| std::future::pending().await), true);
     drop(body);
-    assert_eq!(made.await.err(), Some(StreamError::Unread));
+    assert_eq!(produced.await.err(), Some(StreamError::Unread));
 }
 
 #[tokio::test]
-async fn a_producer_that_fails_or_panics_breaks_the_body_off() {
+async fn a_producer_that_fails_or_panics_truncates_the_body() {
     let fails = producer(async |mut sink: Sink| {
         sink.write(b"a part").await?;
         sink.flush().await?;
@@ -153,9 +153,9 @@ async fn a_producer_that_fails_or_panics_breaks_the_body_off() {
         Err(StreamError::Failed("no more".into()))
     });
     for producer in [fails, panics, gives_up] {
-        let (made, body) = begin(producer, false);
-        let (made, body) = tokio::join!(made, body.collect());
-        assert!(matches!(made.err(), Some(StreamError::Failed(_))));
+        let (produced, body) = begin(producer, false);
+        let (produced, body) = tokio::join!(produced, body.collect());
+        assert!(matches!(produced.err(), Some(StreamError::Failed(_))));
         assert!(body.is_err());
     }
 }

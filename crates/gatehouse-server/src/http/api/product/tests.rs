@@ -9,7 +9,7 @@ use super::super::product_body::tests::{account, bare};
 use super::*;
 use crate::http::route::query::Query;
 
-fn trouble(name: &str, kind: FailureKind) -> AccountFailure {
+fn failure(name: &str, kind: FailureKind) -> AccountFailure {
     AccountFailure { account: account(name), failure: Failure::new(kind, "it is so") }
 }
 
@@ -31,7 +31,7 @@ fn every_failure_of_an_account_has_its_status() {
         (FailureKind::LookupNotSupported, 501, "Lookup not supported", "Lookup not supported"),
     ];
     for (kind, status, phrase, title) in cases {
-        let fields = Value::from(Problem::from(trouble("acme-eu", kind)).body("c-1"));
+        let fields = Value::from(Problem::from(failure("acme-eu", kind)).body("c-1"));
         assert_eq!(fields["status"], status, "{kind:?}");
         assert_eq!((&fields["type"], &fields["title"]), (&phrase.into(), &title.into()));
         assert_eq!(fields["detail"], "account `acme-eu` at ALPHA: it is so");
@@ -40,15 +40,15 @@ fn every_failure_of_an_account_has_its_status() {
 }
 
 #[test]
-fn a_problem_of_an_account_names_it_and_repeats_what_the_platform_said() {
-    let mut trouble = trouble("acme-eu", FailureKind::Error);
-    trouble.failure.said = Some(Box::new(UnexpectedResponse {
+fn a_problem_of_an_account_has_its_name_and_the_platforms_response() {
+    let mut failure = failure("acme-eu", FailureKind::Error);
+    failure.failure.said = Some(Box::new(UnexpectedResponse {
         status: 500,
         code: None,
         message: None,
         body: "<h1>No</h1>".into(),
     }));
-    let fields = Value::from(Problem::from(trouble).body("c-1"));
+    let fields = Value::from(Problem::from(failure).body("c-1"));
     assert_snapshot!(serde_json::to_string_pretty(&fields).unwrap(), @r#"
     {
       "type": "Bad Gateway",
@@ -84,13 +84,13 @@ fn a_problem_of_an_account_names_it_and_repeats_what_the_platform_said() {
 }
 
 #[test]
-fn a_page_that_is_too_small_is_told_before_what_failed() {
+fn a_too_small_page_is_reported_before_failures() {
     let listing = Listing {
         products: vec![bare("1")],
-        troubles: vec![trouble("a", FailureKind::Open), trouble("b", FailureKind::Timeout)],
+        troubles: vec![failure("a", FailureKind::Open), failure("b", FailureKind::Timeout)],
         too_many_accounts: Some(5),
     };
-    let (products, problems) = parts(listing, PageRequest { number: 1, size: 3 });
+    let (products, problems) = page_contents(listing, PageRequest { number: 1, size: 3 });
     assert_eq!(products.len(), 1);
     let fields: Vec<_> = problems.iter().map(|it| Value::from(it.body("c-1"))).collect();
     let statuses: Vec<_> = fields.iter().map(|it| it["status"].as_u64().unwrap()).collect();
@@ -107,29 +107,30 @@ fn a_page_that_is_too_small_is_told_before_what_failed() {
 }
 
 #[test]
-fn a_product_that_was_found_is_the_answer_whatever_failed_beside() {
+fn a_found_product_is_returned_although_another_account_failed() {
     let id = "ALPHA-1".parse().unwrap();
-    let troubles = vec![trouble("a", FailureKind::Open)];
-    let reading = ReadResult { product: Some(bare("1")), troubles };
-    assert_eq!(only(reading, &id).unwrap().id(), id);
+    let troubles = vec![failure("a", FailureKind::Open)];
+    let result = ReadResult { product: Some(bare("1")), troubles };
+    assert_eq!(product_or_problem(result, &id).unwrap().id(), id);
 }
 
 #[test]
-fn a_product_that_nobody_knows_of_is_missing_only_when_everyone_answered() {
+fn a_product_is_a_404_only_if_every_account_answered() {
     let id = "ALPHA-1".parse().unwrap();
-    let read = |troubles| only(ReadResult { product: None, troubles }, &id).unwrap_err();
+    let read =
+        |troubles| product_or_problem(ReadResult { product: None, troubles }, &id).unwrap_err();
     assert_eq!(status(read(Vec::new())), (404, None));
-    let both = vec![trouble("a", FailureKind::Timeout), trouble("b", FailureKind::Error)];
-    assert_eq!(status(read(both)), (504, None), "the first decides");
-    for (kind, known, expected) in [
+    let both = vec![failure("a", FailureKind::Timeout), failure("b", FailureKind::Error)];
+    assert_eq!(status(read(both)), (504, None), "the first failure decides");
+    for (kind, retry_after, expected) in [
         (FailureKind::Open, None, (503, Some("1"))),
         (FailureKind::Throttled, Some(Duration::from_millis(2500)), (429, Some("3"))),
         (FailureKind::Throttled, Some(Duration::ZERO), (429, Some("1"))),
         (FailureKind::Error, Some(Duration::from_secs(60)), (502, Some("60"))),
     ] {
-        let mut trouble = trouble("a", kind);
-        trouble.failure.retry_after = known;
-        let (status, wait) = status(read(vec![trouble]));
+        let mut failure = failure("a", kind);
+        failure.failure.retry_after = retry_after;
+        let (status, wait) = status(read(vec![failure]));
         assert_eq!((status, wait.as_deref()), expected, "{kind:?}");
     }
 }
@@ -139,7 +140,7 @@ fn query(raw: &str) -> Query {
 }
 
 #[test]
-fn a_page_must_be_asked_for_within_its_bounds() {
+fn page_number_and_size_are_required_and_limited() {
     let page = |number, size| Some(PageRequest { number, size });
     for (raw, number_max, expected) in [
         ("pageNumber=1&pageSize=1", 10, page(1, 1)),
@@ -168,7 +169,7 @@ fn a_page_must_be_asked_for_within_its_bounds() {
 }
 
 #[test]
-fn links_lead_to_the_pages_that_may_be_asked_for_and_keep_everything_else() {
+fn links_lead_to_allowed_pages_and_keep_the_rest_of_the_query() {
     let links = |raw: &str, number, number_max| {
         let page = PageRequest { number, size: 5 };
         paging::links_without_total("https://g/acme/product", &query(raw), page, number_max)
@@ -187,7 +188,7 @@ fn links_lead_to_the_pages_that_may_be_asked_for_and_keep_everything_else() {
     };
     assert_eq!(rels("", 2), "self first next prev");
     assert_eq!(rels("", 3), "self first prev");
-    for (raw, kept) in [
+    for (raw, rest) in [
         ("platform=A&pageNumber=1;platform=B&pageSize=5", "platform=A;platform=B"),
         ("fields=id,@type&pageSize=5&colour=red", "colour=red&fields=id,@type"),
         ("fields=a%26b%20c", "fields=a%26b%20c"),
@@ -197,7 +198,7 @@ fn links_lead_to_the_pages_that_may_be_asked_for_and_keep_everything_else() {
         let (first, _) = link.split_once('>').unwrap();
         assert_eq!(
             first,
-            format!("<https://g/acme/product?{kept}&pageNumber=1&pageSize=5"),
+            format!("<https://g/acme/product?{rest}&pageNumber=1&pageSize=5"),
             "{raw}"
         );
     }
