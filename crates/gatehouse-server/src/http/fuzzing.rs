@@ -37,10 +37,10 @@ use crate::http::route::{idempotency, paging};
 use crate::reader::{FAULTS_MAX, Faults, Json, Reader};
 use crate::trace;
 
-/// Most items of a batch of the targets.
+/// Most items of a batch.
 const ITEMS_MAX: u64 = 3;
 
-/// Reads a body as an operation does.
+/// Parses a body as an operation does.
 fn object<T>(bytes: &[u8], read: impl FnOnce(Reader<'_>) -> T) -> Option<T> {
     let json = Json::parse(bytes).ok()?;
     let mut faults = Faults::default();
@@ -49,23 +49,23 @@ fn object<T>(bytes: &[u8], read: impl FnOnce(Reader<'_>) -> T) -> Option<T> {
         Ok(()) => Some(value),
         Err(faults) => {
             assert!((1..=FAULTS_MAX).contains(&faults.len()));
-            // A field is named as it is written, also where its name is empty.
+            // A field's name may be empty, a reason may not.
             assert!(faults.iter().all(|it| !it.reason.is_empty()));
             None
         }
     }
 }
 
-/// A refusal says what is wrong: that it is no JSON, or each field that is at fault.
-fn refused(bytes: &[u8], problem: &Problem) {
+/// Checks that a refusal gives the error of the JSON parser, or every fault.
+fn check_refusal(bytes: &[u8], problem: &Problem) {
     assert_eq!(problem.status, StatusCode::BAD_REQUEST);
     match Json::parse(bytes) {
-        Err(why) => assert_eq!(*problem.detail, *why),
+        Err(reason) => assert_eq!(*problem.detail, *reason),
         Ok(_) => assert!((1..=FAULTS_MAX).contains(&problem.invalid.len())),
     }
 }
 
-/// The body of a creation, and that of a change. One that is taken says everything that is needed.
+/// Bodies of a creation and of a change. An accepted one is complete.
 pub(crate) fn access(bytes: &[u8]) {
     if let Some(wanted) = object(bytes, access::read_new_access) {
         assert!(!wanted().contract_id.as_str().is_empty());
@@ -75,7 +75,7 @@ pub(crate) fn access(bytes: &[u8]) {
     }
 }
 
-/// The body of a batch of new accesses: read item by item, it is refused exactly where it would be read whole.
+/// Body of a batch of new accesses: the item-by-item parser refuses the same bodies as one that parses it whole.
 pub(crate) fn batch_creation(bytes: &[u8]) {
     match batch_body::new::read(bytes, ITEMS_MAX) {
         Ok(batch) => {
@@ -85,22 +85,22 @@ pub(crate) fn batch_creation(bytes: &[u8]) {
             };
             assert!((1..=ITEMS_MAX).contains(&n_items));
         }
-        Err(problem) => refused(bytes, &problem),
+        Err(problem) => check_refusal(bytes, &problem),
     }
 }
 
-/// The body of a batch of changes: every access is named once.
+/// Body of a batch of changes: every access occurs once.
 pub(crate) fn batch_update(bytes: &[u8]) {
     match batch_body::change::read(bytes, ITEMS_MAX) {
         Ok(change) => {
             assert!((1..=ITEMS_MAX).contains(&(change.ids.len() as u64)));
             assert!(change.ids.is_sorted_by_key(|it| it.index));
         }
-        Err(problem) => refused(bytes, &problem),
+        Err(problem) => check_refusal(bytes, &problem),
     }
 }
 
-/// What devices and clients prove themselves with: the body of a check, the form of a request for a token and its header.
+/// Credentials of devices and clients: the body of a check, and the form and header of a token request.
 pub(crate) fn credentials(bytes: &[u8]) {
     if let Some(credentials) = object(bytes, verify::read_credentials) {
         let (username, _) = credentials();
@@ -118,57 +118,57 @@ pub(crate) fn credentials(bytes: &[u8]) {
         let none = Form::read(b"").expect("an empty form is one");
         let _ = oauth::credentials(&headers, &none);
     }
-    // What is written as RFC 6749 wants it is read as it was meant.
+    // Credentials encoded by RFC 6749 are read back unchanged.
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
     let basic = format!("Basic {}", BASE64.encode(format!("{encoded}:{encoded}")));
     assert_eq!(oauth::read_basic(&basic), Some((text.to_owned(), text.to_owned())));
 }
 
-/// The body of a search: no item is lost, and none is there twice.
+/// Body of a search: no item is lost, and none occurs twice.
 pub(crate) fn find(bytes: &[u8]) {
     match find_body::read(bytes) {
-        Ok(asked) => {
-            let wanted = asked.wanted();
+        Ok(search) => {
+            let wanted = search.wanted();
             let keys = wanted.identifiers.iter().map(|it| (it.kind(), it.key()));
             let different: HashSet<_> = keys.collect();
             assert_eq!(different.len(), wanted.identifiers.len());
         }
-        Err(problem) => refused(bytes, &problem),
+        Err(problem) => check_refusal(bytes, &problem),
     }
 }
 
-/// Bodies of tenants, contracts and clients. What is shown of one that was taken can be put again, and is the same.
+/// Bodies of tenants, contracts and clients. A PUT of the returned representation changes nothing.
 pub(crate) fn admin(bytes: &[u8]) {
     let name = "acme".parse().expect("a tenant's name");
     if let Some(tenant) = object(bytes, |body| tenant::read_body(body, &name)) {
-        let tenant = tenant.expect("what has no faults was read whole");
-        let shown = shown(&tenant_body(&tenant));
-        assert_eq!(object(&shown, |body| tenant::read_body(body, &name)), Some(Some(tenant)));
+        let tenant = tenant.expect("a body without faults was parsed");
+        let json = json_of(&tenant_body(&tenant));
+        assert_eq!(object(&json, |body| tenant::read_body(body, &name)), Some(Some(tenant)));
     }
     let id = "C-1".parse().expect("a contract's identifier");
     if let Some(contract) = object(bytes, |body| contract::read_body(body, &id)) {
-        let contract = contract.expect("what has no faults was read whole");
-        let shown = shown(&contract_body(&contract));
-        assert_eq!(object(&shown, |body| contract::read_body(body, &id)), Some(Some(contract)));
+        let contract = contract.expect("a body without faults was parsed");
+        let json = json_of(&contract_body(&contract));
+        assert_eq!(object(&json, |body| contract::read_body(body, &id)), Some(Some(contract)));
     }
     if let Some((_, scopes)) = object(bytes, client::read_new) {
         assert!(!scopes_to_words(&scopes.value()).is_empty());
     }
 }
 
-/// The body of an account. What is shown of one that was taken can be put again, and is the same but for its credentials.
+/// Body of an account. A PUT of the returned representation changes nothing but the credentials.
 pub(crate) fn account(bytes: &[u8]) {
     let name = "acme-eu".parse().expect("an account's name");
     let Some(input) = object(bytes, |body| account::read_body(body, &name)) else { return };
-    let input = input.expect("what has no faults was read whole");
-    let shown = shown(&account_body(&input.account, &input.settings));
-    let again = object(&shown, |body| account::read_body(body, &name)).flatten();
-    let again = again.expect("what is shown can be put");
-    assert_eq!(again.account, input.account);
-    // The reader of JSON doesn't read every fraction as the one that is nearest to it.
+    let input = input.expect("a body without faults was parsed");
+    let json = json_of(&account_body(&input.account, &input.settings));
+    let reparsed = object(&json, |body| account::read_body(body, &name)).flatten();
+    let reparsed = reparsed.expect("the returned representation is accepted");
+    assert_eq!(reparsed.account, input.account);
+    // The JSON parser doesn't round every fraction to the nearest number.
     if !has_fraction(&Value::Object(input.settings.clone())) {
-        assert_eq!(again.settings, input.settings);
+        assert_eq!(reparsed.settings, input.settings);
     }
 }
 
@@ -181,11 +181,11 @@ fn has_fraction(value: &Value) -> bool {
     }
 }
 
-fn shown(body: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(body).expect("a body can be written")
+fn json_of(body: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).expect("a body can be serialized")
 }
 
-/// Queries of lists: links lead to other pages of the same list, and what is ignored fits into a header.
+/// Queries of lists: links lead to other pages of the same list, and ignored names fit into a header.
 pub(crate) fn query(text: &str) {
     check_query(text, paging::PARAMS, Some(&accesses::VOCABULARY), AccessFilter::read);
     check_query(
@@ -200,11 +200,11 @@ pub(crate) fn query(text: &str) {
 fn check_query<T: PartialEq + std::fmt::Debug>(
     text: &str,
     known: &[&'static str],
-    vocabulary: Option<&FilterFields>,
+    fields: Option<&FilterFields>,
     read: impl Fn(&Expression) -> Result<T, Vec<FilterFault>>,
 ) {
     let headers = HeaderMap::new();
-    let mut query = Query::parse(text, known, vocabulary, &headers);
+    let mut query = Query::parse(text, known, fields, &headers);
     if let Some(fields) = query.value(FIELDS).map(Fields::read) {
         let _ = fields.parts();
     }
@@ -222,19 +222,19 @@ fn check_query<T: PartialEq + std::fmt::Debug>(
             continue;
         };
         let Some((_, raw)) = address.split_once('?') else { continue };
-        // Commas may stand in a query: then this is only the end of an address.
+        // A query may contain commas; this is then only the end of a URL.
         if !link.starts_with("<https://gatehouse.example/acme/access?") {
             continue;
         }
-        let mut there = Query::parse(raw, known, vocabulary, &headers);
-        let is_one = |it: &str| there.value(it).is_some_and(|it| it.parse::<u64>().is_ok());
-        assert!(is_one(PAGE_NUMBER) && is_one(PAGE_SIZE), "{address}");
-        assert_eq!(there.value(FIELDS), query.value(FIELDS), "{address}");
-        assert_eq!(there.filter(&read), filter, "{address}");
+        let mut linked = Query::parse(raw, known, fields, &headers);
+        let is_number = |it: &str| linked.value(it).is_some_and(|it| it.parse::<u64>().is_ok());
+        assert!(is_number(PAGE_NUMBER) && is_number(PAGE_SIZE), "{address}");
+        assert_eq!(linked.value(FIELDS), query.value(FIELDS), "{address}");
+        assert_eq!(linked.filter(&read), filter, "{address}");
     }
 }
 
-/// A path in its normal form stays so, and its parameters are what they were before.
+/// Paths: the normal form is stable and keeps the parameters.
 pub(crate) fn path(text: &str) {
     let normal = normal_form(text);
     assert_eq!(normal_form(&normal), normal);
@@ -247,7 +247,7 @@ pub(crate) fn path(text: &str) {
     }
 }
 
-/// Headers of requests, one a line: whatever they say, there is an answer, and what is repeated fits into a header.
+/// Request headers, one per line: no panic, and repeated values fit into a response header.
 pub(crate) fn headers(text: &str) {
     let mut headers = HeaderMap::new();
     for line in text.lines() {
@@ -266,18 +266,20 @@ pub(crate) fn headers(text: &str) {
     for kind in [JSON, MERGE_PATCH, FORM] {
         let _ = request_headers::check_content_type(&headers, &[kind]);
     }
-    // What is known already can't be changed on condition that it isn't.
-    let client_has = client_has(&headers, &etag(7));
-    assert!(!(client_has && Precondition::of(&headers).allows(7)));
+    // `If-None-Match` with the current version forbids a change.
+    assert!(!(client_has(&headers, &etag(7)) && Precondition::of(&headers).allows(7)));
     let correlation = Correlation::of(&headers, Timestamp::EPOCH);
-    let mut answered = HeaderMap::new();
-    correlation.put(&mut answered);
-    assert!(answered.values().all(|it| it == correlation.id.as_str()));
-    if let Some(place) = trace::parent(&headers) {
-        assert!(place.is_valid());
-        let again = HeaderMap::from_iter([(trace::TRACEPARENT, trace::traceparent(&place))]);
-        let again = trace::parent(&again).expect("what is sent on can be read");
-        assert_eq!((again.trace_id(), again.span_id()), (place.trace_id(), place.span_id()));
+    let mut response = HeaderMap::new();
+    correlation.put(&mut response);
+    assert!(response.values().all(|it| it == correlation.id.as_str()));
+    if let Some(parent) = trace::parent(&headers) {
+        assert!(parent.is_valid());
+        let reparsed = HeaderMap::from_iter([(trace::TRACEPARENT, trace::traceparent(&parent))]);
+        let reparsed = trace::parent(&reparsed).expect("a sent traceparent can be parsed");
+        assert_eq!(
+            (reparsed.trace_id(), reparsed.span_id()),
+            (parent.trace_id(), parent.span_id())
+        );
     }
     if let Ok(Some(key)) = idempotency::read_key(&headers) {
         assert!(!key.as_str().is_empty());

@@ -54,7 +54,7 @@ use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
 use crate::http::route::resource::Resource;
 
-const EVERYTHING: &str = "access:read access:write access:verify product:read admin";
+const ALL_SCOPES: &str = "access:read access:write access:verify product:read admin";
 
 /// As most requests of these tests come in.
 const PLAIN: ConnectionInfo = ConnectionInfo {
@@ -79,7 +79,7 @@ pub(crate) struct Gatehouse {
 }
 
 /// An answer, as a client sees it.
-struct Seen {
+struct TestResponse {
     status: u16,
     headers: HeaderMap,
     body: String,
@@ -126,7 +126,7 @@ impl Gatehouse {
             .with_revocations(app.revocations.clone(), app.store.clone());
         let gate = Gate::new(app, auth, &config, Offer::default());
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
-        gatehouse.token = gatehouse.token_for("*", EVERYTHING);
+        gatehouse.token = gatehouse.token_for("*", ALL_SCOPES);
         gatehouse.set_up(config.base_path.as_str()).await;
         gatehouse
     }
@@ -150,8 +150,8 @@ impl Gatehouse {
             ("rival", "{}"),
             ("rival/contracts/payg", by_use),
         ] {
-            let seen = self.put(&format!("{base}/-/admin/tenants/{path}"), body).await;
-            assert_eq!(seen.status, 201, "{path}: {}", seen.body);
+            let response = self.put(&format!("{base}/-/admin/tenants/{path}"), body).await;
+            assert_eq!(response.status, 201, "{path}: {}", response.body);
         }
     }
 
@@ -169,10 +169,16 @@ impl Gatehouse {
         self.gate.auth().issue(&grant, self.clock.now())
     }
 
-    async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Seen {
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> TestResponse {
         let request = request(method, path, headers, body);
         let (parts, body) = self.answer(PLAIN, request).await;
-        Seen {
+        TestResponse {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body: String::from_utf8(body.to_vec()).unwrap(),
@@ -182,71 +188,71 @@ impl Gatehouse {
     /// What is answered to a request that came in like this.
     async fn answer(
         &self,
-        connection_info: ConnectionInfo,
+        connection: ConnectionInfo,
         request: Request<Full<Bytes>>,
     ) -> (Parts, Bytes) {
-        let response = handle(
-            &TaskTracker::new(),
-            self.gate.clone(),
-            connection_info,
-            connected(),
-            (),
-            request,
-        )
-        .await;
+        let response =
+            handle(&TaskTracker::new(), self.gate.clone(), connection, connected(), (), request)
+                .await;
         let (parts, body) = response.into_parts();
         (parts, body.collect().await.unwrap().to_bytes())
     }
 
     /// Sends without a token for what may be no text.
-    async fn take(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (Parts, Bytes) {
+    async fn fetch(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (Parts, Bytes) {
         self.answer(PLAIN, request(method, path, headers, b"")).await
     }
 
     /// Sends with a token for everything.
-    async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Seen {
+    async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> TestResponse {
         let bearer = format!("Bearer {}", self.token);
         let mut all = vec![("authorization", bearer.as_str())];
         all.extend(headers);
         self.send(method, path, &all, body.as_bytes()).await
     }
 
-    async fn get(&self, path: &str) -> Seen {
-        self.ask("GET", path, &[], "").await
+    async fn get(&self, path: &str) -> TestResponse {
+        self.call("GET", path, &[], "").await
     }
 
-    async fn delete(&self, path: &str) -> Seen {
-        self.ask("DELETE", path, &[], "").await
+    async fn delete(&self, path: &str) -> TestResponse {
+        self.call("DELETE", path, &[], "").await
     }
 
-    async fn post(&self, path: &str, body: &str) -> Seen {
-        self.ask("POST", path, &[("content-type", "application/json")], body).await
+    async fn post(&self, path: &str, body: &str) -> TestResponse {
+        self.call("POST", path, &[("content-type", "application/json")], body).await
     }
 
-    async fn put(&self, path: &str, body: &str) -> Seen {
-        self.ask("PUT", path, &[("content-type", "application/json")], body).await
+    async fn put(&self, path: &str, body: &str) -> TestResponse {
+        self.call("PUT", path, &[("content-type", "application/json")], body).await
     }
 
     /// A PUT with another token.
-    async fn put_with(&self, token: &str, path: &str, body: &str) -> Seen {
+    async fn put_with(&self, token: &str, path: &str, body: &str) -> TestResponse {
         let token = format!("Bearer {token}");
         let headers = [("content-type", "application/json"), ("authorization", &token)];
         self.send("PUT", path, &headers, body.as_bytes()).await
     }
 
-    async fn patch(&self, path: &str, body: &str) -> Seen {
-        self.ask("PATCH", path, &[("content-type", "application/merge-patch+json")], body).await
+    async fn patch(&self, path: &str, body: &str) -> TestResponse {
+        self.call("PATCH", path, &[("content-type", "application/merge-patch+json")], body).await
     }
 
     /// Makes an access and tells its path and what was answered.
     async fn create(&self, body: &str) -> (String, Value) {
-        let seen = self.post("/acme/access", body).await;
-        assert_eq!(seen.status, 201, "{}", seen.body);
-        let json = seen.json();
+        let response = self.post("/acme/access", body).await;
+        assert_eq!(response.status, 201, "{}", response.body);
+        let json = response.json();
         (format!("/acme/access/{}", json["id"].as_str().unwrap()), json)
     }
 
-    async fn verify(&self, username: &str, password: &str) -> Seen {
+    async fn verify(&self, username: &str, password: &str) -> TestResponse {
         let body = serde_json::json!({"username": username, "password": password}).to_string();
         self.post("/acme/verify", &body).await
     }
@@ -265,7 +271,7 @@ fn request(
     request.body(Full::new(Bytes::copy_from_slice(body))).unwrap()
 }
 
-impl Seen {
+impl TestResponse {
     fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.body))
     }
@@ -274,7 +280,17 @@ impl Seen {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The fields at fault, by name.
+    /// Status and title.
+    fn problem(&self) -> (u16, String) {
+        (self.status, self.json()["title"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Status and names of the faulty fields.
+    fn faults(&self) -> (u16, Vec<String>) {
+        (self.status, self.invalid())
+    }
+
+    /// Names of the faulty fields.
     fn invalid(&self) -> Vec<String> {
         let json = self.json();
         let params = json["invalidParams"].as_array().cloned().unwrap_or_default();
@@ -282,7 +298,7 @@ impl Seen {
     }
 
     /// The whole answer as text, with what is drawn by chance left out.
-    fn whole(&self) -> String {
+    fn snapshot(&self) -> String {
         let mut text = format!("{}\n", self.status);
         for (name, value) in &self.headers {
             text += &format!("{name}: {}\n", value.to_str().unwrap());
@@ -290,15 +306,15 @@ impl Seen {
         if !self.body.is_empty() {
             text += &format!("\n{}\n", serde_json::to_string_pretty(&self.json()).unwrap());
         }
-        without_chance(text, self)
+        redacted(text, self)
     }
 }
 
-fn without_chance(mut text: String, seen: &Seen) -> String {
-    if let Some(id) = seen.header("x-correlation-id") {
+fn redacted(mut text: String, response: &TestResponse) -> String {
+    if let Some(id) = response.header("x-correlation-id") {
         text = text.replace(id, "<correlation>");
     }
-    if let Ok(json) = serde_json::from_str::<Value>(&seen.body) {
+    if let Ok(json) = serde_json::from_str::<Value>(&response.body) {
         for (field, shown) in [("id", "<id>"), ("accessId", "<id>"), ("password", "<password>")] {
             if let Some(value) = json[field].as_str().filter(|value| value.len() >= 24) {
                 text = text.replace(value, shown);
@@ -316,9 +332,9 @@ fn at(text: &str) -> Timestamp {
 }
 
 /// A body that nobody can read.
-struct Trap;
+struct PanickingBody;
 
-impl http_body::Body for Trap {
+impl http_body::Body for PanickingBody {
     type Data = Bytes;
     type Error = std::convert::Infallible;
 

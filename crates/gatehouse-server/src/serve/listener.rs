@@ -234,7 +234,7 @@ impl ListenerState {
         let activity = &slot.activity;
         let stream =
             GuardedStream::new(io, self.clock.clone(), Arc::clone(activity), self.limits.clone());
-        let connection_info =
+        let connection =
             ConnectionInfo { listener: self.listener, encrypted: self.tls.is_some(), peer };
         let close_watch: Arc<dyn Disconnection> = Arc::new(close_watch);
         let service = service_fn(|request| {
@@ -244,8 +244,7 @@ impl ListenerState {
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
             async move {
-                let response =
-                    handle(&requests, gate, connection_info, close_watch, active, request).await;
+                let response = handle(&requests, gate, connection, close_watch, active, request).await;
                 Ok::<_, Infallible>(response)
             }
         });

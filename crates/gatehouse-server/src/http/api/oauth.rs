@@ -90,7 +90,7 @@ fn log_refusal(call: &Call, id: &str, reason: &str) {
     tracing::info!(
         tenant = client.as_ref().map(|it| tracing::field::display(it.tenant())),
         client = client.as_ref().map(tracing::field::display),
-        peer = %call.connection_info.peer,
+        peer = %call.connection.peer,
         correlation_id = call.correlation_id,
         reason,
         "a client was refused"

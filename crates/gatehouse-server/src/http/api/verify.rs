@@ -48,7 +48,7 @@ fn log_refusal(call: &Call, error: &Error) {
     tracing::info!(
         tenant = %call.tenant(),
         access = access.map(tracing::field::display),
-        peer = %call.connection_info.peer,
+        peer = %call.connection.peer,
         correlation_id = call.correlation_id,
         reason,
         "a check was refused"

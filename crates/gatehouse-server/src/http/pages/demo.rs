@@ -25,7 +25,7 @@ pub(in crate::http) struct DemoToken<'a> {
 /// A new token for a browser on this machine, if the server is a demo.
 pub(in crate::http) fn token(call: &Call) -> Option<DemoToken<'_>> {
     let grant = call.server.demo.as_ref()?;
-    if !is_local_browser(call.connection_info, &call.parts) {
+    if !is_local_browser(call.connection, &call.parts) {
         return None;
     }
     let token = call.server.auth.issue(grant, call.app().now());
@@ -33,8 +33,8 @@ pub(in crate::http) fn token(call: &Call) -> Option<DemoToken<'_>> {
 }
 
 /// Whether the request comes from this server's page in a browser on this machine.
-fn is_local_browser(connection_info: ConnectionInfo, parts: &Parts) -> bool {
-    connection_info.peer.to_canonical().is_loopback()
+fn is_local_browser(connection: ConnectionInfo, parts: &Parts) -> bool {
+    connection.peer.to_canonical().is_loopback()
         && has_local_host(parts)
         && is_direct(parts)
         && is_same_origin(&parts.headers)

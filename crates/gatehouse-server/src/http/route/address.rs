@@ -22,14 +22,14 @@ pub(crate) struct Address {
 impl Address {
     pub(crate) fn of(
         server: &ServerContext,
-        connection_info: ConnectionInfo,
+        connection: ConnectionInfo,
         parts: &Parts,
         path: &str,
     ) -> Self {
         let base = match &server.public_url {
             Some(url) => url.as_str().to_owned(),
             None => {
-                let (scheme, base_path) = (connection_info.scheme(), server.base_path.as_str());
+                let (scheme, base_path) = (connection.scheme(), server.base_path.as_str());
                 format!("{scheme}://{}{base_path}", host(parts))
             }
         };

@@ -30,7 +30,7 @@ pub(crate) struct Call {
     pub(crate) server: Arc<ServerContext>,
     /// Owner of the token, if the operation needs one.
     pub(crate) caller: Option<Arc<Caller>>,
-    pub(crate) connection_info: ConnectionInfo,
+    pub(crate) connection: ConnectionInfo,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Arc<Params>,
     pub(crate) query: Query,

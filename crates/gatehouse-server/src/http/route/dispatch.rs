@@ -48,13 +48,13 @@ use crate::trace::{RequestAttributes, Trace};
 
 /// Runs one request to its end, also after its client has disconnected: it is still logged. A panic becomes a 500.
 ///
-/// `busy` is held until the whole response has been produced. When `connection` signals that the client has closed it,
+/// `busy` is held until the whole response has been produced. When `closed` signals that the client has closed the connection,
 /// the request's queued slow hashes are cancelled, and the response is 503.
 pub async fn handle<B, Busy>(
     requests: &TaskTracker,
     gate: Gate,
-    connection_info: ConnectionInfo,
-    connection: Arc<dyn Disconnection>,
+    connection: ConnectionInfo,
+    closed: Arc<dyn Disconnection>,
     busy: Busy,
     request: Request<B>,
 ) -> Response<AnswerBody>
@@ -63,8 +63,8 @@ where
     Busy: Send + 'static,
 {
     let dropped = CancellationToken::new();
-    let disconnection = ClientDisconnection::new(dropped.clone(), connection);
-    let work = outgoing(gate, connection_info, disconnection, request);
+    let disconnection = ClientDisconnection::new(dropped.clone(), closed);
+    let work = outgoing(gate, connection, disconnection, request);
     let answered = DetachOnDrop::new(requests, dropped, work);
     answered.await.send(requests, busy)
 }
@@ -72,7 +72,7 @@ where
 /// The response to a request, also if the handler panics.
 async fn outgoing<B>(
     gate: Gate,
-    connection_info: ConnectionInfo,
+    connection: ConnectionInfo,
     disconnection: ClientDisconnection,
     request: Request<B>,
 ) -> Outgoing
@@ -84,7 +84,7 @@ where
     let method = request.method().clone();
     let answered = {
         let answered =
-            pin!(answer(&gate, connection_info, &disconnection, &correlation, &trace, request));
+            pin!(answer(&gate, connection, &disconnection, &correlation, &trace, request));
         AssertUnwindSafe(trace.run(answered)).catch_unwind().await
     };
     let (reply, route) = answered.unwrap_or_else(|panic| {
@@ -93,7 +93,7 @@ where
         tracing::error!(correlation_id, trace_id, panic, "a request panicked");
         trace.record(&RequestAttributes {
             method: &method,
-            scheme: connection_info.scheme(),
+            scheme: connection.scheme(),
             route: UNKNOWN_ROUTE,
             status: StatusCode::INTERNAL_SERVER_ERROR,
             tenant: None,
@@ -104,7 +104,7 @@ where
         trace.write_header(&mut reply.headers);
         (with_length(reply, &method), UNKNOWN_ROUTE)
     });
-    let reply = if connection_info.encrypted { with_security_headers(reply) } else { reply };
+    let reply = if connection.encrypted { with_security_headers(reply) } else { reply };
     Outgoing { reply, route, gate, correlation, trace }
 }
 
@@ -126,7 +126,7 @@ type RoutedReply = (Reply, &'static str);
 
 async fn answer<B>(
     gate: &Gate,
-    connection_info: ConnectionInfo,
+    connection: ConnectionInfo,
     disconnection: &ClientDisconnection,
     correlation: &Correlation,
     trace: &Trace,
@@ -139,7 +139,7 @@ where
     let parts = Arc::new(parts);
     let watched = gate.server.metrics.requests.begin(&parts.method);
     let mut record = RequestRecord::new(watched, disconnection);
-    let result = respond(gate, connection_info, correlation, &parts, &mut body, &mut record).await;
+    let result = respond(gate, connection, correlation, &parts, &mut body, &mut record).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
@@ -170,7 +170,7 @@ where
     record.watched.status = reply.status;
     trace.record(&RequestAttributes {
         method: &parts.method,
-        scheme: connection_info.scheme(),
+        scheme: connection.scheme(),
         route: record.watched.route,
         status: reply.status,
         tenant: record.tenant.as_deref(),
@@ -218,7 +218,7 @@ impl<'m> RequestRecord<'m> {
 
 async fn respond<B>(
     gate: &Gate,
-    connection_info: ConnectionInfo,
+    connection: ConnectionInfo,
     correlation: &Correlation,
     parts: &Arc<Parts>,
     body: &mut B,
@@ -234,10 +234,10 @@ where
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let found = gate.routes.find(path);
     let is_here = |it: &RouteMatch<'_>| {
-        it.resource.served.at(connection_info.listener, gate.server.has_operator_listener)
+        it.resource.served.at(connection.listener, gate.server.has_operator_listener)
     };
     let Some(RouteMatch { resource, params }) = found.filter(is_here) else {
-        return Err(match connection_info.listener {
+        return Err(match connection.listener {
             ListenerKind::Main => Box::pin(refuse_unknown_path(gate, parts, path, record)).await,
             ListenerKind::Operator => Problem::not_for_operators(),
         });
@@ -251,7 +251,7 @@ where
     let tenant = params.get(TENANT);
     record.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     let mut caller = None;
-    if !resource.is_public() && connection_info.listener == ListenerKind::Main {
+    if !resource.is_public() && connection.listener == ListenerKind::Main {
         let caller = caller.insert(authenticate(gate, parts, record).await?);
         authorize(caller, resource, operation, tenant)?;
         if resource.is_of_tenants() {
@@ -259,16 +259,8 @@ where
         }
     }
     let params = Arc::new(params);
-    let authorized = AuthorizedRequest {
-        gate,
-        connection_info,
-        caller,
-        correlation,
-        parts,
-        path,
-        resource,
-        params,
-    };
+    let authorized =
+        AuthorizedRequest { gate, connection, caller, correlation, parts, path, resource, params };
     let result = match operation {
         Some(operation) => authorized.run(operation, body, record).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -400,7 +392,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 /// A request whose caller has the needed rights, before the remaining checks.
 struct AuthorizedRequest<'a> {
     gate: &'a Gate,
-    connection_info: ConnectionInfo,
+    connection: ConnectionInfo,
     caller: Option<Arc<Caller>>,
     correlation: &'a Correlation,
     parts: &'a Arc<Parts>,
@@ -456,7 +448,7 @@ impl AuthorizedRequest<'_> {
         let call = Call {
             server: Arc::clone(&self.gate.server),
             caller: self.caller.clone(),
-            connection_info: self.connection_info,
+            connection: self.connection,
             tenant: self.tenant()?,
             params: Arc::clone(&self.params),
             query,
@@ -464,7 +456,7 @@ impl AuthorizedRequest<'_> {
             media_type,
             body: received.bytes,
             _body_memory: received.memory,
-            address: Address::of(&self.gate.server, self.connection_info, self.parts, self.path),
+            address: Address::of(&self.gate.server, self.connection, self.parts, self.path),
             correlation_id: self.correlation.id.clone(),
             disconnection: record.disconnection.clone(),
         };
@@ -479,7 +471,7 @@ impl AuthorizedRequest<'_> {
         // Taken only now, so that a slowly arriving body holds no slot.
         let _slot = match operation.need {
             Need::Nothing if operation.body.is_none() => None,
-            _ => Some(self.gate.server.slots.take(self.connection_info.listener)?),
+            _ => Some(self.gate.server.slots.take(self.connection.listener)?),
         };
         let reply = permit.run((operation.run)(call)).await?;
         let tenant = self.params.get(TENANT).unwrap_or_default();
@@ -503,7 +495,7 @@ impl AuthorizedRequest<'_> {
     async fn missing(&self, creates: bool) -> Result<Option<Problem>, Problem> {
         let store = &self.gate.server.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
-        let _slot = self.gate.server.slots.take(self.connection_info.listener)?;
+        let _slot = self.gate.server.slots.take(self.connection.listener)?;
         if creates && self.resource.object == PathObject::Tenant {
             return Ok(None);
         }

@@ -2,10 +2,10 @@ use super::*;
 use insta::assert_snapshot;
 
 #[tokio::test]
-async fn an_access_is_made_with_everything_generated() {
+async fn a_creation_generates_missing_fields() {
     let gate = Gatehouse::new().await;
-    let seen = gate.post("/acme/access", r#"{"contractId": "payg"}"#).await;
-    assert_snapshot!(seen.whole(), @r#"
+    let response = gate.post("/acme/access", r#"{"contractId": "payg"}"#).await;
+    assert_snapshot!(response.snapshot(), @r#"
     201
     content-type: application/json
     etag: "1"
@@ -28,13 +28,13 @@ async fn an_access_is_made_with_everything_generated() {
       "@type": "RealizingResource"
     }
     "#);
-    let json = seen.json();
+    let json = response.json();
     assert_eq!(json["password"].as_str().unwrap().len(), 24);
     assert_eq!(json["username"].as_str().unwrap().len(), 18);
 }
 
 #[tokio::test]
-async fn an_access_is_made_as_chosen() {
+async fn a_creation_uses_the_given_fields() {
     for gate in Gatehouse::on_each("made_as_chosen").await {
         let body =
             r#"{"contractId": "pre", "username": "Ann Lee 🛰", "password": "p", "deviceName": "d"}"#;
@@ -59,10 +59,10 @@ async fn an_access_is_made_as_chosen() {
 }
 
 #[tokio::test]
-async fn reading_answers_the_whole_access() {
+async fn a_read_returns_the_whole_access() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "pre", "username": "ann"}"#).await;
-    assert_snapshot!(gate.get(&path).await.whole(), @r#"
+    assert_snapshot!(gate.get(&path).await.snapshot(), @r#"
     200
     content-type: application/json
     etag: "1"
@@ -82,7 +82,7 @@ async fn reading_answers_the_whole_access() {
       "@type": "RealizingResource"
     }
     "#);
-    let head = gate.ask("HEAD", &path, &[], "").await;
+    let head = gate.call("HEAD", &path, &[], "").await;
     let get = gate.get(&path).await;
     assert_eq!((head.status, head.body.as_str()), (200, ""));
     assert_eq!(head.header("content-length"), get.header("content-length"));
@@ -93,8 +93,8 @@ async fn a_taken_username_is_a_conflict() {
     for gate in Gatehouse::on_each("taken_username").await {
         let body = r#"{"contractId": "payg", "username": "ann"}"#;
         let (path, _) = gate.create(body).await;
-        let seen = gate.post("/acme/access", body).await;
-        assert_eq!(seen.status, 409, "{}", gate.kind);
+        let response = gate.post("/acme/access", body).await;
+        assert_eq!(response.status, 409, "{}", gate.kind);
         gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
         let case = gate.post("/acme/access", r#"{"contractId": "pre", "username": "Ann"}"#).await;
         assert_eq!(case.status, 201, "case tells names apart");
@@ -104,7 +104,7 @@ async fn a_taken_username_is_a_conflict() {
     let gate = Gatehouse::new().await;
     let body = r#"{"contractId": "payg", "username": "ann"}"#;
     gate.create(body).await;
-    assert_snapshot!(gate.post("/acme/access", body).await.whole(), @r#"
+    assert_snapshot!(gate.post("/acme/access", body).await.snapshot(), @r#"
     409
     content-type: application/problem+json
     x-correlation-id: <correlation>
@@ -124,15 +124,18 @@ async fn a_taken_username_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn a_username_is_free_once_its_access_has_ended_and_may_have_a_colon() {
+async fn a_username_is_free_after_its_access_has_ended_and_may_have_a_colon() {
     for gate in Gatehouse::on_each("username_again").await {
         let kind = gate.kind;
         let body = r#"{"contractId": "payg", "username": "00:1b:44:11:3a:b7", "password": "one"}"#;
         let (first, _) = gate.create(body).await;
         let check = async |password: &str| {
             let body = format!(r#"{{"username": "00:1b:44:11:3a:b7", "password": "{password}"}}"#);
-            let seen = gate.post("/acme/verify", &body).await;
-            (seen.status, seen.json()["accessId"].as_str().map(|id| format!("/acme/access/{id}")))
+            let response = gate.post("/acme/verify", &body).await;
+            (
+                response.status,
+                response.json()["accessId"].as_str().map(|id| format!("/acme/access/{id}")),
+            )
         };
         assert_eq!(check("one").await, (200, Some(first.clone())), "{kind}");
         gate.patch(&first, r#"{"status": "TERMINATED"}"#).await;
@@ -153,7 +156,7 @@ async fn a_username_is_free_once_its_access_has_ended_and_may_have_a_colon() {
 
 /// The index of older servers is there, so one of them may be: its clients could not be shown such a username.
 #[tokio::test]
-async fn while_servers_are_replaced_a_username_with_a_colon_has_to_wait() {
+async fn during_an_upgrade_a_username_with_a_colon_is_a_503() {
     let url = empty_schema("http_username_unreadable").await;
     let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
     let open = async || Store::open_postgres(&url.parse().unwrap(), clock.clone()).await.unwrap();
@@ -165,10 +168,10 @@ async fn while_servers_are_replaced_a_username_with_a_colon_has_to_wait() {
     let colon = r#"{"contractId": "payg", "username": "a:b"}"#;
     let batch = r#"{"contractId": "payg", "accesses": [{"username": "c"}, {"username": "a:b"}]}"#;
     for (path, body) in [("/acme/access", colon), ("/acme/access/batch", batch)] {
-        let seen = gate.post(path, body).await;
-        assert_eq!(seen.status, 503, "{}", seen.whole());
-        assert_eq!(seen.json()["title"], "Upgrade under way", "{path}");
-        assert!(seen.header("retry-after").is_some(), "{path}");
+        let response = gate.post(path, body).await;
+        assert_eq!(response.status, 503, "{}", response.snapshot());
+        assert_eq!(response.json()["title"], "Upgrade under way", "{path}");
+        assert!(response.header("retry-after").is_some(), "{path}");
     }
     assert_eq!(gate.get("/acme/access/batch").await.json(), serde_json::json!([]));
     let body = r#"{"contractId": "payg", "username": "ann"}"#;
@@ -179,7 +182,7 @@ async fn while_servers_are_replaced_a_username_with_a_colon_has_to_wait() {
 
 /// The end has come, and no worker has written it down.
 #[tokio::test]
-async fn a_creation_need_not_wait_until_an_end_is_written_down() {
+async fn a_creation_reuses_a_username_before_its_expiry_is_stored() {
     for gate in Gatehouse::on_each("username_of_ended").await {
         let body = r#"{"contractId": "pre", "username": "ann"}"#;
         let (first, _) = gate.create(body).await;
@@ -194,10 +197,10 @@ async fn a_creation_need_not_wait_until_an_end_is_written_down() {
 }
 
 #[tokio::test]
-async fn an_unknown_contract_is_well_formed_but_wrong() {
+async fn an_unknown_contract_is_a_422() {
     let gate = Gatehouse::new().await;
-    let seen = gate.post("/acme/access", r#"{"contractId": "nope"}"#).await;
-    assert_snapshot!(seen.whole(), @r#"
+    let response = gate.post("/acme/access", r#"{"contractId": "nope"}"#).await;
+    assert_snapshot!(response.snapshot(), @r#"
     422
     content-type: application/problem+json
     x-correlation-id: <correlation>
@@ -223,7 +226,7 @@ async fn an_unknown_contract_is_well_formed_but_wrong() {
 }
 
 #[tokio::test]
-async fn the_contract_decides_validity_and_room() {
+async fn the_contract_sets_validity_and_quota() {
     for gate in Gatehouse::on_each("validity_and_room").await {
         let contract = "/-/admin/tenants/acme/contracts/c";
         let put = async |more: &str| {
@@ -244,18 +247,22 @@ async fn the_contract_decides_validity_and_room() {
             (r#", "maxAccesses": 1"#, "Quota reached"),
             (r#", "maxAccesses": 0"#, "Quota reached"),
         ] {
-            let seen = put(more).await;
-            assert_eq!((seen.status, &seen.json()["title"]), (409, &title.into()), "{more}");
+            let response = put(more).await;
+            assert_eq!(
+                (response.status, &response.json()["title"]),
+                (409, &title.into()),
+                "{more}"
+            );
         }
         assert_eq!(put(r#", "maxAccesses": 2"#).await.status, 201, "{}", gate.kind);
     }
 }
 
 #[tokio::test]
-async fn an_update_shows_the_password_only_where_it_set_one() {
+async fn an_update_returns_the_password_only_if_it_set_one() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg", "username": "ann"}"#).await;
-    assert_snapshot!(gate.patch(&path, r#"{"status": "SUSPENDED"}"#).await.whole(), @r#"
+    assert_snapshot!(gate.patch(&path, r#"{"status": "SUSPENDED"}"#).await.snapshot(), @r#"
     200
     content-type: application/json
     etag: "2"
@@ -283,17 +290,14 @@ async fn an_update_shows_the_password_only_where_it_set_one() {
 }
 
 #[tokio::test]
-async fn status_and_password_are_changed_both_or_neither() {
+async fn status_and_password_change_atomically() {
     for gate in Gatehouse::on_each("both_or_neither").await {
         let later = r#"{"productOfferingId": "o", "billingModel": "PREPAID", "startDateTime": "2028-01-01"}"#;
         gate.put("/-/admin/tenants/acme/contracts/later", later).await;
         let body = r#"{"contractId": "later", "username": "ann", "password": "old"}"#;
         let (path, _) = gate.create(body).await;
-        let seen = gate.patch(&path, r#"{"status": "ACTIVE", "password": "new"}"#).await;
-        assert_eq!(
-            (seen.status, seen.json()["title"].as_str()),
-            (409, Some("Contract not started"))
-        );
+        let response = gate.patch(&path, r#"{"status": "ACTIVE", "password": "new"}"#).await;
+        assert_eq!(response.problem(), (409, "Contract not started".into()));
         assert_eq!(gate.get(&path).await.header("etag"), Some("\"1\""), "nothing changed");
         gate.clock.set(at("2028-01-01T00:00:00Z"));
         assert_eq!(gate.verify("ann", "new").await.status, 401, "{}", gate.kind);
@@ -323,7 +327,7 @@ async fn a_terminated_access_stays_terminated() {
 }
 
 #[tokio::test]
-async fn an_access_whose_end_has_come_is_terminated_for_everyone() {
+async fn an_expired_access_is_terminated_in_every_response() {
     for gate in Gatehouse::on_each("end_has_come").await {
         let (path, made) = gate.create(r#"{"contractId": "pre"}"#).await;
         let active = gate.patch(&path, r#"{"status": "ACTIVE"}"#).await;
@@ -332,7 +336,7 @@ async fn an_access_whose_end_has_come_is_terminated_for_everyone() {
         assert_eq!(gate.get(&path).await.json()["status"], "ACTIVE");
         gate.clock.set(at("2027-03-31T12:00:00Z"));
         let known = [("if-none-match", "\"2\"")];
-        let over = gate.ask("GET", &path, &known, "").await;
+        let over = gate.call("GET", &path, &known, "").await;
         assert_eq!((over.status, &over.json()["status"]), (200, &"TERMINATED".into()));
         assert_eq!(over.header("etag"), Some("\"3\""), "{}: another version", gate.kind);
         assert_eq!(gate.patch(&path, r#"{"status": "ACTIVE"}"#).await.status, 409);
@@ -345,7 +349,7 @@ async fn an_access_whose_end_has_come_is_terminated_for_everyone() {
 }
 
 #[tokio::test]
-async fn conditions_are_honoured() {
+async fn if_match_and_if_none_match_are_honoured() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     for (value, status) in [
@@ -356,12 +360,12 @@ async fn conditions_are_honoured() {
         ("\"2\"", 200),
         ("1", 200),
     ] {
-        let seen = gate.ask("GET", &path, &[("if-none-match", value)], "").await;
-        assert_eq!(seen.status, status, "If-None-Match: {value}");
+        let response = gate.call("GET", &path, &[("if-none-match", value)], "").await;
+        assert_eq!(response.status, status, "If-None-Match: {value}");
     }
     let patch = async |name: &str, value: &str| {
         let headers = [("content-type", "application/merge-patch+json"), (name, value)];
-        gate.ask("PATCH", &path, &headers, r#"{"password": "x"}"#).await
+        gate.call("PATCH", &path, &headers, r#"{"password": "x"}"#).await
     };
     for value in ["\"2\"", "W/\"1\"", "1", ""] {
         assert_eq!(patch("if-match", value).await.status, 412, "If-Match: {value}");
@@ -371,7 +375,7 @@ async fn conditions_are_honoured() {
     }
     assert_eq!(patch("if-match", "\"7\", \"1\"").await.header("etag"), Some("\"2\""));
     assert_eq!(patch("if-match", "*").await.header("etag"), Some("\"3\""));
-    assert_snapshot!(patch("if-match", "\"1\"").await.whole(), @r#"
+    assert_snapshot!(patch("if-match", "\"1\"").await.snapshot(), @r#"
     412
     content-type: application/problem+json
     x-correlation-id: <correlation>
@@ -391,17 +395,17 @@ async fn conditions_are_honoured() {
 }
 
 #[tokio::test]
-async fn addresses_follow_the_settings() {
+async fn urls_follow_the_settings() {
     let config = Config {
         base_path: "/api".to_owned().try_into().unwrap(),
         public_url: Some("https://fleet.example/x/".to_owned().try_into().unwrap()),
         ..Config::default()
     };
     let gate = Gatehouse::with(config).await;
-    let seen = gate.post("/api/acme/access", r#"{"contractId": "payg"}"#).await;
-    let location = seen.header("location").unwrap().to_owned();
+    let response = gate.post("/api/acme/access", r#"{"contractId": "payg"}"#).await;
+    let location = response.header("location").unwrap().to_owned();
     assert!(location.starts_with("https://fleet.example/x/acme/access/"), "{location}");
-    assert_eq!(seen.json()["href"], location);
+    assert_eq!(response.json()["href"], location);
     assert_eq!(gate.get("/acme/contract").await.status, 404, "nothing is outside the base path");
     assert_eq!(gate.get("/apis/acme/contract").await.status, 404);
 }

@@ -39,13 +39,13 @@ fn token(secret: &str) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn an_account_is_made_once_and_then_replaced() {
+async fn a_put_creates_an_account_and_then_replaces_it() {
     let gate = Gatehouse::new().await;
     let path = format!("{ADMIN}/acme%2Feu");
     let full = r#"{"name": "acme/eu", "platform": "ALPHA", "connector": "simulator",
         "platformAccount": "100234", "credentials": {"token": "pa\"ss"},
         "settings": {"callsPerSecond": 1.5, "baseUrl": "http://127.0.0.1:9700", "paging": "cursor"}}"#;
-    assert_snapshot!(gate.put(&path, full).await.whole(), @r#"
+    assert_snapshot!(gate.put(&path, full).await.snapshot(), @r#"
     201
     content-type: application/json
     location: http://gate.example/-/admin/tenants/acme/accounts/acme%2Feu
@@ -75,20 +75,24 @@ async fn an_account_is_made_once_and_then_replaced() {
     assert_snapshot!(bare.body, @r#"{"name":"acme/eu","platform":"BETA","connector":"simulator","platformAccount":"100234","settings":{"baseUrl":"http://127.0.0.1:9700"},"hasCredentials":true,"changed":["platform","settings"]}"#);
     assert_eq!(gate.delete(&path).await.status, 204);
     for gone in [gate.delete(&path).await, gate.get(&path).await] {
-        assert_eq!((gone.status, gone.json()["title"].as_str()), (404, Some("Not found")));
+        assert_eq!(gone.problem(), (404, "Not found".into()));
     }
 }
 
 #[tokio::test]
-async fn an_answer_says_what_changed_and_never_a_secret() {
+async fn a_response_names_changed_credentials_but_never_a_secret() {
     for gate in Gatehouse::on_each("account_says_what_changed").await {
         let path = format!("{ADMIN}/a");
         let changed = async |body: &str| {
-            let seen = gate.put(&path, body).await;
-            assert!(!seen.body.contains(SECRET) && !seen.body.contains("secret"), "{}", seen.body);
+            let response = gate.put(&path, body).await;
+            assert!(
+                !response.body.contains(SECRET) && !response.body.contains("secret"),
+                "{}",
+                response.body
+            );
             let shown = gate.get(&path).await;
             assert!(!shown.body.contains("token"), "{}", shown.body);
-            (seen.json()["changed"].to_string(), shown.json()["hasCredentials"].to_string())
+            (response.json()["changed"].to_string(), shown.json()["hasCredentials"].to_string())
         };
         let says = |changed: &str, has: &str| (changed.to_owned(), has.to_owned());
         let first = with_secret("ALPHA");
@@ -114,7 +118,7 @@ async fn an_answer_says_what_changed_and_never_a_secret() {
 }
 
 #[tokio::test]
-async fn credentials_are_kept_when_left_out_and_replaced_as_a_whole() {
+async fn missing_credentials_stay_and_given_ones_replace_all() {
     for gate in Gatehouse::on_each("account_credentials_kept").await {
         let path = format!("{ADMIN}/a");
         gate.put(&path, &with_secret("ALPHA")).await;
@@ -125,7 +129,7 @@ async fn credentials_are_kept_when_left_out_and_replaced_as_a_whole() {
         assert_eq!(gate.credentials("a").await, token("another"), "{}", gate.kind);
         // What the connector knows no use for is refused, and leaves what there is.
         let odd = gate.put(&path, &account("BETA", r#", "credentials": {"key": "k"}"#)).await;
-        assert_eq!((odd.status, odd.invalid()), (400, vec!["credentials.key".into()]));
+        assert_eq!(odd.faults(), (400, vec!["credentials.key".into()]));
         assert_eq!(gate.credentials("a").await, token("another"), "{}", gate.kind);
         assert_eq!(gate.put(&path, &account("BETA", r#", "credentials": {}"#)).await.status, 200);
         assert_eq!(gate.credentials("a").await, [], "{}", gate.kind);
@@ -153,7 +157,7 @@ impl Gatehouse {
 }
 
 #[tokio::test]
-async fn an_account_that_is_gone_or_another_one_is_not_kept_open() {
+async fn a_deleted_or_changed_account_is_closed() {
     for gate in Gatehouse::on_each("an_account_that_is_gone_is_not_kept_open").await {
         let (one, two) = (format!("{ADMIN}/one"), format!("{ADMIN}/two"));
         for path in [&one, &two] {
@@ -176,7 +180,7 @@ async fn an_account_that_is_gone_or_another_one_is_not_kept_open() {
 }
 
 #[tokio::test]
-async fn credentials_that_are_replaced_are_gone_for_good() {
+async fn replaced_credentials_are_erased() {
     let gate = Gatehouse::new().await;
     let dir = gate._dir.as_ref().unwrap().path();
     let path = format!("{ADMIN}/one");
@@ -196,7 +200,7 @@ async fn credentials_that_are_replaced_are_gone_for_good() {
 }
 
 #[tokio::test]
-async fn what_is_sealed_for_one_account_opens_no_other() {
+async fn credentials_sealed_for_one_account_open_no_other() {
     let gate = Gatehouse::new().await;
     for name in ["a", "b"] {
         gate.put(&format!("{ADMIN}/{name}"), &with_secret("ALPHA")).await;
@@ -221,8 +225,8 @@ async fn what_is_sealed_for_one_account_opens_no_other() {
         seen_version: Some(b.version),
     };
     app.store.put_account(&acme, change).await.unwrap().unwrap();
-    let seen = gate.put(&format!("{ADMIN}/b"), &account("ALPHA", "")).await;
-    assert_eq!((seen.status, seen.invalid()), (400, vec!["credentials".into()]), "{}", seen.body);
+    let response = gate.put(&format!("{ADMIN}/b"), &account("ALPHA", "")).await;
+    assert_eq!(response.faults(), (400, vec!["credentials".into()]), "{}", response.body);
     assert_eq!(gate.put(&format!("{ADMIN}/b"), &with_secret("ALPHA")).await.status, 200);
     assert_eq!(gate.credentials("b").await, token(SECRET));
 }
@@ -231,31 +235,31 @@ async fn what_is_sealed_for_one_account_opens_no_other() {
 async fn accounts_are_listed_by_platform_then_name() {
     for gate in Gatehouse::on_each("accounts_listed").await {
         for (name, platform) in [("b", "BETA"), ("z", "ALPHA"), ("a", "BETA")] {
-            let seen = gate.put(&format!("{ADMIN}/{name}"), &with_secret(platform)).await;
-            assert_eq!(seen.status, 201, "{}", seen.body);
+            let response = gate.put(&format!("{ADMIN}/{name}"), &with_secret(platform)).await;
+            assert_eq!(response.status, 201, "{}", response.body);
         }
         for path in ["/acme/account", ADMIN] {
             let names = async |query: &str| {
-                let seen = gate.get(&format!("{path}?{query}")).await;
-                assert!(!seen.body.contains(SECRET) && !seen.body.contains("token"));
-                assert_eq!(seen.header("x-total-count"), Some("3"), "{}", gate.kind);
-                let json = seen.json();
+                let response = gate.get(&format!("{path}?{query}")).await;
+                assert!(!response.body.contains(SECRET) && !response.body.contains("token"));
+                assert_eq!(response.header("x-total-count"), Some("3"), "{}", gate.kind);
+                let json = response.json();
                 let names = json.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap());
                 names.collect::<Vec<_>>().join(" ")
             };
             assert_eq!(names("").await, "z a b", "{} {path}", gate.kind);
             assert_eq!(names("pageSize=2&pageNumber=2").await, "b", "{} {path}", gate.kind);
         }
-        let seen = gate.get("/acme/account?pageSize=1").await;
+        let response = gate.get("/acme/account?pageSize=1").await;
         let expected =
             r#"[{"name":"z","platform":"ALPHA","platformAccount":"100234","health":"UNKNOWN"}]"#;
-        assert_eq!(seen.body, expected, "a tenant sees neither settings nor credentials");
+        assert_eq!(response.body, expected, "a tenant sees neither settings nor credentials");
         assert_eq!(gate.get("/rival/account").await.body, "[]", "{}", gate.kind);
     }
 }
 
 #[tokio::test]
-async fn an_account_that_makes_no_sense_is_refused() {
+async fn an_invalid_account_is_refused() {
     let gate = Gatehouse::new().await;
     let body = format!(
         r#"{{"name": "y", "platform": "alpha", "connector": "Simulator", "platformAccount": "",
@@ -264,8 +268,8 @@ async fn an_account_that_makes_no_sense_is_refused() {
                              "long": "{}"}}}}"#,
         "x".repeat(8 * 1024 + 1)
     );
-    let seen = gate.put(&format!("{ADMIN}/x"), &body).await;
-    let reasons = seen.json()["invalidParams"].as_array().unwrap().clone();
+    let response = gate.put(&format!("{ADMIN}/x"), &body).await;
+    let reasons = response.json()["invalidParams"].as_array().unwrap().clone();
     let told: Vec<String> = reasons
         .iter()
         .map(|it| format!("{} {}", it["name"].as_str().unwrap(), it["reason"].as_str().unwrap()))
@@ -284,18 +288,18 @@ async fn an_account_that_makes_no_sense_is_refused() {
     credentials.long must have 1 to 8192 bytes of UTF-8, not 8193
     colour is not a field of this object; it may have name, hasCredentials, platform, connector, platformAccount, settings, credentials
     ");
-    assert!(!seen.body.contains("12345"), "{}", seen.body);
+    assert!(!response.body.contains("12345"), "{}", response.body);
 
     let empty = gate.put(&format!("{ADMIN}/x"), "{}").await;
     assert_eq!(empty.invalid(), ["platform", "connector", "platformAccount", "settings"]);
     let long = "n".repeat(129);
-    let seen = gate.put(&format!("{ADMIN}/{long}"), &account("ALPHA", "")).await;
-    assert_eq!((seen.status, seen.invalid()), (400, vec!["accountName".into()]));
+    let response = gate.put(&format!("{ADMIN}/{long}"), &account("ALPHA", "")).await;
+    assert_eq!(response.faults(), (400, vec!["accountName".into()]));
     assert_eq!(gate.get(ADMIN).await.body, "[]");
 }
 
 #[tokio::test]
-async fn settings_and_credentials_are_bounded() {
+async fn settings_and_credentials_have_size_limits() {
     let gate = Gatehouse::new().await;
     let body = |settings: &str, credentials: &str| {
         format!(
@@ -322,21 +326,26 @@ async fn settings_and_credentials_are_bounded() {
         ("{}".to_owned(), named(64), ""),
         ("{}".to_owned(), named(65), "credentials"),
     ] {
-        let seen = gate.put(&format!("{ADMIN}/x"), &body(&settings, &credentials)).await;
+        let response = gate.put(&format!("{ADMIN}/x"), &body(&settings, &credentials)).await;
         // What the connector says about it is its own affair.
         let is_bound = |name: &String| ["settings", "credentials"].contains(&name.as_str());
-        let bounds: Vec<String> = seen.invalid().into_iter().filter(is_bound).collect();
-        assert_eq!(bounds.join(" "), invalid, "{}", seen.body);
+        let bounds: Vec<String> = response.invalid().into_iter().filter(is_bound).collect();
+        assert_eq!(bounds.join(" "), invalid, "{}", response.body);
     }
     for (n_bytes, is_bound) in [(8 * 1024, false), (8 * 1024 + 1, true)] {
         let secret = format!(r#"{{"token": "{}"}}"#, "x".repeat(n_bytes));
-        let seen = gate.put(&format!("{ADMIN}/x"), &body("{}", &secret)).await;
-        assert_eq!(seen.body.contains("must have 1 to 8192 bytes"), is_bound, "{}", seen.body);
+        let response = gate.put(&format!("{ADMIN}/x"), &body("{}", &secret)).await;
+        assert_eq!(
+            response.body.contains("must have 1 to 8192 bytes"),
+            is_bound,
+            "{}",
+            response.body
+        );
     }
 }
 
 #[test]
-fn what_the_service_refuses_of_an_account_is_told_as_other_faults_are() {
+fn faults_of_an_account_found_by_the_service_are_invalid_params() {
     let shown = |error: Error| serde_json::to_value(Problem::from(error).body("c")).unwrap();
     let too_many = shown(Error::TooManyAccounts);
     assert_eq!(
@@ -355,7 +364,7 @@ fn what_the_service_refuses_of_an_account_is_told_as_other_faults_are() {
 }
 
 #[tokio::test]
-async fn an_admin_of_some_tenants_manages_their_accounts_alone() {
+async fn an_admin_of_some_tenants_manages_only_their_accounts() {
     let mut gate = Gatehouse::new().await;
     gate.token = gate.token_for("acme", "admin");
     let body = with_secret("ALPHA");
@@ -369,8 +378,8 @@ async fn an_admin_of_some_tenants_manages_their_accounts_alone() {
         ("GET", "/acme/account", 403),
     ] {
         let body = if method == "PUT" { body.as_str() } else { "" };
-        let seen = gate.ask(method, path, &[("content-type", "application/json")], body).await;
-        assert_eq!(seen.status, status, "{method} {path}: {}", seen.body);
+        let response = gate.call(method, path, &[("content-type", "application/json")], body).await;
+        assert_eq!(response.status, status, "{method} {path}: {}", response.body);
     }
 }
 
@@ -383,7 +392,7 @@ fn at_address(connector: &str, base_url: &str, more: &str) -> String {
 }
 
 #[tokio::test]
-async fn credentials_must_be_given_again_when_an_address_changes() {
+async fn a_changed_url_needs_new_credentials() {
     for gate in Gatehouse::on_each("credentials_given_again").await {
         let gate = &gate;
         let path = format!("{ADMIN}/a");
@@ -396,11 +405,11 @@ async fn credentials_must_be_given_again_when_an_address_changes() {
         ];
         for bearer in [gate.token_for("acme", "admin"), gate.token.clone()] {
             for body in &elsewhere {
-                let seen = gate.put_with(&bearer, &path, body).await;
-                assert_eq!(seen.status, 400, "{body} {}", seen.body);
-                let about = seen.invalid();
+                let response = gate.put_with(&bearer, &path, body).await;
+                assert_eq!(response.status, 400, "{body} {}", response.body);
+                let about = response.invalid();
                 assert!(about.contains(&"credentials".to_owned()), "{body} {about:?}");
-                assert!(seen.body.contains("must be given again"), "{}", seen.body);
+                assert!(response.body.contains("must be given again"), "{}", response.body);
                 assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
             }
         }
@@ -417,7 +426,7 @@ async fn credentials_must_be_given_again_when_an_address_changes() {
 }
 
 #[tokio::test]
-async fn a_setting_that_becomes_an_address_counts_like_the_base_url() {
+async fn a_setting_that_becomes_a_url_counts_like_the_base_url() {
     let gate = Gatehouse::new().await;
     let path = format!("{ADMIN}/thing");
     let body = |auth: &str, credentials: &str| {
@@ -429,13 +438,13 @@ async fn a_setting_that_becomes_an_address_counts_like_the_base_url() {
     let secrets = r#", "credentials": {"clientId": "c", "clientSecret": "correct horse"}"#;
     let made = gate.put(&path, &body("https://a.example/oauth", secrets)).await;
     assert_eq!(made.status, 201, "{}", made.body);
-    let seen = gate.put(&path, &body("https://b.example/oauth", "")).await;
-    assert_eq!((seen.status, seen.invalid()), (400, vec!["credentials".into()]), "{}", seen.body);
+    let response = gate.put(&path, &body("https://b.example/oauth", "")).await;
+    assert_eq!(response.faults(), (400, vec!["credentials".into()]), "{}", response.body);
     assert_eq!(gate.put(&path, &body("https://a.example/oauth", "")).await.status, 200);
 }
 
 #[tokio::test]
-async fn addresses_inside_are_refused_unless_an_operator_allows_them() {
+async fn private_addresses_are_refused_unless_an_operator_allows_them() {
     let gate = Gatehouse::new().await;
     let inside = [
         "https://10.0.0.7",
@@ -452,9 +461,9 @@ async fn addresses_inside_are_refused_unless_an_operator_allows_them() {
         for address in inside {
             let body = at_address("simulator", address, "")
                 .replace("}}", r#"}, "credentials": {"token": "t"}}"#);
-            let seen = gate.put_with(&bearer, &format!("{ADMIN}/a"), &body).await;
+            let response = gate.put_with(&bearer, &format!("{ADMIN}/a"), &body).await;
             let expected = (400, vec!["settings.baseUrl".to_owned()]);
-            assert_eq!((seen.status, seen.invalid()), expected, "{address} {}", seen.body);
+            assert_eq!(response.faults(), expected, "{address} {}", response.body);
         }
     }
     let networks = vec!["10.0.0.0/8".parse().unwrap()];

@@ -7,14 +7,14 @@ const WRONG_TYPES: [&str; 6] = ["null", "7", "true", "[]", "{}", "1.5"];
 
 async fn assert_refused(gate: &Gatehouse, method: &str, path: &str, body: &str, field: &str) {
     let media = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-    let seen = gate.ask(method, path, &[("content-type", media)], body).await;
+    let response = gate.call(method, path, &[("content-type", media)], body).await;
     let shown: String = body.chars().take(200).collect();
-    assert_eq!(seen.status, 400, "{method} {path} {shown}: {}", seen.body);
-    assert!(seen.invalid().iter().any(|it| it == field), "{shown}: {}", seen.body);
+    assert_eq!(response.status, 400, "{method} {path} {shown}: {}", response.body);
+    assert!(response.invalid().iter().any(|it| it == field), "{shown}: {}", response.body);
 }
 
 #[tokio::test]
-async fn every_field_of_a_creation() {
+async fn every_wrong_field_of_a_creation_is_a_400() {
     let gate = Gatehouse::new().await;
     let text = |n: usize| format!("\"{}\"", "x".repeat(n));
     assert_refused(&gate, "POST", "/acme/access", "{}", "contractId").await;
@@ -56,7 +56,7 @@ async fn every_field_of_a_creation() {
 }
 
 #[tokio::test]
-async fn what_tmf_clients_send_besides_is_no_fault_of_a_creation() {
+async fn a_creation_ignores_tmf_type_fields_and_null() {
     for gate in Gatehouse::on_each("sent_besides").await {
         let types =
             r#""@type": "RealizingResource", "@baseType": null, "@schemaLocation": {"a": [1]}"#;
@@ -88,7 +88,7 @@ async fn what_tmf_clients_send_besides_is_no_fault_of_a_creation() {
 }
 
 #[tokio::test]
-async fn the_longest_of_everything_is_taken() {
+async fn the_longest_values_are_accepted() {
     for gate in Gatehouse::on_each("longest_of_everything").await {
         let (name, password) = ("🛰".repeat(128), "é".repeat(36));
         let body = serde_json::json!({
@@ -106,7 +106,7 @@ async fn the_longest_of_everything_is_taken() {
 }
 
 #[tokio::test]
-async fn every_field_of_an_update() {
+async fn every_wrong_field_of_an_update_is_a_400() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     let long = format!("\"{}\"", "x".repeat(73));
@@ -133,7 +133,7 @@ async fn every_field_of_an_update() {
 }
 
 #[tokio::test]
-async fn every_field_of_a_check() {
+async fn every_wrong_field_of_a_check_is_a_400() {
     let gate = Gatehouse::new().await;
     let (long_name, long_password) = ("x".repeat(129), "x".repeat(73));
     let (long_name, long_password) = (format!("\"{long_name}\""), format!("\"{long_password}\""));
@@ -148,12 +148,12 @@ async fn every_field_of_a_check() {
     }
     let twice = r#"{"username": "u", "password": "p", "password": "q"}"#;
     assert_refused(&gate, "POST", "/acme/verify", twice, "password").await;
-    let seen = gate.post("/acme/verify", r#"{"user": "u"}"#).await;
-    assert_eq!(seen.invalid(), ["username", "password", "user"]);
+    let response = gate.post("/acme/verify", r#"{"user": "u"}"#).await;
+    assert_eq!(response.invalid(), ["username", "password", "user"]);
 }
 
 #[tokio::test]
-async fn every_field_of_a_search() {
+async fn every_wrong_field_of_a_search_is_a_400() {
     let gate = Gatehouse::new().await;
     let path = "/acme/product/find";
     let lists =
@@ -177,7 +177,7 @@ async fn every_field_of_a_search() {
 }
 
 #[tokio::test]
-async fn every_field_of_a_contract_and_of_a_tenant() {
+async fn every_wrong_field_of_a_contract_or_tenant_is_a_400() {
     let gate = Gatehouse::new().await;
     let contract = "/-/admin/tenants/acme/contracts/x";
     let tenant = "/-/admin/tenants/x";
@@ -223,7 +223,7 @@ async fn every_field_of_a_contract_and_of_a_tenant() {
 }
 
 #[tokio::test]
-async fn every_field_of_an_account() {
+async fn every_wrong_field_of_an_account_is_a_400() {
     let gate = Gatehouse::new().await;
     let path = "/-/admin/tenants/acme/accounts/x";
     let long = format!("\"{}\"", "x".repeat(129));
@@ -271,7 +271,7 @@ async fn every_field_of_an_account() {
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_objects() {
+async fn a_body_that_is_no_object_is_a_400() {
     let gate = Gatehouse::new().await;
     let deep = "[".repeat(10_000);
     let deep_object = r#"{"contractId":"#.repeat(10_000);
@@ -289,21 +289,21 @@ async fn bodies_that_are_no_objects() {
         &deep,
         &deep_object,
     ] {
-        let seen = gate.post("/acme/access", body).await;
-        assert_eq!(seen.status, 400, "{:.20}: {}", body, seen.body);
+        let response = gate.post("/acme/access", body).await;
+        assert_eq!(response.status, 400, "{:.20}: {}", body, response.body);
     }
     let bearer = format!("Bearer {}", gate.token);
     let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
     for body in
         [&b"\xff\xfe"[..], b"{\"contractId\": \"\xc3\x28\"}", b"{\"contractId\": \"\\ud800\"}"]
     {
-        let seen = gate.send("POST", "/acme/access", &headers, body).await;
-        assert_eq!(seen.status, 400, "{}", seen.body);
+        let response = gate.send("POST", "/acme/access", &headers, body).await;
+        assert_eq!(response.status, 400, "{}", response.body);
     }
 }
 
 #[tokio::test]
-async fn bodies_of_the_wrong_kind_or_size() {
+async fn a_body_of_a_wrong_type_or_size_is_refused() {
     let gate = Gatehouse::new().await;
     let body = r#"{"contractId": "payg"}"#;
     for (kind, status) in [
@@ -316,26 +316,26 @@ async fn bodies_of_the_wrong_kind_or_size() {
         ("application/x-www-form-urlencoded", 415),
         ("", 415),
     ] {
-        let seen = gate.ask("POST", "/acme/access", &[("content-type", kind)], body).await;
-        assert_eq!(seen.status, status, "{kind}");
+        let response = gate.call("POST", "/acme/access", &[("content-type", kind)], body).await;
+        assert_eq!(response.status, status, "{kind}");
     }
-    assert_eq!(gate.ask("POST", "/acme/access", &[], body).await.status, 415, "none at all");
+    assert_eq!(gate.call("POST", "/acme/access", &[], body).await.status, 415, "none at all");
     let two = [("content-type", "application/json"), ("content-type", "text/plain")];
-    assert_eq!(gate.ask("POST", "/acme/access", &two, body).await.status, 415, "two of them");
+    assert_eq!(gate.call("POST", "/acme/access", &two, body).await.status, 415, "two of them");
     let zipped = [("content-type", "application/json"), ("content-encoding", "gzip")];
-    assert_eq!(gate.ask("POST", "/acme/access", &zipped, body).await.status, 415);
+    assert_eq!(gate.call("POST", "/acme/access", &zipped, body).await.status, 415);
 
     let (path, _) = gate.create(body).await;
-    let seen = gate.ask("PATCH", &path, &[("content-type", "application/json")], "{}").await;
-    assert_eq!(seen.status, 415);
-    assert_eq!(seen.header("accept-patch"), Some("application/merge-patch+json"));
+    let response = gate.call("PATCH", &path, &[("content-type", "application/json")], "{}").await;
+    assert_eq!(response.status, 415);
+    assert_eq!(response.header("accept-patch"), Some("application/merge-patch+json"));
 
     let exact = format!(r#"{{"contractId": "{}"}}"#, "x".repeat((1 << 20) - 18));
     assert_eq!(exact.len(), 1 << 20);
     assert_eq!(gate.post("/acme/access", &exact).await.status, 400, "read, and too long a name");
     assert_eq!(gate.post("/acme/access", &format!("{exact} ")).await.status, 413);
     let header = "x".repeat(100_000);
-    assert_eq!(gate.ask("GET", "/acme/contract", &[("x-long", &header)], "").await.status, 431);
+    assert_eq!(gate.call("GET", "/acme/contract", &[("x-long", &header)], "").await.status, 431);
 
     let mut config = Config::default();
     config.limits.body_bytes = 1024;
@@ -344,7 +344,7 @@ async fn bodies_of_the_wrong_kind_or_size() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_could_read() {
+async fn an_accept_header_without_an_available_type_is_a_406() {
     let gate = Gatehouse::new().await;
     for (accept, status) in [
         ("*/*", 200),
@@ -359,7 +359,7 @@ async fn answers_that_nobody_could_read() {
         ("*/*;q=0, application/json", 200),
         ("text/*", 406),
     ] {
-        let seen = gate.ask("GET", "/acme/contract", &[("accept", accept)], "").await;
-        assert_eq!(seen.status, status, "{accept}");
+        let response = gate.call("GET", "/acme/contract", &[("accept", accept)], "").await;
+        assert_eq!(response.status, status, "{accept}");
     }
 }

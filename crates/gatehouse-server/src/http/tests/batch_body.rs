@@ -43,20 +43,20 @@ async fn gatehouse() -> Gatehouse {
 }
 
 #[tokio::test]
-async fn a_batch_may_have_as_many_items_as_the_setting_says() {
+async fn a_batch_has_at_most_the_configured_number_of_items() {
     let gate = gatehouse().await;
     let item = r#"{"username":"device-","password":"secret","deviceName":"pump"}"#;
     for (n, status) in [(1, 200), (100_000, 200), (100_001, 400)] {
         let items: Vec<String> =
             (0..n).map(|k| item.replace("device-", &format!("device-{k}"))).collect();
         let body = format!(r#"{{"contractId": "payg", "accesses": [{}]}}"#, items.join(","));
-        let seen = gate.post("/acme/batch", &body).await;
-        assert_eq!(seen.status, status, "{n}: {}", seen.body);
+        let response = gate.post("/acme/batch", &body).await;
+        assert_eq!(response.status, status, "{n}: {}", response.body);
         if status == 200 {
-            assert_eq!(seen.body, n.to_string());
+            assert_eq!(response.body, n.to_string());
         } else {
             let reason = "must have 1 to 100000 elements, not 100001";
-            assert_eq!(seen.json()["invalidParams"][0]["reason"], reason);
+            assert_eq!(response.json()["invalidParams"][0]["reason"], reason);
         }
         let body = format!(r#"{{"contractId": "payg", "numberOfAccesses": {n}}}"#);
         assert_eq!(gate.post("/acme/batch", &body).await.status, status, "{n}");
@@ -64,7 +64,7 @@ async fn a_batch_may_have_as_many_items_as_the_setting_says() {
 }
 
 #[tokio::test]
-async fn a_batch_of_changes_is_read_the_same_way() {
+async fn a_batch_of_changes_has_the_same_limit() {
     let gate = gatehouse().await;
     let ids: Vec<String> = (0..100_000).map(|n| format!("\"{n}\"")).collect();
     let body = format!(
@@ -72,7 +72,7 @@ async fn a_batch_of_changes_is_read_the_same_way() {
         ids.join(",")
     );
     let kind = [("content-type", "application/json")];
-    assert_eq!(gate.ask("PATCH", "/acme/batch", &kind, &body).await.body, "100000");
+    assert_eq!(gate.call("PATCH", "/acme/batch", &kind, &body).await.body, "100000");
     let wrong = body.replace("terminate", "end");
-    assert_eq!(gate.ask("PATCH", "/acme/batch", &kind, &wrong).await.invalid(), ["operationType"]);
+    assert_eq!(gate.call("PATCH", "/acme/batch", &kind, &wrong).await.invalid(), ["operationType"]);
 }

@@ -2,12 +2,12 @@
 
 use super::*;
 
-async fn me(gate: &Gatehouse, token: &str) -> Seen {
+async fn me(gate: &Gatehouse, token: &str) -> TestResponse {
     gate.send("GET", "/-/me", &[("authorization", &format!("Bearer {token}"))], b"").await
 }
 
 #[tokio::test]
-async fn a_token_tells_what_it_allows() {
+async fn me_returns_the_rights_of_a_token() {
     let gate = Gatehouse::new().await;
     let grant = Grant {
         subject: "ann".into(),
@@ -16,7 +16,7 @@ async fn a_token_tells_what_it_allows() {
         lifetime_seconds: 60,
     };
     let token = gate.gate.auth().issue(&grant, gate.clock.now());
-    insta::assert_snapshot!(me(&gate, &token).await.whole(), @r#"
+    insta::assert_snapshot!(me(&gate, &token).await.snapshot(), @r#"
     200
     content-type: application/json
     cache-control: no-store
@@ -35,11 +35,11 @@ async fn a_token_tells_what_it_allows() {
     "#);
     let all = me(&gate, &gate.token).await.json();
     assert_eq!(all["tenants"], serde_json::json!(["*"]));
-    assert_eq!(all["scope"], EVERYTHING);
+    assert_eq!(all["scope"], ALL_SCOPES);
 }
 
 #[tokio::test]
-async fn every_token_may_ask_also_one_that_allows_nothing() {
+async fn me_accepts_every_token_also_one_without_rights() {
     let gate = Gatehouse::new().await;
     let grant = Grant {
         subject: String::new(),
@@ -48,20 +48,20 @@ async fn every_token_may_ask_also_one_that_allows_nothing() {
         lifetime_seconds: i64::MAX,
     };
     let token = gate.gate.auth().issue(&grant, gate.clock.now());
-    let seen = me(&gate, &token).await;
+    let response = me(&gate, &token).await;
     let nothing = r#"{"tenants":[],"scope":"","expiresAt":"9999-12-31T23:59:59.999Z"}"#;
-    assert_eq!((seen.status, seen.body.as_str()), (200, nothing));
-    assert_eq!(seen.header("ratelimit"), None, "no tenant's requests are counted");
+    assert_eq!((response.status, response.body.as_str()), (200, nothing));
+    assert_eq!(response.header("ratelimit"), None, "no tenant's requests are counted");
 }
 
 #[tokio::test]
-async fn who_has_none_is_nobody() {
+async fn me_needs_a_token() {
     let gate = Gatehouse::new().await;
     assert_eq!(gate.send("GET", "/-/me", &[], b"").await.status, 401);
     let grant = Grant {
         subject: "ann".into(),
         tenants: vec!["*".into()],
-        scopes: scopes_from_words(EVERYTHING),
+        scopes: scopes_from_words(ALL_SCOPES),
         lifetime_seconds: -61,
     };
     let late = gate.gate.auth().issue(&grant, gate.clock.now());

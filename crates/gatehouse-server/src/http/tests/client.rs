@@ -13,9 +13,10 @@ struct Made {
 }
 
 async fn made(gate: &Gatehouse, scope: &str) -> Made {
-    let seen = gate.post(CLIENTS, &format!(r#"{{"scope": "{scope}", "name": "broker"}}"#)).await;
-    assert_eq!(seen.status, 201, "{}", seen.body);
-    let text = |name: &str| seen.json()[name].as_str().unwrap().to_owned();
+    let response =
+        gate.post(CLIENTS, &format!(r#"{{"scope": "{scope}", "name": "broker"}}"#)).await;
+    assert_eq!(response.status, 201, "{}", response.body);
+    let text = |name: &str| response.json()[name].as_str().unwrap().to_owned();
     Made { id: text("clientId"), secret: text("clientSecret") }
 }
 
@@ -30,21 +31,24 @@ impl Made {
     }
 }
 
-async fn ask(gate: &Gatehouse, headers: &[(&str, &str)], form: &str) -> Seen {
+async fn ask(gate: &Gatehouse, headers: &[(&str, &str)], form: &str) -> TestResponse {
     let mut all = vec![FORM];
     all.extend(headers);
     gate.send("POST", "/-/oauth2/token", &all, form.as_bytes()).await
 }
 
 #[tokio::test]
-async fn a_client_is_made_shown_listed_and_deleted() {
+async fn a_client_is_created_read_listed_and_deleted() {
     for gate in Gatehouse::on_each("a_client_is_made").await {
-        let seen = gate.post(CLIENTS, r#"{"scope": "admin access:read"}"#).await;
-        assert_eq!((seen.status, seen.header("cache-control")), (201, Some("no-store")));
-        let made = seen.json();
+        let response = gate.post(CLIENTS, r#"{"scope": "admin access:read"}"#).await;
+        assert_eq!((response.status, response.header("cache-control")), (201, Some("no-store")));
+        let made = response.json();
         let id = made["clientId"].as_str().unwrap();
         let path = format!("{CLIENTS}/{id}");
-        assert_eq!(seen.header("location"), Some(format!("http://gate.example{path}").as_str()));
+        assert_eq!(
+            response.header("location"),
+            Some(format!("http://gate.example{path}").as_str())
+        );
         assert!(made["clientSecret"].as_str().unwrap().len() >= 24, "{made}");
         assert_eq!((made["scope"].as_str(), made.get("name")), (Some("access:read admin"), None));
 
@@ -67,7 +71,7 @@ async fn a_client_is_made_shown_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_bad_client_is_told_what_is_wrong() {
+async fn an_invalid_client_is_refused_with_its_faults() {
     let gate = Gatehouse::new().await;
     for (body, fields) in [
         ("{}", vec!["scope"]),
@@ -75,9 +79,9 @@ async fn a_bad_client_is_told_what_is_wrong() {
         (r#"{"scope": "acess:read", "name": "", "tenant": "x"}"#, vec!["name", "scope", "tenant"]),
         (r#"{"scope": ["admin"]}"#, vec!["scope"]),
     ] {
-        let seen = gate.post(CLIENTS, body).await;
+        let response = gate.post(CLIENTS, body).await;
         assert_eq!(
-            (seen.status, seen.invalid()),
+            response.faults(),
             (400, fields.iter().map(|it| (*it).to_owned()).collect()),
             "{body}"
         );
@@ -85,7 +89,7 @@ async fn a_bad_client_is_told_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_gets_a_token_and_may_what_it_says() {
+async fn a_clients_token_has_its_scopes() {
     for gate in Gatehouse::on_each("a_client_gets_a_token").await {
         let made = made(&gate, "access:read access:verify").await;
         let encoded = made.form().replace('~', "%7E");
@@ -97,11 +101,11 @@ async fn a_client_gets_a_token_and_may_what_it_says() {
             (vec![("authorization", made.basic())], format!("{grant}&client_id={}", made.id)),
         ] {
             let headers: Vec<_> = headers.iter().map(|(name, it)| (*name, it.as_str())).collect();
-            let seen = ask(&gate, &headers, &form).await;
-            assert_eq!(seen.status, 200, "{form}: {}", seen.body);
-            assert_eq!(seen.header("cache-control"), Some("no-store"));
-            assert_eq!(seen.header("pragma"), Some("no-cache"));
-            let token = seen.json();
+            let response = ask(&gate, &headers, &form).await;
+            assert_eq!(response.status, 200, "{form}: {}", response.body);
+            assert_eq!(response.header("cache-control"), Some("no-store"));
+            assert_eq!(response.header("pragma"), Some("no-cache"));
+            let token = response.json();
             assert_eq!(
                 (&token["token_type"], &token["expires_in"]),
                 (&"Bearer".into(), &900.into())
@@ -156,31 +160,41 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
         (vec![], format!("{form}&{grant}"), 400, "invalid_request"),
     ];
     for (headers, form, status, error) in cases {
-        let seen = ask(&gate, &headers, &form).await;
-        let body = seen.json();
-        assert_eq!((seen.status, body["error"].as_str()), (status, Some(error)), "{form}: {body}");
-        assert_eq!(seen.header("content-type"), Some("application/json"));
-        assert_eq!(seen.header("cache-control"), Some("no-store"));
-        assert!(seen.header("x-correlation-id").is_some());
-        let asks = seen.header("www-authenticate");
+        let response = ask(&gate, &headers, &form).await;
+        let body = response.json();
+        assert_eq!(
+            (response.status, body["error"].as_str()),
+            (status, Some(error)),
+            "{form}: {body}"
+        );
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        assert!(response.header("x-correlation-id").is_some());
+        let asks = response.header("www-authenticate");
         assert_eq!(asks, (status == 401).then_some("Basic realm=\"gatehouse\""), "{form}");
         let fields: Vec<_> = body.as_object().unwrap().keys().collect();
         assert_eq!(fields, ["error", "error_description"]);
-        assert!(!seen.body.contains(&made.secret), "a secret is not repeated");
+        assert!(!response.body.contains(&made.secret), "a secret is not repeated");
     }
     let json = [("content-type", "application/json")];
-    let seen = gate.send("POST", "/-/oauth2/token", &json, b"{}").await;
-    assert_eq!((seen.status, seen.json()["error"].as_str()), (400, Some("invalid_request")));
-    let seen = gate.send("GET", "/-/oauth2/token", &[], b"").await;
-    assert_eq!((seen.status, seen.header("allow")), (405, Some("OPTIONS, POST")));
-    assert_eq!(seen.json()["error"], "invalid_request");
+    let response = gate.send("POST", "/-/oauth2/token", &json, b"{}").await;
+    assert_eq!(
+        (response.status, response.json()["error"].as_str()),
+        (400, Some("invalid_request"))
+    );
+    let response = gate.send("GET", "/-/oauth2/token", &[], b"").await;
+    assert_eq!((response.status, response.header("allow")), (405, Some("OPTIONS, POST")));
+    assert_eq!(response.json()["error"], "invalid_request");
     let large = "x".repeat(2 << 20);
-    let seen = ask(&gate, &[], &large).await;
-    assert_eq!((seen.status, seen.json()["error"].as_str()), (413, Some("invalid_request")));
+    let response = ask(&gate, &[], &large).await;
+    assert_eq!(
+        (response.status, response.json()["error"].as_str()),
+        (413, Some("invalid_request"))
+    );
 }
 
 #[tokio::test]
-async fn failed_token_requests_of_a_client_meet_a_limit() {
+async fn failed_token_requests_of_a_client_are_limited() {
     for gate in Gatehouse::on_each("failed_token_requests").await {
         let (client, other) = (made(&gate, "access:read").await, made(&gate, "access:read").await);
         let wrong = Made { id: client.id.clone(), secret: "wrong".into() };
@@ -217,7 +231,7 @@ async fn a_deleted_clients_token_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_made_anew_does_not_honour_old_tokens() {
+async fn a_recreated_tenant_does_not_accept_old_tokens() {
     for gate in Gatehouse::on_each("a_tenant_made_anew").await {
         let (tenant, token) = ("/-/admin/tenants/short", gate.token_for("short", "access:read"));
         let bearer = format!("Bearer {token}");

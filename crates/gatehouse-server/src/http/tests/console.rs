@@ -43,36 +43,36 @@ fn files_below(dir: &Path, prefix: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn every_file_of_the_console_is_found() {
+async fn every_file_of_the_console_is_served() {
     let gate = Gatehouse::new().await;
     let files = files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../console"), "");
     assert!(files.iter().any(|(name, _)| name == "index.html"));
     for (name, bytes) in files {
-        let (parts, body) = gate.take("GET", &format!("/-/console/{name}"), &[]).await;
+        let (parts, body) = gate.fetch("GET", &format!("/-/console/{name}"), &[]).await;
         assert_eq!(parts.status, 200, "{name}");
         assert!(body == bytes, "{name}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_the_console_is_unknown() {
+async fn an_unknown_file_of_the_console_is_a_404() {
     let gate = Gatehouse::new().await;
     for name in
         ["nothing", "view/nothing.js", "console.js/", "..%2Fconsole.js", "/", "../docs", "%FF"]
     {
-        let seen = gate.send("GET", &format!("/-/console/{name}"), &[], b"").await;
-        let title = seen.json()["title"].as_str().map(str::to_owned);
-        assert_eq!((seen.status, title.as_deref()), (404, Some("Unknown path")), "{name}");
+        let response = gate.send("GET", &format!("/-/console/{name}"), &[], b"").await;
+        let title = response.json()["title"].as_str().map(str::to_owned);
+        assert_eq!((response.status, title.as_deref()), (404, Some("Unknown path")), "{name}");
     }
 }
 
 #[tokio::test]
-async fn the_page_runs_no_code_but_its_own_and_is_opened_by_nobody() {
+async fn the_console_runs_only_its_own_code_and_is_isolated_from_other_pages() {
     let gate = Gatehouse::new().await;
     for path in ["/-/console/", "/-/console/console.js"] {
-        let seen = gate.send("GET", path, &[], b"").await;
+        let response = gate.send("GET", path, &[], b"").await;
         assert_eq!(
-            seen.header("content-security-policy"),
+            response.header("content-security-policy"),
             Some(
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                  connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
@@ -80,21 +80,21 @@ async fn the_page_runs_no_code_but_its_own_and_is_opened_by_nobody() {
             ),
             "{path}"
         );
-        assert_eq!(seen.header("cross-origin-opener-policy"), Some("same-origin"));
-        assert_eq!(seen.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(seen.header("referrer-policy"), Some("no-referrer"));
-        assert_eq!(seen.header("cache-control"), Some("no-cache"));
+        assert_eq!(response.header("cross-origin-opener-policy"), Some("same-origin"));
+        assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(response.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(response.header("cache-control"), Some("no-cache"));
     }
 }
 
 #[tokio::test]
-async fn text_is_compressed_for_those_who_like_it_so() {
+async fn text_files_are_compressed_if_the_browser_accepts_gzip() {
     let gate = Gatehouse::new().await;
     for path in ["/-/console/", "/-/console/console.js", "/-/docs", "/-/docs/swagger-ui-bundle.js"]
     {
         let plain = gate.send("GET", path, &[], b"").await;
         assert_eq!(plain.header("content-encoding"), None, "{path}");
-        let (parts, body) = gate.take("GET", path, &GZIP).await;
+        let (parts, body) = gate.fetch("GET", path, &GZIP).await;
         assert_eq!(parts.headers["content-encoding"], "gzip", "{path}");
         assert_eq!(parts.headers["content-length"], body.len().to_string(), "{path}");
         for (headers, what) in [(&plain.headers, "plain"), (&parts.headers, "compressed")] {
@@ -110,22 +110,22 @@ async fn text_is_compressed_for_those_who_like_it_so() {
         assert_ne!(tags[0], tags[1], "{path}");
         for (headers, own, other) in [(&[][..], tags[0], tags[1]), (&GZIP[..], tags[1], tags[0])] {
             let with = |tag| [headers, &[("if-none-match", tag)]].concat();
-            let (same, body) = gate.take("GET", path, &with(own)).await;
+            let (same, body) = gate.fetch("GET", path, &with(own)).await;
             assert_eq!((same.status.as_u16(), body.len()), (304, 0), "{path}");
             assert_eq!(
                 (&same.headers["etag"], &same.headers["vary"]),
                 (&own.parse().unwrap(), &"Accept-Encoding".parse().unwrap())
             );
             assert_eq!(same.headers.get("content-encoding"), None, "{path}");
-            assert_eq!(gate.take("GET", path, &with(other)).await.0.status, 200, "{path}");
+            assert_eq!(gate.fetch("GET", path, &with(other)).await.0.status, 200, "{path}");
         }
 
-        let (head, nothing) = gate.take("HEAD", path, &GZIP).await;
+        let (head, nothing) = gate.fetch("HEAD", path, &GZIP).await;
         assert_eq!((head.status.as_u16(), nothing.len()), (200, 0), "{path}");
         for name in ["content-length", "content-encoding", "etag"] {
             assert_eq!(head.headers[name], parts.headers[name], "{path} {name}");
         }
     }
-    let picture = gate.take("GET", "/-/docs/favicon-32x32.png", &GZIP).await.0;
+    let picture = gate.fetch("GET", "/-/docs/favicon-32x32.png", &GZIP).await.0;
     assert_eq!(picture.headers.get("content-encoding"), None, "it is compressed already");
 }

@@ -4,12 +4,12 @@ use insta::assert_snapshot;
 const ADMIN: &str = "/-/admin/tenants/acme/contracts";
 
 #[tokio::test]
-async fn a_contract_is_made_once_and_then_replaced() {
+async fn a_put_creates_a_contract_and_then_replaces_it() {
     let gate = Gatehouse::new().await;
     let full = r#"{"id": "a/b", "productOfferingId": "po", "billingModel": "PREPAID",
         "status": "SUSPENDED", "startDateTime": "2027-01-01", "endDateTime": "2030-01-01T01:00:00+01:00",
         "validityPeriod": "P1Y", "maxAccesses": 10}"#;
-    assert_snapshot!(gate.put(&format!("{ADMIN}/a%2Fb"), full).await.whole(), @r#"
+    assert_snapshot!(gate.put(&format!("{ADMIN}/a%2Fb"), full).await.snapshot(), @r#"
     201
     content-type: application/json
     location: http://gate.example/-/admin/tenants/acme/contracts/a%2Fb
@@ -32,13 +32,13 @@ async fn a_contract_is_made_once_and_then_replaced() {
     assert_eq!((again.status, again.body), (200, shown.body), "what is shown can be put");
 
     let bare = r#"{"productOfferingId": "po", "billingModel": "PREPAID"}"#;
-    let seen = gate.put(&format!("{ADMIN}/a%2Fb"), bare).await;
-    assert_eq!(seen.status, 200);
-    assert_snapshot!(seen.body, @r#"{"id":"a/b","productOfferingId":"po","billingModel":"PREPAID","status":"ACTIVE"}"#);
+    let response = gate.put(&format!("{ADMIN}/a%2Fb"), bare).await;
+    assert_eq!(response.status, 200);
+    assert_snapshot!(response.body, @r#"{"id":"a/b","productOfferingId":"po","billingModel":"PREPAID","status":"ACTIVE"}"#);
 }
 
 #[tokio::test]
-async fn a_tenant_sees_its_contracts_with_their_accesses_counted() {
+async fn a_tenant_sees_its_contracts_with_the_number_of_their_accesses() {
     for gate in Gatehouse::on_each("contracts_counted").await {
         for _ in 0..3 {
             gate.create(r#"{"contractId": "payg"}"#).await;
@@ -55,9 +55,9 @@ async fn a_tenant_sees_its_contracts_with_their_accesses_counted() {
 }
 
 #[tokio::test]
-async fn lists_come_in_pages() {
+async fn lists_are_paged() {
     let gate = Gatehouse::new().await;
-    assert_snapshot!(gate.get("/acme/contract?pageSize=2&x=%20y").await.whole(), @r#"
+    assert_snapshot!(gate.get("/acme/contract?pageSize=2&x=%20y").await.snapshot(), @r#"
     200
     content-type: application/json
     x-total-count: 3
@@ -95,7 +95,7 @@ async fn lists_come_in_pages() {
 }
 
 #[tokio::test]
-async fn pages_are_bounded() {
+async fn page_number_and_size_are_limited() {
     let gate = Gatehouse::new().await;
     for query in [
         "pageSize=0",
@@ -110,8 +110,8 @@ async fn pages_are_bounded() {
         "pageSize=1&pageSize=1",
         "pageNumber=99999999999999999999999",
     ] {
-        let seen = gate.get(&format!("/acme/contract?{query}")).await;
-        assert_eq!(seen.status, 400, "{query}: {}", seen.body);
+        let response = gate.get(&format!("/acme/contract?{query}")).await;
+        assert_eq!(response.status, 400, "{query}: {}", response.body);
     }
     let both = gate.get("/acme/contract?pageSize=0&pageNumber=0").await;
     assert_eq!(both.invalid(), ["pageNumber", "pageSize"]);
@@ -124,15 +124,16 @@ async fn pages_are_bounded() {
 }
 
 #[tokio::test]
-async fn what_has_accesses_stays_what_it_is() {
+async fn a_contract_with_accesses_cannot_be_deleted_or_change_its_kind() {
     for gate in Gatehouse::on_each("stays_what_it_is").await {
         let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
         gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
         let put = async |body: &str| gate.put(&format!("{ADMIN}/payg"), body).await;
-        let seen = put(r#"{"productOfferingId": "other", "billingModel": "PAY_PER_USE"}"#).await;
-        assert_eq!((seen.status, seen.json()["title"].as_str()), (409, Some("In use")));
-        let seen = put(r#"{"productOfferingId": "po-use", "billingModel": "PREPAID"}"#).await;
-        assert_eq!(seen.status, 409, "{}", gate.kind);
+        let response =
+            put(r#"{"productOfferingId": "other", "billingModel": "PAY_PER_USE"}"#).await;
+        assert_eq!(response.problem(), (409, "In use".into()));
+        let response = put(r#"{"productOfferingId": "po-use", "billingModel": "PREPAID"}"#).await;
+        assert_eq!(response.status, 409, "{}", gate.kind);
         assert_eq!(gate.delete(&format!("{ADMIN}/payg")).await.status, 409, "{}", gate.kind);
         assert_eq!(gate.delete("/-/admin/tenants/acme").await.status, 409, "{}", gate.kind);
         assert_eq!(gate.delete(&format!("{ADMIN}/other")).await.status, 204, "{}", gate.kind);
@@ -143,12 +144,12 @@ async fn what_has_accesses_stays_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_contract_that_makes_no_sense_is_refused() {
+async fn an_invalid_contract_is_refused() {
     let gate = Gatehouse::new().await;
     let body = r#"{"id": "y", "productOfferingId": "", "billingModel": "PAY_PER_USE", "status": "active",
         "startDateTime": "2027-01-02", "endDateTime": "2027-01-01", "validityPeriod": "P1D",
         "maxAccesses": -1, "quota": 1}"#;
-    assert_snapshot!(gate.put(&format!("{ADMIN}/x"), body).await.whole(), @r#"
+    assert_snapshot!(gate.put(&format!("{ADMIN}/x"), body).await.snapshot(), @r#"
     400
     content-type: application/problem+json
     x-correlation-id: <correlation>
@@ -203,7 +204,7 @@ async fn a_contract_that_makes_no_sense_is_refused() {
 }
 
 #[tokio::test]
-async fn the_ends_of_the_calendar_can_be_read_back() {
+async fn the_first_and_last_dates_are_stored_and_returned() {
     for gate in Gatehouse::on_each("ends_of_the_calendar").await {
         for (given, shown) in [
             ("0000-01-01", "0000-01-01T00:00:00.000Z"),

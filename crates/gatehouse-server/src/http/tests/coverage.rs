@@ -38,7 +38,7 @@ async fn try_it(
     operation: &Operation,
     path: &str,
     token: Option<String>,
-) -> Seen {
+) -> TestResponse {
     let bearer = token.map(|token| format!("Bearer {token}"));
     let mut headers: Vec<(&str, &str)> =
         bearer.iter().map(|it| ("authorization", it.as_str())).collect();
@@ -65,7 +65,7 @@ async fn only_these_routes_are_public() {
 }
 
 #[tokio::test]
-async fn every_route_refuses_who_may_not() {
+async fn every_route_refuses_callers_without_rights() {
     let gate = Gatehouse::new().await;
     let id = "019f0000-0000-7000-8000-000000000000";
     for resource in routes::table().iter().filter(|it| !it.is_public()) {
@@ -91,7 +91,7 @@ async fn every_route_refuses_who_may_not() {
                 let other = try_it(&gate, operation, &path, Some(token)).await;
                 assert_eq!(other.status, 403, "{case}: a token for {tenant}");
             }
-            let others: Vec<&str> = EVERYTHING.split(' ').filter(|it| *it != scope).collect();
+            let others: Vec<&str> = ALL_SCOPES.split(' ').filter(|it| *it != scope).collect();
             let token = gate.token_for("*", &others.join(" "));
             let lacking = try_it(&gate, operation, &path, Some(token)).await;
             assert_eq!(lacking.status, 403, "{case}: without the scope {scope}");
@@ -104,7 +104,7 @@ async fn every_route_refuses_who_may_not() {
 }
 
 #[tokio::test]
-async fn every_route_tells_what_is_missing_before_what_is_wrong() {
+async fn every_route_reports_missing_objects_before_other_faults() {
     let gate = Gatehouse::new().await;
     for resource in routes::table().iter().filter(|it| it.path.contains("{tenantName}")) {
         for operation in &resource.operations {
@@ -114,30 +114,22 @@ async fn every_route_tells_what_is_missing_before_what_is_wrong() {
             let missing_thing = path_of(resource, "acme", "x");
             let wrong = [("content-type", "text/nonsense")];
             if !makes_tenant {
-                let seen = gate.ask(operation.method, &missing_tenant, &wrong, "{").await;
-                let case = format!("{} {missing_tenant}: {}", operation.method, seen.body);
-                assert_eq!(
-                    (seen.status, seen.json()["title"].as_str()),
-                    (404, Some("Unknown tenant")),
-                    "{case}"
-                );
+                let response = gate.call(operation.method, &missing_tenant, &wrong, "{").await;
+                let case = format!("{} {missing_tenant}: {}", operation.method, response.body);
+                assert_eq!(response.problem(), (404, "Unknown tenant".into()), "{case}");
             }
             if !matches!(resource.object, PathObject::None | PathObject::Tenant)
                 && !operation.creates
             {
-                let seen = gate.ask(operation.method, &missing_thing, &wrong, "{").await;
-                assert_eq!(
-                    (seen.status, seen.json()["title"].as_str()),
-                    (404, Some("Not found")),
-                    "{missing_thing}"
-                );
+                let response = gate.call(operation.method, &missing_thing, &wrong, "{").await;
+                assert_eq!(response.problem(), (404, "Not found".into()), "{missing_thing}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn checks_come_in_the_order_of_the_contract() {
+async fn checks_run_in_the_order_of_the_contract() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     let missing = "/acme/access/019f0000-0000-7000-8000-000000000000";
@@ -165,16 +157,16 @@ async fn checks_come_in_the_order_of_the_contract() {
         ("GET", "/", vec![], "", 404),
         ("GET", "/%FF/contract", vec![], "", 404),
     ] {
-        let seen = gate.ask(method, path, &headers, body).await;
-        assert_eq!(seen.status, status, "{method} {path} {headers:?}: {}", seen.body);
-        assert_eq!(seen.json()["status"], status);
-        assert_eq!(seen.header("content-type"), Some("application/problem+json"));
+        let response = gate.call(method, path, &headers, body).await;
+        assert_eq!(response.status, status, "{method} {path} {headers:?}: {}", response.body);
+        assert_eq!(response.json()["status"], status);
+        assert_eq!(response.header("content-type"), Some("application/problem+json"));
     }
     // Who may use nothing at a path does not learn there what exists.
     let bearer = format!("Bearer {}", gate.token_for("acme", "event:read"));
     for path in ["/acme/contract/payg", "/acme/contract/none", &path, missing] {
-        let seen = gate.send("PURGE", path, &[("authorization", &bearer)], b"").await;
-        assert_eq!(seen.status, 403, "{path}");
+        let response = gate.send("PURGE", path, &[("authorization", &bearer)], b"").await;
+        assert_eq!(response.status, 403, "{path}");
     }
     // Without a token, a tenant's part of the house tells nothing.
     for (path, status) in [("/acme/nothing", 401), ("/-/nothing", 404), ("/nothing", 404)] {
@@ -183,16 +175,16 @@ async fn checks_come_in_the_order_of_the_contract() {
 }
 
 #[tokio::test]
-async fn options_and_wrong_methods_say_what_is_allowed() {
+async fn options_and_wrong_methods_list_the_allowed_methods() {
     let gate = Gatehouse::new().await;
     for resource in routes::table() {
         let path = path_of(&resource, "acme", "payg");
-        let seen = gate.send("OPTIONS", &path, &[], b"").await;
-        assert_eq!((seen.status, seen.body.as_str()), (204, ""), "{path}");
-        let allow = seen.header("allow").unwrap().to_owned();
+        let response = gate.send("OPTIONS", &path, &[], b"").await;
+        assert_eq!((response.status, response.body.as_str()), (204, ""), "{path}");
+        let allow = response.header("allow").unwrap().to_owned();
         let patch = resource.operations.iter().find(|it| it.method == "PATCH");
         let patch = patch.map(|it| it.body.as_ref().unwrap().media_types.join(", "));
-        assert_eq!(seen.header("accept-patch"), patch.as_deref(), "{path}");
+        assert_eq!(response.header("accept-patch"), patch.as_deref(), "{path}");
         for operation in &resource.operations {
             assert!(allow.contains(operation.method), "{path}: {allow}");
         }
@@ -204,8 +196,12 @@ async fn options_and_wrong_methods_say_what_is_allowed() {
                 | PathObject::Product
                 | PathObject::Task
         ) {
-            let seen = gate.ask("PURGE", &path, &[], "").await;
-            assert_eq!((seen.status, seen.header("allow")), (405, Some(allow.as_str())), "{path}");
+            let response = gate.call("PURGE", &path, &[], "").await;
+            assert_eq!(
+                (response.status, response.header("allow")),
+                (405, Some(allow.as_str())),
+                "{path}"
+            );
         }
     }
 }

@@ -9,9 +9,9 @@ use super::*;
 const ONE: &str = r#"{"contractId": "payg"}"#;
 
 impl Gatehouse {
-    async fn post_once(&self, path: &str, key: &str, body: &str) -> Seen {
+    async fn post_once(&self, path: &str, key: &str, body: &str) -> TestResponse {
         let headers = [("content-type", "application/json"), ("idempotency-key", key)];
-        self.ask("POST", path, &headers, body).await
+        self.call("POST", path, &headers, body).await
     }
 
     async fn n_accesses(&self) -> String {
@@ -34,18 +34,18 @@ impl Gatehouse {
 }
 
 /// What must be the same when the same comes again: all but the name of the request.
-fn without_correlation(seen: &Seen) -> String {
-    let mut headers = seen.headers.clone();
+fn without_correlation(response: &TestResponse) -> String {
+    let mut headers = response.headers.clone();
     headers.remove("x-correlation-id");
-    format!("{} {headers:?} {}", seen.status, seen.body)
+    format!("{} {headers:?} {}", response.status, response.body)
 }
 
-fn assert_same(first: &Seen, again: &Seen, kind: &str) {
+fn assert_same(first: &TestResponse, again: &TestResponse, kind: &str) {
     assert_eq!(without_correlation(again), without_correlation(first), "{kind}");
 }
 
 #[tokio::test]
-async fn a_repeated_creation_gets_the_first_answer_again() {
+async fn a_repeated_creation_returns_the_first_response() {
     for gate in Gatehouse::on_each("idem_again").await {
         let chosen =
             r#"{"contractId": "pre", "username": "ann", "password": "é: 🛰", "deviceName": "d"}"#;
@@ -69,23 +69,28 @@ async fn a_repeated_creation_gets_the_first_answer_again() {
 }
 
 #[tokio::test]
-async fn a_key_means_one_body() {
+async fn a_key_with_another_body_is_a_conflict() {
     for gate in Gatehouse::on_each("idem_body").await {
         gate.post_once("/acme/access", "k", ONE).await;
         for other in [r#"{"contractId": "pre"}"#, r#"{"contractId":"payg"}"#] {
-            let seen = gate.post_once("/acme/access", "k", other).await;
-            assert_eq!((seen.status, seen.header("retry-after")), (409, None), "{}", gate.kind);
-            assert_eq!(seen.json()["title"], "Idempotency key reused");
+            let response = gate.post_once("/acme/access", "k", other).await;
+            assert_eq!(
+                (response.status, response.header("retry-after")),
+                (409, None),
+                "{}",
+                gate.kind
+            );
+            assert_eq!(response.json()["title"], "Idempotency key reused");
         }
         // What is malformed is told first.
-        let seen = gate.post_once("/acme/access", "k", r#"{"contract": "pre"}"#).await;
-        assert_eq!(seen.status, 400, "{}", gate.kind);
+        let response = gate.post_once("/acme/access", "k", r#"{"contract": "pre"}"#).await;
+        assert_eq!(response.status, 400, "{}", gate.kind);
         assert_eq!(gate.n_accesses().await, "1", "{}", gate.kind);
     }
     let gate = Gatehouse::new().await;
     gate.post_once("/acme/access", "k 1", ONE).await;
-    let seen = gate.post_once("/acme/access", "k 1", r#"{"contractId": "pre"}"#).await;
-    assert_snapshot!(seen.whole(), @r#"
+    let response = gate.post_once("/acme/access", "k 1", r#"{"contractId": "pre"}"#).await;
+    assert_snapshot!(response.snapshot(), @r#"
     409
     content-type: application/problem+json
     x-correlation-id: <correlation>
@@ -105,7 +110,7 @@ async fn a_key_means_one_body() {
 }
 
 #[tokio::test]
-async fn keys_of_other_tenants_and_operations_are_others() {
+async fn keys_are_separate_per_tenant_and_operation() {
     for gate in Gatehouse::on_each("idem_apart").await {
         let first = gate.post_once("/acme/access", "k", ONE).await;
         let rival = gate.post_once("/rival/access", "k", ONE).await;
@@ -117,15 +122,15 @@ async fn keys_of_other_tenants_and_operations_are_others() {
             r#"{{"operationType": "terminate", "operationBody": {{}}, "accessesIdList": ["{id}"]}}"#
         );
         for (path, body) in [("batch", new), ("batchUpdate", change.as_str())] {
-            let seen = gate.post_once(&format!("/acme/access/{path}"), "k", body).await;
-            assert_eq!(seen.status, 202, "{}: {}", gate.kind, seen.body);
+            let response = gate.post_once(&format!("/acme/access/{path}"), "k", body).await;
+            assert_eq!(response.status, 202, "{}: {}", gate.kind, response.body);
         }
         assert_eq!(gate.n_tasks().await, "2", "{}", gate.kind);
     }
 }
 
 #[tokio::test]
-async fn a_failed_request_may_be_tried_again_with_its_key() {
+async fn a_failed_request_can_be_retried_with_its_key() {
     for gate in Gatehouse::on_each("idem_failed").await {
         let ann = r#"{"contractId": "late", "username": "ann"}"#;
         assert_eq!(gate.post_once("/acme/access", "k", ann).await.status, 422, "{}", gate.kind);
@@ -133,7 +138,7 @@ async fn a_failed_request_may_be_tried_again_with_its_key() {
         let late = r#"{"productOfferingId": "po-use", "billingModel": "PAY_PER_USE"}"#;
         gate.put("/-/admin/tenants/acme/contracts/late", late).await;
         let taken = gate.post_once("/acme/access", "k", ann).await;
-        assert_eq!((taken.status, &taken.json()["title"]), (409, &"Username taken".into()));
+        assert_eq!(taken.problem(), (409, "Username taken".into()));
         let bob = r#"{"contractId": "late", "username": "bob"}"#;
         let first = gate.post_once("/acme/access", "k", bob).await;
         assert_eq!(first.status, 201, "{}: {}", gate.kind, first.body);
@@ -143,20 +148,20 @@ async fn a_failed_request_may_be_tried_again_with_its_key() {
 }
 
 /// Of many that come together, one makes something and the others hear of that or are to try again.
-fn assert_one(all: &[Seen], kind: &str) {
+fn assert_one(all: &[TestResponse], kind: &str) {
     let (done, turned_away): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.status != 409);
-    for seen in &done {
-        assert_same(done[0], seen, kind);
+    for response in &done {
+        assert_same(done[0], response, kind);
     }
     assert!([201, 202].contains(&done[0].status), "{kind}: {}", done[0].body);
-    for seen in turned_away {
-        assert_eq!(seen.json()["title"], "Request under way", "{kind}: {}", seen.body);
-        assert_eq!(seen.header("retry-after"), Some("1"));
+    for response in turned_away {
+        assert_eq!(response.json()["title"], "Request under way", "{kind}: {}", response.body);
+        assert_eq!(response.header("retry-after"), Some("1"));
     }
 }
 
 #[tokio::test]
-async fn while_the_first_is_under_way_the_second_is_to_come_again() {
+async fn a_repetition_in_flight_is_a_conflict_with_retry_after() {
     let gate = Gatehouse::new().await;
     let name = ("acme".parse().unwrap(), Operation::Create, "k".parse().unwrap());
     let first = gate.gate.server.in_flight.begin(name).unwrap();
@@ -168,7 +173,7 @@ async fn while_the_first_is_under_way_the_second_is_to_come_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_at_once_one_makes_an_access() {
+async fn concurrent_repetitions_create_one_access() {
     for gate in Gatehouse::on_each("idem_many").await {
         let body = r#"{"contractId": "payg", "password": "slowly hashed"}"#;
         let all = (0..24).map(|_| gate.post_once("/acme/access", "k", body));
@@ -194,31 +199,31 @@ async fn two(test: &str) -> [Gatehouse; 2] {
     let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
     let gate = Gate::new(app, auth, &config, Offer::default());
     let mut second = Gatehouse { kind: "second", gate, clock, token: String::new(), _dir: None };
-    second.token = second.token_for("*", EVERYTHING);
+    second.token = second.token_for("*", ALL_SCOPES);
     [first, second]
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_several_servers_one_makes_an_access() {
+async fn concurrent_repetitions_on_two_servers_create_one_access() {
     let gates = two("idem_two").await;
     for round in 0..10 {
         let key = format!("round {round}");
         let both = gates.iter().map(|gate| gate.post_once("/acme/access", &key, ONE));
-        let seen = join_all(both).await;
-        assert_same(&seen[0], &seen[1], &key);
-        assert_eq!(seen[0].status, 201, "{}", seen[0].body);
+        let response = join_all(both).await;
+        assert_same(&response[0], &response[1], &key);
+        assert_eq!(response[0].status, 201, "{}", response[0].body);
         let new = r#"{"contractId": "payg", "numberOfAccesses": 2}"#;
         let both = gates.iter().map(|gate| gate.post_once("/acme/access/batch", &key, new));
-        let seen = join_all(both).await;
-        assert_same(&seen[0], &seen[1], &key);
-        assert_eq!(seen[0].status, 202, "{}", seen[0].body);
+        let response = join_all(both).await;
+        assert_same(&response[0], &response[1], &key);
+        assert_eq!(response[0].status, 202, "{}", response[0].body);
     }
     assert_eq!(gates[1].n_accesses().await, "10");
     assert_eq!(gates[1].n_tasks().await, "10");
 }
 
 #[tokio::test]
-async fn after_a_day_the_key_is_free_and_the_password_gone() {
+async fn after_a_day_the_key_is_free_and_the_password_erased() {
     for gate in Gatehouse::on_each("idem_day").await {
         let first = gate.post_once("/acme/access", "k", ONE).await;
         gate.post_once("/acme/access", "l", ONE).await;
@@ -266,7 +271,7 @@ async fn a_repeated_batch_is_one_task() {
 }
 
 #[tokio::test]
-async fn both_spellings_of_the_batch_update_are_one() {
+async fn both_methods_of_a_batch_update_share_their_keys() {
     for gate in Gatehouse::on_each("idem_spellings").await {
         let (_, made) = gate.create(ONE).await;
         let id = made["id"].as_str().unwrap();
@@ -279,31 +284,27 @@ async fn both_spellings_of_the_batch_update_are_one() {
         let first = gate.post_once("/acme/access/batchUpdate", "k", &body).await;
         assert_eq!(first.status, 202, "{}: {}", gate.kind, first.body);
         let headers = [("content-type", "application/merge-patch+json"), ("idempotency-key", "k")];
-        let again = gate.ask("PATCH", "/acme/access/batch", &headers, &body).await;
+        let again = gate.call("PATCH", "/acme/access/batch", &headers, &body).await;
         assert_same(&first, &again, gate.kind);
         assert_eq!(gate.n_tasks().await, "1", "{}", gate.kind);
     }
 }
 
 #[tokio::test]
-async fn a_key_that_is_none_is_named() {
+async fn an_invalid_key_is_a_400() {
     let gate = Gatehouse::new().await;
     let longest = "x".repeat(255);
     assert_eq!(gate.post_once("/acme/access", &longest, ONE).await.status, 201);
     for bad in ["", &"x".repeat(256), "a\tb", " a", "é"] {
         for path in ["/acme/access", "/acme/access/batch", "/acme/access/batchUpdate"] {
-            let seen = gate.post_once(path, bad, ONE).await;
-            assert_eq!(
-                (seen.status, seen.invalid()),
-                (400, vec!["Idempotency-Key".into()]),
-                "{bad:?}"
-            );
+            let response = gate.post_once(path, bad, ONE).await;
+            assert_eq!(response.faults(), (400, vec!["Idempotency-Key".into()]), "{bad:?}");
         }
     }
     let twice =
         [("content-type", "application/json"), ("idempotency-key", "a"), ("idempotency-key", "a")];
-    let seen = gate.ask("POST", "/acme/access", &twice, ONE).await;
-    assert_eq!((seen.status, seen.invalid()), (400, vec!["Idempotency-Key".into()]));
+    let response = gate.call("POST", "/acme/access", &twice, ONE).await;
+    assert_eq!(response.faults(), (400, vec!["Idempotency-Key".into()]));
     assert_eq!(gate.n_accesses().await, "1");
     // Whoever isn't there is the greater fault.
     assert_eq!(gate.post_once("/nobody/access", "", ONE).await.status, 404);

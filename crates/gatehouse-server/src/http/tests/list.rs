@@ -19,14 +19,14 @@ async fn set_up(gate: &Gatehouse) {
     gate.post("/rival/access", r#"{"contractId": "payg", "username": "dan"}"#).await;
 }
 
-fn usernames(seen: &Seen) -> String {
-    let json = seen.json();
+fn usernames(response: &TestResponse) -> String {
+    let json = response.json();
     let names = json.as_array().unwrap().iter().map(|it| it["username"].as_str().unwrap());
     names.collect::<Vec<_>>().join(" ")
 }
 
 #[tokio::test]
-async fn filters_count_and_list_alike() {
+async fn filters_count_and_list_the_same_accesses() {
     #[rustfmt::skip]
     let cases = [
         // query                                                       // usernames         // ignored
@@ -73,12 +73,12 @@ async fn filters_count_and_list_alike() {
     for gate in Gatehouse::on_each("filters_count_and_list_alike").await {
         set_up(&gate).await;
         for (query, expected, ignored) in cases {
-            let seen = gate.get(&format!("/acme/access?{query}")).await;
-            assert_eq!(seen.status, 200, "{}: {query}: {}", gate.kind, seen.body);
-            assert_eq!(usernames(&seen), expected, "{}: {query}", gate.kind);
+            let response = gate.get(&format!("/acme/access?{query}")).await;
+            assert_eq!(response.status, 200, "{}: {query}: {}", gate.kind, response.body);
+            assert_eq!(usernames(&response), expected, "{}: {query}", gate.kind);
             let total = expected.split_whitespace().count().to_string();
-            assert_eq!(seen.header("x-total-count"), Some(total.as_str()), "{query}");
-            assert_eq!(seen.header("x-ignored-params"), ignored, "{query}");
+            assert_eq!(response.header("x-total-count"), Some(total.as_str()), "{query}");
+            assert_eq!(response.header("x-ignored-params"), ignored, "{query}");
         }
         assert_eq!(gate.get("/nobody/access?name=x").await.status, 404);
     }
@@ -88,10 +88,10 @@ async fn filters_count_and_list_alike() {
 async fn a_page_shows_accesses_without_passwords() {
     let gate = Gatehouse::new().await;
     set_up(&gate).await;
-    let seen = gate.get("/acme/access?pageSize=1&contractId=payg").await;
-    assert!(!seen.body.contains("password"));
-    let id = seen.json()[0]["id"].as_str().unwrap().to_owned();
-    assert_snapshot!(seen.whole().replace(&id, "<id>"), @r#"
+    let response = gate.get("/acme/access?pageSize=1&contractId=payg").await;
+    assert!(!response.body.contains("password"));
+    let id = response.json()[0]["id"].as_str().unwrap().to_owned();
+    assert_snapshot!(response.snapshot().replace(&id, "<id>"), @r#"
     200
     content-type: application/json
     x-total-count: 2
@@ -114,14 +114,14 @@ async fn a_page_shows_accesses_without_passwords() {
       }
     ]
     "#);
-    let head = gate.ask("HEAD", "/acme/access?pageSize=1&contractId=payg", &[], "").await;
+    let head = gate.call("HEAD", "/acme/access?pageSize=1&contractId=payg", &[], "").await;
     assert_eq!((head.status, head.body.as_str()), (200, ""));
-    assert_eq!(head.header("link"), seen.header("link"));
-    assert_eq!(head.header("content-length"), seen.header("content-length"));
+    assert_eq!(head.header("link"), response.header("link"));
+    assert_eq!(head.header("content-length"), response.header("content-length"));
 }
 
 #[tokio::test]
-async fn an_end_that_has_come_is_seen_in_the_list() {
+async fn the_list_shows_an_expired_access_as_terminated() {
     let gate = Gatehouse::new().await;
     let contract = r#"{"productOfferingId": "po", "billingModel": "PAY_PER_USE",
                        "endDateTime": "2027-06-01"}"#;
@@ -129,14 +129,14 @@ async fn an_end_that_has_come_is_seen_in_the_list() {
     gate.create(r#"{"contractId": "ending"}"#).await;
     for (now, status) in [("2027-05-31", "ACTIVE"), ("2027-06-01", "TERMINATED")] {
         gate.clock.set(at(now));
-        let seen = gate.get("/acme/access?endDateTime=2027-06-01").await;
-        assert_eq!(seen.json()[0]["status"], status, "{now}");
+        let response = gate.get("/acme/access?endDateTime=2027-06-01").await;
+        assert_eq!(response.json()[0]["status"], status, "{now}");
     }
 }
 
 /// The links of an answer, each as its query.
-fn links(seen: &Seen) -> Vec<(String, String)> {
-    let links = seen.header("link").unwrap().split(", ").map(|link| {
+fn links(response: &TestResponse) -> Vec<(String, String)> {
+    let links = response.header("link").unwrap().split(", ").map(|link| {
         let (address, rel) = link.split_once(">; rel=").unwrap();
         let query = address.strip_prefix("<http://gate.example/acme/access?").unwrap();
         (rel.trim_matches('"').to_owned(), query.to_owned())
@@ -145,7 +145,7 @@ fn links(seen: &Seen) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn links_lead_to_the_other_pages_and_keep_everything_else() {
+async fn links_lead_to_the_other_pages_and_keep_the_rest_of_the_query() {
     let gate = Gatehouse::new().await;
     set_up(&gate).await;
     #[rustfmt::skip]
@@ -163,7 +163,7 @@ async fn links_lead_to_the_other_pages_and_keep_everything_else() {
         ("pageSize=3&name=%22a%22",                (1, 1, None),                      "name=%22a%22&"),
     ];
     for (query, (first, last, next), kept) in cases {
-        let seen = gate.get(&format!("/acme/access?{query}")).await;
+        let response = gate.get(&format!("/acme/access?{query}")).await;
         let size = query.split("pageSize").nth(1).unwrap().trim_start_matches(['=', '%', '3', 'D']);
         let size: String = size.chars().take_while(char::is_ascii_digit).collect();
         let size = if query.contains("pageSize=3") { "3" } else { &size };
@@ -173,14 +173,14 @@ async fn links_lead_to_the_other_pages_and_keep_everything_else() {
             .into_iter()
             .map(|(rel, page)| (rel.into(), format!("{kept}pageNumber={page}&pageSize={size}")))
             .collect();
-        assert_eq!(links(&seen), expected, "{query}");
+        assert_eq!(links(&response), expected, "{query}");
     }
     assert_eq!(gate.get("/acme/access?pageNumber=2").await.body, "[]");
     assert_eq!(links(&gate.get("/acme/access").await)[0].1, "pageNumber=1&pageSize=100");
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_list_is_told_at_once() {
+async fn all_faults_of_a_list_query_are_reported_at_once() {
     let gate = Gatehouse::new().await;
     let many = |n: usize, separator: &str| vec!["contractId=payg"; n].join(separator);
     let (alternatives, conditions) = (many(33, ";"), many(65, "&"));
@@ -210,12 +210,12 @@ async fn what_is_wrong_with_a_list_is_told_at_once() {
         (&conditions,                                         vec!["filter"]),
     ];
     for (query, names) in cases {
-        let seen = gate.get(&format!("/acme/access?{query}")).await;
+        let response = gate.get(&format!("/acme/access?{query}")).await;
         assert_eq!(
-            (seen.status, seen.invalid()),
+            response.faults(),
             (400, names.iter().map(|it| (*it).into()).collect()),
             "{query}: {}",
-            seen.body
+            response.body
         );
     }
     let taken = [many(32, ";"), many(64, "&"), "pageNumber=10000000&pageSize=1000".into()];
@@ -224,25 +224,29 @@ async fn what_is_wrong_with_a_list_is_told_at_once() {
     }
     // Of two preferences the first counts.
     let lenient = [("prefer", "handling=lenient, handling=strict")];
-    assert_eq!(gate.ask("GET", "/acme/access?color=red", &lenient, "").await.status, 200);
+    assert_eq!(gate.call("GET", "/acme/access?color=red", &lenient, "").await.status, 200);
     // A tenant that isn't there is told first.
     assert_eq!(gate.get("/nobody/access?pageNumber=0").await.status, 404);
     let strict = [("prefer", "handling=strict")];
     for (query, names) in
         [("color=red&contractId%3Ea", vec!["color", "contractId"]), ("contractId=a", vec![])]
     {
-        let seen = gate.ask("GET", &format!("/acme/access?{query}"), &strict, "").await;
-        assert_eq!(seen.status, if names.is_empty() { 200 } else { 400 }, "{query}");
-        if seen.status == 400 {
-            assert_eq!(seen.invalid(), names);
-            assert!(seen.body.contains("can't be compared with `>`, only with ="), "{}", seen.body);
-            assert!(seen.body.contains("color is not known here; known are contractId, "));
+        let response = gate.call("GET", &format!("/acme/access?{query}"), &strict, "").await;
+        assert_eq!(response.status, if names.is_empty() { 200 } else { 400 }, "{query}");
+        if response.status == 400 {
+            assert_eq!(response.invalid(), names);
+            assert!(
+                response.body.contains("can't be compared with `>`, only with ="),
+                "{}",
+                response.body
+            );
+            assert!(response.body.contains("color is not known here; known are contractId, "));
         }
     }
 }
 
 #[test]
-fn a_list_that_takes_too_long_says_how_to_make_it_shorter() {
+fn a_list_that_takes_too_long_suggests_a_narrower_filter() {
     use crate::http::answer::problem::Problem;
     use gatehouse_store::StoreError;
     for (error, title, said) in [
@@ -286,7 +290,7 @@ async fn make(store: &Store, prefix: &str, n: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_walk_along_next_finds_each_access_once_while_others_are_made() {
+async fn following_next_finds_each_access_once_during_creations() {
     let n_before = 100_000;
     for gate in Gatehouse::on_each("a_walk_along_next").await {
         let store = &gate.gate.server.app.store;
@@ -306,12 +310,12 @@ async fn a_walk_along_next_finds_each_access_once_while_others_are_made() {
                 n_pages += 1;
                 // Others are made while the page is read, so it ends further and further on.
                 let others = format!("b{n}-{n_pages}-");
-                let (seen, ()) = tokio::join!(gate.get(&path), make(store, &others, 30));
-                for access in seen.json().as_array().unwrap() {
+                let (response, ()) = tokio::join!(gate.get(&path), make(store, &others, 30));
+                for access in response.json().as_array().unwrap() {
                     n_found += 1;
                     found.insert(access["username"].as_str().unwrap().to_owned());
                 }
-                let links = seen.header("link").unwrap().split(", ");
+                let links = response.header("link").unwrap().split(", ");
                 let mut links = links.filter_map(|link| link.strip_suffix(">; rel=\"next\""));
                 let address = links.next().map(|link| link.trim_start_matches('<').to_owned());
                 next = address.map(|it| it.strip_prefix("http://gate.example").unwrap().to_owned());

@@ -6,19 +6,13 @@ use crate::http::route::resource::Served;
 const OPERATOR: ConnectionInfo = ConnectionInfo { listener: ListenerKind::Operator, ..PLAIN };
 
 impl Gatehouse {
-    async fn knock(&self, connection_info: ConnectionInfo, path: &str) -> (u16, String) {
+    async fn knock(&self, connection: ConnectionInfo, path: &str) -> (u16, String) {
         let request = Request::get(path).header("host", "gate.example");
         let request = request.header("authorization", format!("Bearer {}", self.token));
         let request = request.body(Full::<Bytes>::default()).unwrap();
-        let response = handle(
-            &TaskTracker::new(),
-            self.gate.clone(),
-            connection_info,
-            connected(),
-            (),
-            request,
-        )
-        .await;
+        let response =
+            handle(&TaskTracker::new(), self.gate.clone(), connection, connected(), (), request)
+                .await;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())
@@ -26,7 +20,7 @@ impl Gatehouse {
 }
 
 #[test]
-fn a_path_is_found_at_its_doors() {
+fn a_path_is_served_at_its_listeners() {
     use ListenerKind::{Main, Operator};
     #[rustfmt::skip]
     let cases = [
@@ -48,7 +42,7 @@ fn a_path_is_found_at_its_doors() {
 }
 
 #[tokio::test]
-async fn operators_find_what_is_theirs() {
+async fn the_operator_listener_serves_only_its_paths() {
     let gate = Gatehouse::new().await;
     for (path, status) in [("/-/live", 200), ("/-/ready", 200), ("/-/jwks.json", 404), ("/", 404)] {
         assert_eq!(gate.knock(OPERATOR, path).await.0, status, "{path}");
@@ -58,23 +52,23 @@ async fn operators_find_what_is_theirs() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_is_live_and_not_ready() {
+async fn a_stopping_server_is_live_but_not_ready() {
     let gate = Gatehouse::new().await;
     gate.gate.begin_to_stop();
-    for connection_info in [PLAIN, OPERATOR] {
-        assert_eq!(gate.knock(connection_info, "/-/live").await.0, 200);
-        let (status, body) = gate.knock(connection_info, "/-/ready").await;
+    for connection in [PLAIN, OPERATOR] {
+        assert_eq!(gate.knock(connection, "/-/live").await.0, 200);
+        let (status, body) = gate.knock(connection, "/-/ready").await;
         assert!(status == 503 && body.contains("Stopping"), "{body}");
     }
     assert_eq!(gate.knock(PLAIN, "/acme/contract").await.0, 200, "what comes is still answered");
 }
 
 #[tokio::test]
-async fn addresses_begin_as_the_connection_did() {
+async fn urls_have_the_scheme_of_the_connection() {
     let gate = Gatehouse::new().await;
     for (encrypted, begin) in [(false, "http://gate.example/"), (true, "https://gate.example/")] {
-        let connection_info = ConnectionInfo { encrypted, ..PLAIN };
-        let (_, contracts) = gate.knock(connection_info, "/acme/contract").await;
+        let connection = ConnectionInfo { encrypted, ..PLAIN };
+        let (_, contracts) = gate.knock(connection, "/acme/contract").await;
         let contracts: Value = serde_json::from_str(&contracts).unwrap();
         let href = contracts[0]["href"].as_str().unwrap();
         assert!(href.starts_with(begin), "{href}");

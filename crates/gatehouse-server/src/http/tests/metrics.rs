@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::*;
 
 async fn scrape(gate: &Gatehouse) -> String {
-    let seen = gate.get("/-/metrics").await;
-    assert_eq!(seen.status, 200, "{}", seen.body);
-    let kind = seen.header("content-type");
+    let response = gate.get("/-/metrics").await;
+    assert_eq!(response.status, 200, "{}", response.body);
+    let kind = response.header("content-type");
     assert_eq!(kind, Some("text/plain; version=0.0.4; charset=utf-8"));
-    seen.body
+    response.body
 }
 
 /// The samples, by name and labels as they are written. Every line is checked on the way.
@@ -50,7 +50,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
 }
 
 #[tokio::test]
-async fn every_line_has_its_form_and_every_figure_its_value() {
+async fn every_metric_is_well_formed_and_has_its_value() {
     for gate in Gatehouse::on_each("every_line_has_its_form").await {
         let (path, _) =
             gate.create(r#"{"contractId": "payg", "username": "ann", "password": "p"}"#).await;
@@ -103,7 +103,7 @@ async fn every_line_has_its_form_and_every_figure_its_value() {
 }
 
 #[tokio::test]
-async fn nothing_grows_with_what_clients_send() {
+async fn client_input_adds_no_time_series() {
     let gate = Gatehouse::new().await;
     let n_series = async || samples(&scrape(&gate).await).len();
     let provoke = async |n: u32| {
@@ -111,7 +111,7 @@ async fn nothing_grows_with_what_clients_send() {
         gate.send(&format!("METHOD{n}"), &path, &[], b"").await;
         gate.send("GET", &format!("/nowhere-{n}"), &[], b"").await;
         gate.send("GET", &format!("/acme/nowhere-{n}?q={n}"), &[], b"").await;
-        gate.ask("GET", &format!("/acme/access/x{n}"), &[("x-correlation-id", "c")], "").await;
+        gate.call("GET", &format!("/acme/access/x{n}"), &[("x-correlation-id", "c")], "").await;
         let token = gate.token_for(&format!("tenant-{n}"), "access:read");
         let bearer = format!("Bearer {token}");
         gate.send("GET", &path, &[("authorization", &bearer)], b"").await;
@@ -132,23 +132,23 @@ async fn nothing_grows_with_what_clients_send() {
 }
 
 #[tokio::test]
-async fn only_the_operator_reads_them() {
+async fn only_operators_read_the_metrics() {
     let gate = Gatehouse::new().await;
     assert_eq!(gate.send("GET", "/-/metrics", &[], b"").await.status, 401);
     for (tenant, scope, status) in
         [("*", "admin", 200), ("*", "access:read", 403), ("acme", "admin", 403)]
     {
         let bearer = format!("Bearer {}", gate.token_for(tenant, scope));
-        let seen = gate.send("GET", "/-/metrics", &[("authorization", &bearer)], b"").await;
-        assert_eq!(seen.status, status, "{tenant} {scope}: {}", seen.body);
+        let response = gate.send("GET", "/-/metrics", &[("authorization", &bearer)], b"").await;
+        assert_eq!(response.status, status, "{tenant} {scope}: {}", response.body);
     }
-    let head = gate.ask("HEAD", "/-/metrics", &[], "").await;
+    let head = gate.call("HEAD", "/-/metrics", &[], "").await;
     assert_eq!((head.status, head.body.as_str()), (200, ""));
     assert!(head.header("content-length").unwrap().parse::<usize>().unwrap() > 1000);
 }
 
 #[tokio::test]
-async fn what_prometheus_accepts_is_what_it_gets() {
+async fn metrics_are_served_for_the_accept_headers_of_prometheus() {
     let gate = Gatehouse::new().await;
     for (accept, status) in [
         (
@@ -162,20 +162,20 @@ async fn what_prometheus_accepts_is_what_it_gets() {
         ("application/json", 406),
         ("text/plain;q=0, */*", 406),
     ] {
-        let seen = gate.ask("GET", "/-/metrics", &[("accept", accept)], "").await;
-        assert_eq!(seen.status, status, "{accept}: {}", seen.body);
+        let response = gate.call("GET", "/-/metrics", &[("accept", accept)], "").await;
+        assert_eq!(response.status, status, "{accept}: {}", response.body);
     }
 }
 
 #[tokio::test]
-async fn a_panic_is_counted_and_leaves_nobody_in_flight() {
+async fn a_panic_is_counted_and_leaves_no_request_in_flight() {
     let gate = Gatehouse::new().await;
     let request = Request::post("/acme/verify")
         .header("host", "gate.example")
         .header("authorization", format!("Bearer {}", gate.token))
         .header("x-correlation-id", "mine")
         .header("content-type", "application/json");
-    let request = request.body(Trap).unwrap();
+    let request = request.body(PanickingBody).unwrap();
     let response =
         handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, connected(), (), request).await;
     assert_eq!(response.headers()["x-correlation-id"], "mine");

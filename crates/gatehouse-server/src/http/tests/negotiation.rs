@@ -63,7 +63,7 @@ fn figures() -> Resource {
 }
 
 #[tokio::test]
-async fn a_client_chooses_the_media_type() {
+async fn the_client_chooses_the_media_type() {
     let gate = Gatehouse::new().await.with_routes(vec![figures()]);
     for (accept, status, chosen) in [
         ("", 200, JSON),
@@ -72,31 +72,39 @@ async fn a_client_chooses_the_media_type() {
         ("application/json;q=0.5, text/csv;q=0.6", 200, CSV),
         ("text/html", 406, "application/problem+json"),
     ] {
-        let seen = gate.ask("GET", "/acme/figures", &[("accept", accept)], "").await;
-        assert_eq!((seen.status, seen.header("content-type")), (status, Some(chosen)), "{accept}");
+        let response = gate.call("GET", "/acme/figures", &[("accept", accept)], "").await;
+        assert_eq!(
+            (response.status, response.header("content-type")),
+            (status, Some(chosen)),
+            "{accept}"
+        );
         if status == 200 {
-            assert_eq!(seen.body, format!("as {chosen}"));
-            assert_eq!(seen.header("vary"), Some("Accept"), "{accept}");
+            assert_eq!(response.body, format!("as {chosen}"));
+            assert_eq!(response.header("vary"), Some("Accept"), "{accept}");
         } else {
-            assert!(seen.body.contains("application/json or text/csv, which"), "{}", seen.body);
+            assert!(
+                response.body.contains("application/json or text/csv, which"),
+                "{}",
+                response.body
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn a_body_may_be_of_several_media_types() {
+async fn an_operation_may_accept_several_media_types() {
     let gate = Gatehouse::new().await.with_routes(vec![figures()]);
     for (kind, status) in [(JSON, 204), (MERGE_PATCH, 204), ("text/csv", 415)] {
-        let seen = gate.ask("PATCH", "/acme/figures", &[("content-type", kind)], "{}").await;
-        assert_eq!(seen.status, status, "{kind}: {}", seen.body);
+        let response = gate.call("PATCH", "/acme/figures", &[("content-type", kind)], "{}").await;
+        assert_eq!(response.status, status, "{kind}: {}", response.body);
         if status == 415 {
             let both = "application/json, application/merge-patch+json";
-            assert_eq!(seen.header("accept-patch"), Some(both));
+            assert_eq!(response.header("accept-patch"), Some(both));
             let words = "must be application/json or application/merge-patch+json in UTF-8";
-            assert!(seen.body.contains(words), "{}", seen.body);
+            assert!(response.body.contains(words), "{}", response.body);
         }
     }
-    let none = gate.ask("PATCH", "/acme/figures", &[], "{}").await;
+    let none = gate.call("PATCH", "/acme/figures", &[], "{}").await;
     let words = "`Content-Type: application/json` or `Content-Type: application/merge-patch+json`";
     assert!(none.body.contains(words), "{}", none.body);
     let options = gate.send("OPTIONS", "/acme/figures", &[], b"").await;
@@ -111,10 +119,10 @@ async fn the_body_of_a_batch_may_be_large() {
     let gate = Gatehouse::with(config).await.with_routes(vec![figures()]);
     let kind = [("content-type", JSON)];
     for (n_bytes, status) in [(2 << 20, 204), (3 << 20, 204), ((3 << 20) + 1, 413)] {
-        let seen = gate.ask("PATCH", "/acme/figures", &kind, &" ".repeat(n_bytes)).await;
-        assert_eq!(seen.status, status, "{n_bytes}");
+        let response = gate.call("PATCH", "/acme/figures", &kind, &" ".repeat(n_bytes)).await;
+        assert_eq!(response.status, status, "{n_bytes}");
         if status == 204 {
-            assert_eq!(seen.header("etag"), Some(n_bytes.to_string().as_str()));
+            assert_eq!(response.header("etag"), Some(n_bytes.to_string().as_str()));
         }
     }
 }

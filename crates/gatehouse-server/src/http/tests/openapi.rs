@@ -17,7 +17,7 @@ fn keys(object: &Value) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn every_route_is_in_the_document_and_nothing_else() {
+async fn the_document_has_exactly_the_listed_routes() {
     let gate = Gatehouse::new().await;
     let document = gate.send("GET", "/-/openapi.json", &[], b"").await.json();
     assert_eq!(document["openapi"], "3.1.0");
@@ -49,7 +49,7 @@ async fn every_route_is_in_the_document_and_nothing_else() {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_names_are_unique() {
+fn every_reference_resolves_and_names_are_unique() {
     fn references(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
@@ -84,7 +84,7 @@ fn every_reference_leads_somewhere_and_names_are_unique() {
 /// A schema says what the reader takes: send every property as a list, which none may be, and one
 /// that doesn't exist, and see that each is known, or not.
 #[tokio::test]
-async fn the_schema_of_every_body_is_what_is_read() {
+async fn every_request_schema_has_exactly_the_parsed_fields() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     let id = path.rsplit('/').next().unwrap();
@@ -105,14 +105,14 @@ async fn the_schema_of_every_body_is_what_is_read() {
             body.insert("doesNotExist".into(), 1.into());
             let body = Value::Object(body).to_string();
             let headers = [("content-type", kind.media_types[0])];
-            let seen = gate.ask(operation.method, &path, &headers, &body).await;
-            let reasons = seen.json()["invalidParams"].as_array().unwrap().clone();
+            let response = gate.call(operation.method, &path, &headers, &body).await;
+            let reasons = response.json()["invalidParams"].as_array().unwrap().clone();
             let unknown: Vec<&str> = reasons
                 .iter()
                 .filter(|it| it["reason"].as_str().unwrap().contains("not a field"))
                 .map(|it| it["name"].as_str().unwrap())
                 .collect();
-            assert_eq!(unknown, ["doesNotExist"], "{}: {}", kind.schema, seen.body);
+            assert_eq!(unknown, ["doesNotExist"], "{}: {}", kind.schema, response.body);
             let known: &str = reasons.last().unwrap()["reason"].as_str().unwrap();
             let (_, known) = known.split_once("it may have ").unwrap();
             let known: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
@@ -120,7 +120,7 @@ async fn the_schema_of_every_body_is_what_is_read() {
             let named = properties.into_iter().filter(|it| !it.starts_with('@')).collect();
             assert_eq!(known, named, "{}", kind.schema);
 
-            let empty = gate.ask(operation.method, &path, &headers, "{}").await;
+            let empty = gate.call(operation.method, &path, &headers, "{}").await;
             let missing: BTreeSet<String> = if empty.status == 400 {
                 empty.invalid().into_iter().filter(|it| it != "body").collect()
             } else {
@@ -229,24 +229,24 @@ fn everything_is_described() {
 }
 
 /// Holds an answer against what the document says about it: status, headers, body.
-pub(super) fn hold(document: &Value, path: &str, method: &str, seen: &Seen) {
+pub(super) fn hold(document: &Value, path: &str, method: &str, response: &TestResponse) {
     let item = &document["paths"][path];
     let operation = match item.get(method.to_ascii_lowercase()) {
         Some(operation) => operation,
         // A method that the path doesn't know is described with those that it does.
         None => item.as_object().unwrap().values().next().unwrap(),
     };
-    let case = format!("{method} {path} {} {}", seen.status, seen.body);
-    let response = &operation["responses"][seen.status.to_string()];
-    let response = match response["$ref"].as_str() {
+    let case = format!("{method} {path} {} {}", response.status, response.body);
+    let documented = &operation["responses"][response.status.to_string()];
+    let documented = match documented["$ref"].as_str() {
         Some(reference) => document.pointer(&reference[1..]).unwrap(),
-        None => response,
+        None => documented,
     };
-    assert!(response.is_object(), "not in the document: {case}");
+    assert!(documented.is_object(), "not in the document: {case}");
     let no_headers = serde_json::Map::new();
-    let headers = response["headers"].as_object().unwrap_or(&no_headers);
+    let headers = documented["headers"].as_object().unwrap_or(&no_headers);
     for (name, header) in headers {
-        match seen.header(name) {
+        match response.header(name) {
             None => assert!(header.get("required").is_none(), "{name} is missing: {case}"),
             Some(text) => {
                 let value = text.parse::<u64>().map_or_else(|_| text.into(), Value::from);
@@ -255,30 +255,30 @@ pub(super) fn hold(document: &Value, path: &str, method: &str, seen: &Seen) {
             }
         }
     }
-    for name in seen.headers.keys().map(http::HeaderName::as_str) {
+    for name in response.headers.keys().map(http::HeaderName::as_str) {
         // Of these, the document speaks elsewhere; the last two are for browsers alone.
         let is_elsewhere =
             ["content-type", "content-length", "x-content-type-options", "referrer-policy"];
-        let client_has = headers.keys().any(|it| it.eq_ignore_ascii_case(name));
+        let is_documented = headers.keys().any(|it| it.eq_ignore_ascii_case(name));
         assert!(
-            client_has || is_elsewhere.contains(&name),
+            is_documented || is_elsewhere.contains(&name),
             "{name} is not in the document: {case}"
         );
     }
-    let Some(content) = response["content"].as_object() else {
-        assert_eq!(seen.body, "", "{case}");
+    let Some(content) = documented["content"].as_object() else {
+        assert_eq!(response.body, "", "{case}");
         return;
     };
-    let media_type = seen.header("content-type").unwrap();
+    let media_type = response.header("content-type").unwrap();
     let body = content.get(media_type).unwrap_or_else(|| panic!("{media_type}: {case}"));
     let is_json = media_type.ends_with("json");
-    let value = if is_json { seen.json() } else { seen.body.as_str().into() };
+    let value = if is_json { response.json() } else { response.body.as_str().into() };
     let faults = faults(document, &body["schema"], &value);
     assert!(faults.is_empty(), "{faults:?}: {case}");
 }
 
 #[tokio::test]
-async fn whatever_is_answered_is_in_the_document() {
+async fn every_response_is_in_the_document() {
     let gate = Gatehouse::new().await;
     let document = document(&routes::table(), &Config::default().limits);
     let (access, _) = gate.create(r#"{"contractId": "payg"}"#).await;
@@ -286,7 +286,7 @@ async fn whatever_is_answered_is_in_the_document() {
     let large = "x".repeat(2 << 20);
     let long = "x".repeat(70 << 10);
     let lacking = format!("Bearer {}", gate.token_for("*", "event:read"));
-    let rival = format!("Bearer {}", gate.token_for("rival", EVERYTHING));
+    let rival = format!("Bearer {}", gate.token_for("rival", ALL_SCOPES));
     for resource in routes::table() {
         let path = resource.path.replace("{accessId}", id).replace("{contractId}", "payg");
         let path = path.replace("{productId}", "ALPHA-4711");
@@ -300,40 +300,40 @@ async fn whatever_is_answered_is_in_the_document() {
             let kind = ("content-type", kind);
             let strange = [("accept", "text/strange"), kind];
             let mut answers = vec![
-                gate.ask(method, &here, &[kind], &good).await,
-                gate.ask(method, &format!("{here}?colour=red"), &[kind], &good).await,
-                gate.ask(
+                gate.call(method, &here, &[kind], &good).await,
+                gate.call(method, &format!("{here}?colour=red"), &[kind], &good).await,
+                gate.call(
                     method,
                     &format!("{here}?x=1"),
                     &[kind, ("prefer", "handling=strict")],
                     "",
                 )
                 .await,
-                gate.ask(method, &here, &[kind, ("x-correlator", "mine")], "{").await,
-                gate.ask(method, &here, &[kind, ("x-long", &long)], &good).await,
-                gate.ask(method, &here, &[kind, ("if-none-match", "*")], &good).await,
-                gate.ask(method, &here, &strange, &good).await,
-                gate.ask(method, &here, &[("content-type", "text/strange")], &good).await,
-                gate.ask(method, &here, &[kind], "{").await,
-                gate.ask(method, &here, &[kind], "[1]").await,
-                gate.ask(method, &here, &[kind], &large).await,
-                gate.ask(method, &path.replace("{tenantName}", "nobody"), &[kind], &good).await,
+                gate.call(method, &here, &[kind, ("x-correlator", "mine")], "{").await,
+                gate.call(method, &here, &[kind, ("x-long", &long)], &good).await,
+                gate.call(method, &here, &[kind, ("if-none-match", "*")], &good).await,
+                gate.call(method, &here, &strange, &good).await,
+                gate.call(method, &here, &[("content-type", "text/strange")], &good).await,
+                gate.call(method, &here, &[kind], "{").await,
+                gate.call(method, &here, &[kind], "[1]").await,
+                gate.call(method, &here, &[kind], &large).await,
+                gate.call(method, &path.replace("{tenantName}", "nobody"), &[kind], &good).await,
                 gate.send(method, &here, &[], b"").await,
             ];
             for token in ["Bearer a.b.c", &lacking, &rival] {
                 let headers = [("authorization", token), kind];
                 answers.push(gate.send(method, &here, &headers, good.as_bytes()).await);
             }
-            for seen in &answers {
-                hold(&document, resource.path, method, seen);
+            for response in &answers {
+                hold(&document, resource.path, method, response);
             }
-            hold(&document, resource.path, "PURGE", &gate.ask("PURGE", &here, &[], "").await);
+            hold(&document, resource.path, "PURGE", &gate.call("PURGE", &here, &[], "").await);
         }
     }
 }
 
 #[tokio::test]
-async fn answers_of_a_life_are_in_the_document() {
+async fn the_responses_of_a_lifecycle_are_in_the_document() {
     let gate = Gatehouse::new().await;
     let document = document(&routes::table(), &Config::default().limits);
     let body = r#"{"contractId": "pre", "username": "ann", "password": "p", "deviceName": "d"}"#;
@@ -384,12 +384,12 @@ async fn answers_of_a_life_are_in_the_document() {
     for (route, method, address, body, status) in cases {
         let kind =
             if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let seen = gate.ask(method, address, &[("content-type", kind)], body).await;
-        assert_eq!(seen.status, status, "{method} {address}: {}", seen.body);
-        hold(&document, route, method, &seen);
+        let response = gate.call(method, address, &[("content-type", kind)], body).await;
+        assert_eq!(response.status, status, "{method} {address}: {}", response.body);
+        hold(&document, route, method, &response);
     }
     let stale = [("content-type", "application/merge-patch+json"), ("if-match", "\"1\"")];
-    let seen = gate.ask("PATCH", &access, &stale, r#"{"status": "TERMINATED"}"#).await;
-    assert_eq!(seen.status, 412);
-    hold(&document, one, "PATCH", &seen);
+    let response = gate.call("PATCH", &access, &stale, r#"{"status": "TERMINATED"}"#).await;
+    assert_eq!(response.status, 412);
+    hold(&document, one, "PATCH", &response);
 }

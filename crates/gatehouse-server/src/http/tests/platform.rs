@@ -55,17 +55,17 @@ impl World {
                 "credentials": {"token": format!("token-of-{name}")},
             });
             let path = format!("/-/admin/tenants/acme/accounts/{name}");
-            let seen = world.gate.put(&path, &body.to_string()).await;
-            assert_eq!(seen.status, 201, "{}", seen.body);
+            let response = world.gate.put(&path, &body.to_string()).await;
+            assert_eq!(response.status, 201, "{}", response.body);
         }
         world
     }
 
     /// A page of products.
     async fn list(&self, query: &str) -> Value {
-        let seen = self.gate.get(&format!("/acme/product?{query}")).await;
-        assert_eq!(seen.status, 206, "{query}: {}", seen.body);
-        seen.json()
+        let response = self.gate.get(&format!("/acme/product?{query}")).await;
+        assert_eq!(response.status, 206, "{query}: {}", response.body);
+        response.json()
     }
 
     /// All products that pass a filter, in the order of accounts.
@@ -76,9 +76,9 @@ impl World {
     }
 
     async fn find(&self, body: &Value) -> Value {
-        let seen = self.gate.post("/acme/product/find", &body.to_string()).await;
-        assert_eq!(seen.status, 200, "{}", seen.body);
-        seen.json()
+        let response = self.gate.post("/acme/product/find", &body.to_string()).await;
+        assert_eq!(response.status, 200, "{}", response.body);
+        response.json()
     }
 }
 
@@ -109,15 +109,15 @@ fn number<'p>(product: &'p Value, kind: &str) -> Option<&'p str> {
 }
 
 #[tokio::test]
-async fn a_page_of_products_is_shown_whole() {
+async fn a_page_of_products_has_all_fields() {
     let world = World::new().await;
     let query =
         "pageSize=1&pageNumber=7&relatedParty.name=two&fields=href,connectivityType,relatedParty";
-    let seen = world.gate.get(&format!("/acme/product?{query}")).await;
+    let response = world.gate.get(&format!("/acme/product?{query}")).await;
     // What a simulated connection is called is the simulation's own business.
-    let json = seen.json();
+    let json = response.json();
     let (_, local_id) = entities(&json)[0].split_once('-').unwrap();
-    assert_snapshot!(seen.whole().replace(local_id, "<local>"), @r#"
+    assert_snapshot!(response.snapshot().replace(local_id, "<local>"), @r#"
     206
     content-type: application/json
     link: <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=7&pageSize=1>;rel="self", <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=1&pageSize=1>;rel="first", <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=8&pageSize=1>;rel="next", <http://gate.example/acme/product?relatedParty.name=two&fields=href,connectivityType,relatedParty&pageNumber=6&pageSize=1>;rel="prev"
@@ -151,15 +151,15 @@ async fn a_page_of_products_is_shown_whole() {
 }
 
 #[tokio::test]
-async fn following_next_meets_every_product_once() {
+async fn following_next_finds_every_product_once() {
     for gate in Gatehouse::on_each("following_next_meets_every").await {
         let world = World::around(gate).await;
         let mut path = "/acme/product?pageSize=11&pageNumber=1&fields=relatedParty".to_owned();
         let mut met = Vec::new();
         loop {
-            let seen = world.gate.get(&path).await;
-            let page = seen.json();
-            assert_eq!((seen.status, errors(&page)), (206, vec![]), "{path}");
+            let response = world.gate.get(&path).await;
+            let page = response.json();
+            assert_eq!((response.status, errors(&page)), (206, vec![]), "{path}");
             let found: Vec<String> = entities(&page).into_iter().map(str::to_owned).collect();
             // Eleven for four accounts are two for each.
             assert!(found.len() <= 8, "{path}: {}", found.len());
@@ -167,7 +167,7 @@ async fn following_next_meets_every_product_once() {
                 break;
             }
             met.extend(found);
-            let link = seen.header("link").unwrap();
+            let link = response.header("link").unwrap();
             let next = link.split(", ").find_map(|it| it.strip_suffix(">;rel=\"next\"")).unwrap();
             path = next.strip_prefix("<http://gate.example").unwrap().to_owned();
             assert!(path.contains("fields=relatedParty"), "{path}");
@@ -207,7 +207,7 @@ async fn accounts_share_a_page_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_page_smaller_than_the_accounts_is_trimmed_and_says_so() {
+async fn a_page_smaller_than_the_number_of_accounts_is_trimmed_with_a_problem() {
     let world = World::new().await;
     let page = world.list("pageSize=3&pageNumber=2").await;
     assert_eq!(accounts(&page), ["one", "two", "three"]);
@@ -225,7 +225,7 @@ async fn a_page_smaller_than_the_accounts_is_trimmed_and_says_so() {
 }
 
 #[tokio::test]
-async fn filters_leave_the_products_that_pass() {
+async fn filters_select_the_matching_products() {
     let world = World::new().await;
     let all = world.all("").await;
     let (first, last) = (&all[0], &all[27]);
@@ -264,19 +264,19 @@ async fn filters_leave_the_products_that_pass() {
 }
 
 #[tokio::test]
-async fn every_address_leads_to_its_product() {
+async fn every_product_url_returns_its_product() {
     let world = World::new().await;
     for product in world.all("").await {
         let path = product["href"].as_str().unwrap().strip_prefix("http://gate.example").unwrap();
-        let seen = world.gate.get(path).await;
-        assert_eq!((seen.status, &seen.json()), (200, &product));
+        let response = world.gate.get(path).await;
+        assert_eq!((response.status, &response.json()), (200, &product));
     }
-    let seen = world.gate.get("/acme/product/ALPHA-unknown").await;
-    assert_eq!((seen.status, seen.json()["title"].as_str()), (404, Some("Not found")));
+    let response = world.gate.get("/acme/product/ALPHA-unknown").await;
+    assert_eq!(response.problem(), (404, "Not found".into()));
 }
 
 #[tokio::test]
-async fn products_are_found_by_whatever_they_carry() {
+async fn products_are_found_by_every_identifier() {
     for gate in Gatehouse::on_each("products_are_found_by_whatever").await {
         let world = World::around(gate).await;
         let all = world.all("").await;
@@ -316,7 +316,7 @@ async fn products_are_found_by_whatever_they_carry() {
 }
 
 #[tokio::test]
-async fn a_platform_that_fails_takes_nothing_from_the_others() {
+async fn a_failing_platform_does_not_affect_the_others() {
     let world = World::new().await;
     let all = world.all("").await;
     world.alpha.set_profile(Profile { fault: Misbehaviour::Unauthorized, ..Profile::default() });
@@ -345,15 +345,15 @@ async fn a_platform_that_fails_takes_nothing_from_the_others() {
     assert_eq!(errors(&found), [400, 502, 502, 404]);
 
     let read = async |at: usize| {
-        let seen = world.gate.get(&format!("/acme/product/{}", ids(&all)[at])).await;
-        (seen.status, seen.json()["relatedParty"][0]["name"].as_str() == Some("one"))
+        let response = world.gate.get(&format!("/acme/product/{}", ids(&all)[at])).await;
+        (response.status, response.json()["relatedParty"][0]["name"].as_str() == Some("one"))
     };
     assert_eq!(read(0).await, (502, true));
     assert_eq!(read(14).await, (200, false));
 }
 
 #[tokio::test]
-async fn what_platforms_have_and_how_they_fail_is_in_the_document() {
+async fn responses_with_platform_failures_are_in_the_document() {
     let world = World::new().await;
     let document = document(&routes::table(), &Config::default().limits);
     let all = world.all("").await;
@@ -371,8 +371,8 @@ async fn what_platforms_have_and_how_they_fail_is_in_the_document() {
     ] {
         world.alpha.set_profile(profile(fault));
         for query in ["pageSize=1&pageNumber=1", "pageSize=4&pageNumber=1&fields=none"] {
-            let seen = world.gate.get(&format!("/acme/product?{query}")).await;
-            hold(&document, list, "GET", &seen);
+            let response = world.gate.get(&format!("/acme/product?{query}")).await;
+            hold(&document, list, "GET", &response);
         }
         hold(
             &document,
@@ -380,28 +380,28 @@ async fn what_platforms_have_and_how_they_fail_is_in_the_document() {
             "POST",
             &world.gate.post("/acme/product/find", &search.to_string()).await,
         );
-        let seen = world.gate.get(&one).await;
-        assert_eq!(seen.status, status, "{}", seen.body);
-        hold(&document, read, "GET", &seen);
+        let response = world.gate.get(&one).await;
+        assert_eq!(response.status, status, "{}", response.body);
+        hold(&document, read, "GET", &response);
     }
 }
 
 #[tokio::test]
-async fn a_platform_that_wants_to_be_left_alone_says_for_how_long() {
+async fn a_throttling_platforms_retry_after_is_returned() {
     let world = World::new().await;
     let profile =
         Profile { fault: Misbehaviour::Throttled, retry_after_seconds: 30, ..Profile::default() };
     world.gamma.set_profile(profile);
     let page = world.list("pageSize=4&pageNumber=1").await;
     assert_eq!((accounts(&page), errors(&page)), (vec!["one", "two", "three"], vec![429]));
-    let seen = world.gate.get("/acme/product/GAMMA-1").await;
-    assert_eq!((seen.status, seen.json()["title"].as_str()), (429, Some("Platform throttled")));
-    let seconds: u64 = seen.header("retry-after").unwrap().parse().unwrap();
+    let response = world.gate.get("/acme/product/GAMMA-1").await;
+    assert_eq!(response.problem(), (429, "Platform throttled".into()));
+    let seconds: u64 = response.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=30).contains(&seconds), "{seconds}");
 }
 
 #[tokio::test]
-async fn a_platform_that_is_silent_is_waited_for_no_longer_than_is_set() {
+async fn a_silent_platform_is_cut_off_at_the_configured_deadline() {
     let mut config = Config::default();
     config.platforms.deadline = "100ms".parse().unwrap();
     let world = World::around(Gatehouse::with(config).await).await;
@@ -415,7 +415,7 @@ async fn a_platform_that_is_silent_is_waited_for_no_longer_than_is_set() {
 }
 
 #[tokio::test]
-async fn an_account_is_asked_as_it_is_set_up_by_now() {
+async fn a_changed_account_is_used_with_its_new_settings() {
     let world = World::new().await;
     let before = world.all("platform=BETA").await;
     let path = "/-/admin/tenants/acme/accounts/three";
@@ -434,17 +434,17 @@ async fn an_account_is_asked_as_it_is_set_up_by_now() {
 }
 
 #[tokio::test]
-async fn accounts_tell_whether_and_how_fast_their_platforms_answer() {
+async fn accounts_show_the_health_and_latency_of_their_platforms() {
     let world = World::new().await;
     let document = document(&routes::table(), &Config::default().limits);
     let shown = async || {
-        let seen = world.gate.get("/acme/account").await;
-        hold(&document, "/{tenantName}/account", "GET", &seen);
+        let response = world.gate.get("/acme/account").await;
+        hold(&document, "/{tenantName}/account", "GET", &response);
         let shown = |it: &Value| {
             let text = |field: &str| it[field].as_str().unwrap().to_owned();
             (text("name"), (text("health"), it.get("latencyMilliseconds").and_then(Value::as_u64)))
         };
-        let accounts = seen.json().as_array().unwrap().iter().map(shown).collect();
+        let accounts = response.json().as_array().unwrap().iter().map(shown).collect();
         let accounts: BTreeMap<String, (String, Option<u64>)> = accounts;
         assert_eq!(accounts.len(), ACCOUNTS.len());
         accounts
@@ -478,7 +478,7 @@ async fn accounts_tell_whether_and_how_fast_their_platforms_answer() {
 }
 
 #[tokio::test]
-async fn tenants_see_their_own_accounts_alone() {
+async fn tenants_see_only_their_own_accounts() {
     let world = World::new().await;
     let of_acme = world.all("").await;
     let page = world.gate.get("/rival/product?pageSize=10&pageNumber=1").await.json();
@@ -490,7 +490,7 @@ async fn tenants_see_their_own_accounts_alone() {
 }
 
 #[tokio::test]
-async fn a_tenant_whose_platform_is_silent_keeps_no_other_from_its_products() {
+async fn a_tenants_silent_platform_does_not_block_other_tenants() {
     /// What a tenant's products have of all requests: a quarter.
     const SHARE: u64 = 16;
     let mut config = Config::default();
@@ -513,17 +513,17 @@ async fn a_tenant_whose_platform_is_silent_keeps_no_other_from_its_products() {
         }
         // Also where the platforms that would be asked are well.
         let search = r#"{"iotConnectionProductIdList": ["ALPHA-1"]}"#;
-        for seen in [
+        for response in [
             world.gate.get("/acme/product?pageSize=1&pageNumber=1&platform=ALPHA").await,
             world.gate.post("/acme/product/find", search).await,
             world.gate.get("/acme/product/ALPHA-1").await,
         ] {
-            let json = seen.json();
-            assert_eq!((seen.status, &json["title"]), (503, &"Busy".into()), "{json}");
+            let json = response.json();
+            assert_eq!((response.status, &json["title"]), (503, &"Busy".into()), "{json}");
             let detail = "16 requests for products of tenant `acme` are being worked on, which is the most \
                           allowed; try again later";
             assert_eq!(json["detail"], detail);
-            assert!(seen.header("retry-after").is_some());
+            assert!(response.header("retry-after").is_some());
         }
         let page = world.gate.get("/rival/product?pageSize=9&pageNumber=1").await;
         assert_eq!((page.status, entities(&page.json()).len()), (206, 7), "{}", page.body);
@@ -538,7 +538,7 @@ async fn a_tenant_whose_platform_is_silent_keeps_no_other_from_its_products() {
 }
 
 #[tokio::test]
-async fn raw_text_is_not_told_of_an_address_that_a_tenants_admin_has_set() {
+async fn raw_responses_from_a_url_set_by_a_tenants_admin_are_hidden() {
     for gate in Gatehouse::on_each("raw_text_is_not_told").await {
         let world = World::around(gate).await;
         let gate = &world.gate;

@@ -7,10 +7,10 @@ use gatehouse_store::AccountChange;
 use insta::assert_snapshot;
 
 #[tokio::test]
-async fn a_tenant_without_accounts_has_pages_without_products() {
+async fn a_tenant_without_accounts_gets_empty_pages() {
     let gate = Gatehouse::new().await;
-    let seen = gate.get("/acme/product?pageNumber=2&pageSize=10&platform=ALPHA").await;
-    assert_snapshot!(seen.whole(), @r#"
+    let response = gate.get("/acme/product?pageNumber=2&pageSize=10&platform=ALPHA").await;
+    assert_snapshot!(response.snapshot(), @r#"
     206
     content-type: application/json
     link: <http://gate.example/acme/product?platform=ALPHA&pageNumber=2&pageSize=10>;rel="self", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="first", <http://gate.example/acme/product?platform=ALPHA&pageNumber=3&pageSize=10>;rel="next", <http://gate.example/acme/product?platform=ALPHA&pageNumber=1&pageSize=10>;rel="prev"
@@ -45,7 +45,7 @@ async fn damage(gate: &Gatehouse, name: &str) {
 }
 
 #[tokio::test]
-async fn an_account_that_cannot_be_read_fails_as_its_platform_would() {
+async fn an_account_with_unreadable_credentials_fails_like_its_platform() {
     for gate in Gatehouse::on_each("an_account_that_cannot_be_read").await {
         for name in ["two", "one"] {
             damage(&gate, name).await;
@@ -77,19 +77,19 @@ async fn an_account_that_cannot_be_read_fails_as_its_platform_would() {
             json["errors"].as_array().unwrap().iter().map(|it| &it["status"]).collect();
         assert_eq!(told, [&502.into(), &502.into(), &Value::from(404)], "{}", gate.kind);
 
-        let seen = gate.get("/acme/product/ALPHA-1").await;
-        assert_eq!((seen.status, seen.json()["title"].as_str()), (502, Some("Platform error")));
+        let response = gate.get("/acme/product/ALPHA-1").await;
+        assert_eq!(response.problem(), (502, "Platform error".into()));
         assert_eq!(gate.get("/acme/product/BETA-1").await.status, 404, "{}", gate.kind);
     }
 }
 
 #[tokio::test]
-async fn what_is_surely_not_there_is_told_of_some_numbers_alone() {
+async fn missing_items_are_reported_only_for_unique_identifiers() {
     let gate = Gatehouse::new().await;
     let body = r#"{"iccidList": ["8944500102000000012"], "imsiList": ["234500000000001"],
                    "iotConnectionProductIdList": ["ALPHA-1"]}"#;
-    let seen = gate.post("/acme/product/find?colour=red", body).await;
-    assert_snapshot!(seen.whole(), @r#"
+    let response = gate.post("/acme/product/find?colour=red", body).await;
+    assert_snapshot!(response.snapshot(), @r#"
     200
     content-type: application/json
     x-correlation-id: <correlation>
@@ -126,7 +126,7 @@ async fn what_is_surely_not_there_is_told_of_some_numbers_alone() {
 }
 
 #[tokio::test]
-async fn everything_that_is_wrong_with_a_list_is_told_at_once() {
+async fn all_faults_of_a_product_list_are_reported_at_once() {
     let gate = Gatehouse::new().await;
     for (query, names) in [
         ("", &["pageSize", "pageNumber"][..]),
@@ -139,9 +139,9 @@ async fn everything_that_is_wrong_with_a_list_is_told_at_once() {
         ("?pageNumber=1&iccid=1,8944500102000000012,x", &["ICCID", "ICCID", "pageSize"]),
         ("?pageSize=1&pageNumber=1;serialNumber=1;imsi=", &["serialNumber", "IMSI"]),
     ] {
-        let seen = gate.get(&format!("/acme/product{query}")).await;
+        let response = gate.get(&format!("/acme/product{query}")).await;
         assert_eq!(
-            (seen.status, seen.invalid()),
+            response.faults(),
             (400, names.iter().map(|it| (*it).to_owned()).collect()),
             "{query}"
         );
@@ -152,20 +152,20 @@ async fn everything_that_is_wrong_with_a_list_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_unknown_in_a_list_is_ignored_unless_the_client_minds() {
+async fn unknown_parameters_are_ignored_unless_handling_is_strict() {
     let gate = Gatehouse::new().await;
     let path = "/acme/product?pageSize=1&pageNumber=1&status=ACTIVE&id=1&Platform=ALPHA";
-    let seen = gate.get(path).await;
-    assert_eq!((seen.status, seen.header("x-ignored-params")), (206, Some("status, id, Platform")));
-    let strict = gate.ask("GET", path, &[("prefer", "handling=strict")], "").await;
+    let response = gate.get(path).await;
     assert_eq!(
-        (strict.status, strict.invalid()),
-        (400, vec!["status".into(), "id".into(), "Platform".into()])
+        (response.status, response.header("x-ignored-params")),
+        (206, Some("status, id, Platform"))
     );
+    let strict = gate.call("GET", path, &[("prefer", "handling=strict")], "").await;
+    assert_eq!(strict.faults(), (400, vec!["status".into(), "id".into(), "Platform".into()]));
 }
 
 #[tokio::test]
-async fn a_name_of_no_field_is_ignored_unless_the_client_minds() {
+async fn unknown_field_names_are_ignored_unless_handling_is_strict() {
     let gate = Gatehouse::new().await;
     for (fields, ignored) in [
         (
@@ -180,15 +180,19 @@ async fn a_name_of_no_field_is_ignored_unless_the_client_minds() {
         ("none,status", Some("none")),
     ] {
         let path = format!("/acme/product?pageSize=1&pageNumber=1&fields={fields}");
-        let seen = gate.get(&path).await;
-        assert_eq!((seen.status, seen.header("x-ignored-params")), (206, ignored), "{fields}");
-        let strict = gate.ask("GET", &path, &[("prefer", "handling=strict")], "").await;
+        let response = gate.get(&path).await;
+        assert_eq!(
+            (response.status, response.header("x-ignored-params")),
+            (206, ignored),
+            "{fields}"
+        );
+        let strict = gate.call("GET", &path, &[("prefer", "handling=strict")], "").await;
         assert_eq!(strict.status == 400, ignored.is_some(), "{fields}: {}", strict.body);
     }
 }
 
 #[tokio::test]
-async fn an_msisdn_is_taken_with_its_plus() {
+async fn an_msisdn_is_accepted_with_its_plus() {
     let gate = Gatehouse::new().await;
     let list = |number: &str| format!("/acme/product?pageSize=1&pageNumber=1&msisdn={number}");
     for number in
@@ -206,15 +210,15 @@ async fn an_msisdn_is_taken_with_its_plus() {
 }
 
 #[tokio::test]
-async fn the_last_page_is_the_tenants_own() {
+async fn a_tenant_can_have_its_own_highest_page_number() {
     for gate in Gatehouse::on_each("the_last_page_is_the_tenants").await {
         gate.put("/-/admin/tenants/acme", r#"{"pageNumberMax": 2}"#).await;
         let rels = async |number: u64| {
-            let seen = gate.get(&format!("/acme/product?pageSize=1&pageNumber={number}")).await;
-            let link = seen.header("link").map(str::to_owned).unwrap_or_default();
+            let response = gate.get(&format!("/acme/product?pageSize=1&pageNumber={number}")).await;
+            let link = response.header("link").map(str::to_owned).unwrap_or_default();
             let rel =
                 |link: &str| link.split_once(";rel=").map_or("", |(_, rel)| rel).replace('"', "");
-            (seen.status, link.split(", ").map(rel).collect::<Vec<_>>().join(" "))
+            (response.status, link.split(", ").map(rel).collect::<Vec<_>>().join(" "))
         };
         assert_eq!(rels(1).await, (206, "self first next".into()), "{}", gate.kind);
         assert_eq!(rels(2).await, (206, "self first prev".into()), "{}", gate.kind);
@@ -223,10 +227,10 @@ async fn the_last_page_is_the_tenants_own() {
 }
 
 #[tokio::test]
-async fn a_head_is_a_list_without_its_body() {
+async fn head_returns_the_headers_of_the_list() {
     let gate = Gatehouse::new().await;
     let path = "/acme/product?pageSize=1&pageNumber=1";
-    let (get, head) = (gate.get(path).await, gate.ask("HEAD", path, &[], "").await);
+    let (get, head) = (gate.get(path).await, gate.call("HEAD", path, &[], "").await);
     assert_eq!((head.status, head.body.as_str()), (206, ""));
     assert_eq!(head.header("link"), get.header("link"));
     assert_eq!(head.header("content-length"), get.header("content-length"));
@@ -237,15 +241,15 @@ async fn a_head_is_a_list_without_its_body() {
 async fn an_envelope_has_the_correlation_id_of_its_request() {
     let gate = Gatehouse::new().await;
     let path = "/acme/product?pageSize=1&pageNumber=1";
-    let seen = gate.ask("GET", path, &[("x-correlation-id", "mine")], "").await;
+    let response = gate.call("GET", path, &[("x-correlation-id", "mine")], "").await;
     assert_eq!(
-        (&seen.json()["correlationId"], seen.header("x-correlation-id")),
+        (&response.json()["correlationId"], response.header("x-correlation-id")),
         (&"mine".into(), Some("mine"))
     );
 }
 
 #[tokio::test]
-async fn a_search_has_a_megabyte_and_no_more() {
+async fn the_body_of_a_search_has_at_most_a_mebibyte() {
     let gate = Gatehouse::new().await;
     let body = |n_bytes: usize| {
         let body = r#"{"imsiList": ["234500000000001"]}"#;
@@ -256,13 +260,13 @@ async fn a_search_has_a_megabyte_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_search_for_too_much_finds_nothing_and_says_why() {
+async fn a_search_for_too_many_items_is_refused() {
     let gate = Gatehouse::new().await;
     let numbers: Vec<String> = (0..1001).map(|n| (1_000_000 + n).to_string()).collect();
     let body = serde_json::json!({"imsiList": numbers}).to_string();
-    let seen = gate.post("/acme/product/find", &body).await;
-    let json = seen.json();
-    assert_eq!((seen.status, json["entities"].as_array().map(Vec::len)), (200, Some(0)));
+    let response = gate.post("/acme/product/find", &body).await;
+    let json = response.json();
+    assert_eq!((response.status, json["entities"].as_array().map(Vec::len)), (200, Some(0)));
     assert_eq!(json["errors"].as_array().map(Vec::len), Some(1));
     assert_eq!(
         (&json["errors"][0]["status"], &json["errors"][0]["type"]),
@@ -278,14 +282,14 @@ async fn a_search_for_too_much_finds_nothing_and_says_why() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_product_is_not_there() {
+async fn an_invalid_product_id_is_a_404() {
     let gate = Gatehouse::new().await;
     for id in ["x", "ALPHA-", "-1", "alpha-1", "ALPHA", "ALPHA-%00", "ALPHA-a%2Fb"] {
-        let seen = gate.get(&format!("/acme/product/{id}")).await;
-        assert_eq!((seen.status, seen.json()["title"].as_str()), (404, Some("Not found")), "{id}");
+        let response = gate.get(&format!("/acme/product/{id}")).await;
+        assert_eq!(response.problem(), (404, "Not found".into()), "{id}");
     }
-    let seen = gate.get("/acme/product/ALPHA-a%2Fb").await;
-    assert_eq!(seen.json()["detail"], "there is no product `ALPHA-a/b`");
+    let response = gate.get("/acme/product/ALPHA-a%2Fb").await;
+    assert_eq!(response.json()["detail"], "there is no product `ALPHA-a/b`");
     assert_eq!(gate.get("/nobody/product/ALPHA-1").await.json()["title"], "Unknown tenant");
     // A search is no product, whatever is asked of it.
     assert_eq!(gate.get("/acme/product/find").await.header("allow"), Some("OPTIONS, POST"));

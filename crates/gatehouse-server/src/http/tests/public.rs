@@ -1,13 +1,13 @@
 use super::*;
 
 #[tokio::test]
-async fn anyone_may_see_whether_it_lives_and_is_ready() {
+async fn live_and_ready_need_no_token() {
     for gate in Gatehouse::on_each("lives_and_is_ready").await {
         for (path, body) in
             [("/-/live", r#"{"status":"live"}"#), ("/-/ready", r#"{"status":"ready"}"#)]
         {
-            let seen = gate.send("GET", path, &[], b"").await;
-            assert_eq!((seen.status, seen.body.as_str()), (200, body), "{}", gate.kind);
+            let response = gate.send("GET", path, &[], b"").await;
+            assert_eq!((response.status, response.body.as_str()), (200, body), "{}", gate.kind);
         }
     }
 }
@@ -25,10 +25,10 @@ async fn a_store_that_cannot_be_reached_is_503_until_it_can() {
     cable.unplug();
     for (method, path) in [("GET", "/-/ready"), ("GET", &path), ("POST", "/acme/access")] {
         let headers = [("content-type", "application/json")];
-        let seen = gate.ask(method, path, &headers, r#"{"contractId": "payg"}"#).await;
-        assert_eq!(seen.status, 503, "{method} {path}: {}", seen.body);
-        assert_eq!(seen.header("retry-after"), Some("1"));
-        assert_eq!(seen.json()["detail"], "the store can't be reached, try again later");
+        let response = gate.call(method, path, &headers, r#"{"contractId": "payg"}"#).await;
+        assert_eq!(response.status, 503, "{method} {path}: {}", response.body);
+        assert_eq!(response.header("retry-after"), Some("1"));
+        assert_eq!(response.json()["detail"], "the store can't be reached, try again later");
     }
     assert_eq!(gate.get("/-/live").await.status, 200, "the server itself is well");
 
@@ -40,7 +40,7 @@ async fn a_store_that_cannot_be_reached_is_503_until_it_can() {
 }
 
 #[tokio::test]
-async fn the_public_key_is_public() {
+async fn the_jwks_has_only_public_keys() {
     let gate = Gatehouse::new().await;
     let keys = gate.send("GET", "/-/jwks.json", &[], b"").await.json();
     assert_eq!(keys["keys"][0]["kty"], "OKP");
@@ -48,7 +48,7 @@ async fn the_public_key_is_public() {
 }
 
 #[tokio::test]
-async fn a_correlation_id_is_taken_or_made_and_always_returned() {
+async fn a_correlation_id_is_accepted_or_generated_and_always_returned() {
     let gate = Gatehouse::new().await;
     let long = "x".repeat(129);
     for (name, value, taken) in [
@@ -60,51 +60,52 @@ async fn a_correlation_id_is_taken_or_made_and_always_returned() {
         ("x-correlation-id", "a b", false),
     ] {
         for path in ["/-/live", "/acme/contract", "/nowhere"] {
-            let seen = gate.send("GET", path, &[(name, value)], b"").await;
-            let returned = seen.header("x-correlation-id").unwrap();
+            let response = gate.send("GET", path, &[(name, value)], b"").await;
+            let returned = response.header("x-correlation-id").unwrap();
             assert_eq!(returned == value, taken, "{path} {name}: {value}");
             if !taken {
                 assert_eq!(returned.as_bytes()[14], b'7', "a UUID of version 7: {returned}");
             }
-            if seen.status != 200 {
-                assert_eq!(seen.json()["correlationId"], returned);
+            if response.status != 200 {
+                assert_eq!(response.json()["correlationId"], returned);
             }
         }
     }
     let both = [("x-correlation-id", "a b"), ("x-correlator", "theirs")];
-    let seen = gate.send("GET", "/-/live", &both, b"").await;
-    assert_ne!(seen.header("x-correlation-id"), Some("theirs"), "only when it stands alone");
+    let response = gate.send("GET", "/-/live", &both, b"").await;
+    assert_ne!(response.header("x-correlation-id"), Some("theirs"), "only when it stands alone");
 }
 
 #[tokio::test]
-async fn what_is_ignored_is_named_or_refused() {
+async fn ignored_parameters_are_named_or_refused() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
-    let seen = gate.get(&format!("{path}?b=1&a%2C=2&b=3")).await;
-    assert_eq!((seen.status, seen.header("x-ignored-params")), (200, Some("b, a%2C")));
+    let response = gate.get(&format!("{path}?b=1&a%2C=2&b=3")).await;
+    assert_eq!((response.status, response.header("x-ignored-params")), (200, Some("b, a%2C")));
     assert_eq!(gate.get(&path).await.header("x-ignored-params"), None);
     let many: Vec<String> = (10_000..22_000).map(|n| format!("{n:x}")).collect();
-    let seen = gate.get(&format!("{path}?{}&=v", many.join("&"))).await;
-    let named: Vec<&str> = seen.header("x-ignored-params").unwrap().split(", ").collect();
+    let response = gate.get(&format!("{path}?{}&=v", many.join("&"))).await;
+    let named: Vec<&str> = response.header("x-ignored-params").unwrap().split(", ").collect();
     assert_eq!((named.len(), named[0], named[32]), (33, "2710", "..."));
     assert_eq!(gate.get(&format!("{path}?=v")).await.header("x-ignored-params"), Some("="));
     for prefer in ["handling=strict", "respond-async, Handling=\"strict\"; x=1"] {
-        let seen = gate.ask("GET", &format!("{path}?b=1&c=2"), &[("prefer", prefer)], "").await;
-        assert_eq!((seen.status, seen.invalid()), (400, vec!["b".into(), "c".into()]), "{prefer}");
+        let response =
+            gate.call("GET", &format!("{path}?b=1&c=2"), &[("prefer", prefer)], "").await;
+        assert_eq!(response.faults(), (400, vec!["b".into(), "c".into()]), "{prefer}");
     }
     let lenient =
-        gate.ask("GET", &format!("{path}?b=1"), &[("prefer", "handling=lenient")], "").await;
+        gate.call("GET", &format!("{path}?b=1"), &[("prefer", "handling=lenient")], "").await;
     assert_eq!(lenient.status, 200);
 }
 
 #[tokio::test]
-async fn a_panic_is_a_problem_like_others() {
+async fn a_panic_becomes_a_500_problem() {
     let gate = Gatehouse::new().await;
     let request = Request::post("/acme/access")
         .header("host", "gate.example")
         .header("authorization", format!("Bearer {}", gate.token))
         .header("content-type", "application/json");
-    let request = request.body(Trap).unwrap();
+    let request = request.body(PanickingBody).unwrap();
     let response =
         handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, connected(), (), request).await;
     assert_eq!(response.status(), 500);

@@ -13,21 +13,21 @@ async fn limited(requests_per_second: u64) -> Gatehouse {
 }
 
 #[tokio::test]
-async fn who_sends_too_many_is_turned_away_and_nobody_else() {
+async fn only_the_tenant_over_its_rate_limit_is_refused() {
     let gate = limited(3).await;
     let mut refused = None;
     // A request takes far less than a third of a second; the bound is for a machine that stands still.
     for n in 0..1000 {
-        let seen = gate.get("/acme/contract").await;
+        let response = gate.get("/acme/contract").await;
         if n == 0 {
-            assert_eq!(seen.header("ratelimit-policy"), Some("\"tenant\";q=3;w=1"));
-            assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=2;t=1"));
-            assert_eq!(seen.header("ratelimit-limit"), Some("3"));
-            assert_eq!(seen.header("ratelimit-remaining"), Some("2"));
-            assert_eq!(seen.header("ratelimit-reset"), Some("1"));
+            assert_eq!(response.header("ratelimit-policy"), Some("\"tenant\";q=3;w=1"));
+            assert_eq!(response.header("ratelimit"), Some("\"tenant\";r=2;t=1"));
+            assert_eq!(response.header("ratelimit-limit"), Some("3"));
+            assert_eq!(response.header("ratelimit-remaining"), Some("2"));
+            assert_eq!(response.header("ratelimit-reset"), Some("1"));
         }
-        if seen.status != 200 {
-            refused = Some(seen);
+        if response.status != 200 {
+            refused = Some(response);
             break;
         }
     }
@@ -40,12 +40,12 @@ async fn who_sends_too_many_is_turned_away_and_nobody_else() {
     // Others have buckets of their own, and what operators do is not counted.
     assert_eq!(gate.get("/rival/contract").await.status, 200);
     for _ in 0..20 {
-        let seen = gate.get("/-/admin/tenants/acme").await;
-        assert_eq!((seen.status, seen.header("ratelimit")), (200, None));
+        let response = gate.get("/-/admin/tenants/acme").await;
+        assert_eq!((response.status, response.header("ratelimit")), (200, None));
     }
     // Who may not come in draws nothing, and learns nothing.
-    let seen = gate.send("GET", "/rival/contract", &[], b"").await;
-    assert_eq!((seen.status, seen.header("ratelimit")), (401, None));
+    let response = gate.send("GET", "/rival/contract", &[], b"").await;
+    assert_eq!((response.status, response.header("ratelimit")), (401, None));
     assert_eq!(gate.get("/nobody/contract").await.status, 404);
     // What leads nowhere is counted too.
     let mut statuses = Vec::new();
@@ -59,7 +59,7 @@ async fn who_sends_too_many_is_turned_away_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_tenants_own_limit_goes_before_the_setting() {
+async fn a_tenants_rate_limit_overrides_the_setting() {
     for (setting, own, expected) in
         [(0, "5", Some("5")), (3, "0", None), (3, "7", Some("7")), (0, "0", None)]
     {
@@ -68,38 +68,38 @@ async fn a_tenants_own_limit_goes_before_the_setting() {
         let default = (setting > 0).then(|| setting.to_string());
         assert_eq!(before.header("ratelimit-limit"), default.as_deref());
         let body = format!(r#"{{"requestsPerSecond": {own}}}"#);
-        let seen = gate.put("/-/admin/tenants/acme", &body).await;
-        assert_eq!(seen.json()["requestsPerSecond"].to_string(), own);
-        let seen = gate.get("/acme/contract").await;
-        assert_eq!(seen.header("ratelimit-limit"), expected, "{setting} {own}");
+        let response = gate.put("/-/admin/tenants/acme", &body).await;
+        assert_eq!(response.json()["requestsPerSecond"].to_string(), own);
+        let response = gate.get("/acme/contract").await;
+        assert_eq!(response.header("ratelimit-limit"), expected, "{setting} {own}");
     }
     let gate = limited(0).await;
     for bad in ["-1", "1.5", "\"3\"", "null", "1000001"] {
         let body = format!(r#"{{"requestsPerSecond": {bad}}}"#);
-        let seen = gate.put("/-/admin/tenants/acme", &body).await;
-        assert_eq!((seen.status, seen.invalid()), (400, vec!["requestsPerSecond".into()]), "{bad}");
+        let response = gate.put("/-/admin/tenants/acme", &body).await;
+        assert_eq!(response.faults(), (400, vec!["requestsPerSecond".into()]), "{bad}");
     }
 }
 
 #[tokio::test]
-async fn of_several_servers_each_says_what_it_has_left_of_the_whole() {
+async fn each_of_several_servers_reports_its_share_of_the_limit() {
     let gate = limited(4).await;
     gate.gate.server.app.share.set(gatehouse_core::ReplicaShare::new(0, 2).unwrap(), now());
-    let seen = gate.get("/acme/contract").await;
-    assert_eq!(seen.header("ratelimit-policy"), Some("\"tenant\";q=4;w=1"));
-    assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=1;t=1"));
+    let response = gate.get("/acme/contract").await;
+    assert_eq!(response.header("ratelimit-policy"), Some("\"tenant\";q=4;w=1"));
+    assert_eq!(response.header("ratelimit"), Some("\"tenant\";r=1;t=1"));
     gate.gate.server.app.share.set(gatehouse_core::ReplicaShare::new(7, 40).unwrap(), now());
     // Nine of ten seconds pass without a token: a machine would have to stand still for ten not to see that.
-    let mut seen = gate.get("/acme/contract").await;
+    let mut response = gate.get("/acme/contract").await;
     for _ in 0..10 {
-        seen = gate.get("/acme/contract").await;
-        if seen.status != 200 {
+        response = gate.get("/acme/contract").await;
+        if response.status != 200 {
             break;
         }
     }
-    assert_eq!((seen.status, seen.header("retry-after")), (429, Some("10")));
-    assert_eq!(seen.header("ratelimit"), Some("\"tenant\";r=0;t=10"));
-    let problem = seen.json();
+    assert_eq!((response.status, response.header("retry-after")), (429, Some("10")));
+    assert_eq!(response.header("ratelimit"), Some("\"tenant\";r=0;t=10"));
+    let problem = response.json();
     let expected = "the tenant may send 4 requests a second (one of 40 shares of them over this server), and \
                     has sent more; try again in 10 s";
     assert_eq!(problem["detail"], expected);

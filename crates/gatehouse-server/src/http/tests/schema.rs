@@ -100,7 +100,7 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
 }
 
 #[test]
-fn what_is_wrong_is_found() {
+fn every_violation_of_a_schema_is_found() {
     let document = serde_json::json!({"a": {"type": "string", "maxLength": 2}});
     let schema = serde_json::json!({
         "type": "object", "required": ["x"], "additionalProperties": false,

@@ -13,27 +13,27 @@ async fn trusting(issuer: &str) -> Gatehouse {
     Gatehouse::with(Config { auth: toml::from_str(&auth).unwrap(), ..Config::default() }).await
 }
 
-async fn sign_in(gate: &Gatehouse) -> Seen {
+async fn sign_in(gate: &Gatehouse) -> TestResponse {
     gate.send("GET", "/-/sign-in", &[], b"").await
 }
 
 #[tokio::test]
-async fn without_issuers_nobody_signs_in() {
+async fn without_issuers_sign_in_is_empty() {
     let gate = Gatehouse::new().await;
-    let seen = sign_in(&gate).await;
-    assert_eq!((seen.status, seen.body.as_str()), (200, r#"{"issuers":[]}"#));
-    assert_eq!(seen.header("cache-control"), Some("no-store"));
+    let response = sign_in(&gate).await;
+    assert_eq!((response.status, response.body.as_str()), (200, r#"{"issuers":[]}"#));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
 }
 
 #[tokio::test]
-async fn an_issuer_that_was_not_reached_is_named_and_no_more() {
+async fn an_unreached_issuer_has_no_endpoints() {
     let gate = trusting("http://127.0.0.1:1").await;
     let expected = r#"{"issuers":[{"issuer":"http://127.0.0.1:1","clientId":"console"}]}"#;
     assert_eq!(sign_in(&gate).await.body, expected);
 }
 
 #[tokio::test]
-async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
+async fn a_reached_issuer_has_endpoints_and_is_in_the_consoles_policy() {
     let issuer = TestIssuer::start().await;
     issuer.reply_with(IssuerReply::WithFields(serde_json::json!({
         "authorization_endpoint": "https://id.example/auth?realm=a",
@@ -53,7 +53,7 @@ async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
     // A token that names the issuer has its document read.
     let token = issuer.signed(serde_json::json!({"iss": issuer.url}));
     gate.send("GET", "/-/me", &[("authorization", &token)], b"").await;
-    let seen = sign_in(&gate).await;
+    let response = sign_in(&gate).await;
     let expected = serde_json::json!({"issuers": [{
         "issuer": issuer.url, "clientId": "console",
         "authorizationEndpoint": "https://id.example/auth?realm=a",
@@ -61,9 +61,9 @@ async fn an_issuer_that_was_reached_says_where_and_the_console_may_ask_it() {
         "revocationEndpoint": "https://revoke.example/",
         "scope": "openid access:read", "namesItself": false,
     }]});
-    assert_eq!(seen.json(), expected);
+    assert_eq!(response.json(), expected);
     let document = document(&routes::table(), &Config::default().limits);
-    openapi::hold(&document, "/-/sign-in", "GET", &seen);
+    openapi::hold(&document, "/-/sign-in", "GET", &response);
 
     let (after, etag_after) = policy().await;
     let asked = "connect-src 'self' https://id.example:8443 https://revoke.example;";
@@ -104,15 +104,15 @@ async fn given(gate: &Gatehouse, visit: Visit) -> Value {
         None => request,
     };
     let request = request.body(Full::default()).unwrap();
-    let connection_info = ConnectionInfo { peer: peer.parse().unwrap(), ..PLAIN };
-    let (parts, body) = gate.answer(connection_info, request).await;
+    let connection = ConnectionInfo { peer: peer.parse().unwrap(), ..PLAIN };
+    let (parts, body) = gate.answer(connection, request).await;
     assert_eq!(parts.status, 200);
     assert_eq!(parts.headers["cache-control"], "no-store");
     serde_json::from_slice::<Value>(&body).unwrap()["demo"].take()
 }
 
 #[tokio::test]
-async fn a_demo_lets_in_who_sits_at_its_machine() {
+async fn a_demo_signs_in_browsers_on_its_machine() {
     let gate = demo().await;
     for visit in [
         AT_HOME,
@@ -138,7 +138,7 @@ async fn a_demo_lets_in_who_sits_at_its_machine() {
 }
 
 #[tokio::test]
-async fn a_demo_lets_in_nobody_else() {
+async fn a_demo_signs_in_no_other_client() {
     let gate = demo().await;
     for visit in [
         Visit { peer: "192.0.2.7", ..AT_HOME },
@@ -163,7 +163,7 @@ async fn a_demo_lets_in_nobody_else() {
         let case = format!("{} {} {:?}", visit.peer, visit.host, visit.header);
         assert_eq!(given(&gate, visit).await, Value::Null, "{case}");
     }
-    let connection_info = ConnectionInfo { peer: HERE, ..PLAIN };
+    let connection = ConnectionInfo { peer: HERE, ..PLAIN };
     let mut old =
         Request::get("/-/sign-in").header("host", "localhost").body(Full::default()).unwrap();
     *old.version_mut() = Version::HTTP_10;
@@ -172,26 +172,26 @@ async fn a_demo_lets_in_nobody_else() {
     *nameless.version_mut() = Version::HTTP_10;
     for request in [old, elsewhere.body(Full::default()).unwrap(), nameless] {
         let case = format!("{request:?}");
-        let (_, body) = gate.answer(connection_info, request).await;
+        let (_, body) = gate.answer(connection, request).await;
         assert_eq!(body, r#"{"issuers":[]}"#, "{case}");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_is_no_demo_lets_in_nobody() {
+async fn a_server_that_is_no_demo_gives_out_no_token() {
     let gate = Gatehouse::new().await;
     assert_eq!(given(&gate, AT_HOME).await, Value::Null);
 }
 
 #[tokio::test]
-async fn what_a_demo_answers_is_in_the_document() {
+async fn the_sign_in_response_of_a_demo_is_in_the_document() {
     let gate = demo().await;
     let request = Request::get("/-/sign-in").header("host", "localhost").body(Full::default());
-    let connection_info = ConnectionInfo { peer: HERE, ..PLAIN };
-    let (parts, body) = gate.answer(connection_info, request.unwrap()).await;
+    let connection = ConnectionInfo { peer: HERE, ..PLAIN };
+    let (parts, body) = gate.answer(connection, request.unwrap()).await;
     let body = String::from_utf8(body.to_vec()).unwrap();
-    let seen = Seen { status: parts.status.as_u16(), headers: parts.headers, body };
-    assert!(seen.body.contains("\"demo\""), "{}", seen.body);
+    let response = TestResponse { status: parts.status.as_u16(), headers: parts.headers, body };
+    assert!(response.body.contains("\"demo\""), "{}", response.body);
     let document = document(&routes::table(), &Config::default().limits);
-    openapi::hold(&document, "/-/sign-in", "GET", &seen);
+    openapi::hold(&document, "/-/sign-in", "GET", &response);
 }

@@ -96,7 +96,7 @@ async fn until(gate: &Gatehouse, expected: [u64; 4]) {
 }
 
 #[tokio::test]
-async fn a_long_answer_is_read_to_its_end() {
+async fn a_streamed_response_is_read_to_its_end() {
     let gate = gatehouse(Config::default()).await;
     let (parts, body) = stream(&gate, "GET", &[("x-correlation-id", "mine")]).await.into_parts();
     assert_eq!(parts.status, 200);
@@ -110,7 +110,7 @@ async fn a_long_answer_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn it_is_compressed_for_who_likes_it_so() {
+async fn a_streamed_response_is_compressed_if_the_client_accepts_gzip() {
     let gate = gatehouse(Config::default()).await;
     let accept = [("accept-encoding", "br, gzip")];
     let (parts, body) = stream(&gate, "GET", &accept).await.into_parts();
@@ -122,12 +122,12 @@ async fn it_is_compressed_for_who_likes_it_so() {
     GzDecoder::new(&body[..]).read_to_string(&mut read).unwrap();
     assert!(read == text());
     // What is whole is small, and stays as it is.
-    let seen = gate.ask("GET", "/acme/contract", &accept, "").await;
-    assert_eq!((seen.header("content-encoding"), seen.header("vary")), (None, None));
+    let response = gate.call("GET", "/acme/contract", &accept, "").await;
+    assert_eq!((response.header("content-encoding"), response.header("vary")), (None, None));
 }
 
 #[tokio::test]
-async fn head_shows_the_same_headers_and_makes_nothing() {
+async fn head_returns_the_same_headers_and_starts_no_producer() {
     let gate = gatehouse(Config::default()).await;
     for headers in [&[("x-how", "fail")][..], &[("accept-encoding", "gzip")]] {
         let headers = [headers, &[("x-correlation-id", "mine")]].concat();
@@ -143,7 +143,7 @@ async fn head_shows_the_same_headers_and_makes_nothing() {
 }
 
 #[tokio::test]
-async fn who_goes_away_ends_it() {
+async fn a_disconnect_cancels_the_producer() {
     let gate = gatehouse(Config::default()).await;
     let response = stream(&gate, "GET", &[("x-how", "wait")]).await;
     until(&gate, [1, 0, 0, 0]).await;
@@ -152,7 +152,7 @@ async fn who_goes_away_ends_it() {
 }
 
 #[tokio::test]
-async fn who_reads_slowly_takes_no_slot_but_is_under_way() {
+async fn a_slow_reader_holds_no_request_slot_but_counts_as_in_flight() {
     let mut config = Config::default();
     config.limits.concurrent_requests = 1;
     let gate = gatehouse(config).await;
@@ -171,7 +171,7 @@ async fn who_reads_slowly_takes_no_slot_but_is_under_way() {
 }
 
 #[tokio::test]
-async fn there_are_only_so_many_at_a_time() {
+async fn the_number_of_streams_is_limited() {
     let gate = gatehouse(Config::default()).await;
     let mut held = Vec::new();
     let refused = loop {
@@ -191,7 +191,7 @@ async fn there_are_only_so_many_at_a_time() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_made_breaks_off() {
+async fn a_failed_producer_truncates_the_response() {
     let gate = gatehouse(Config::default()).await;
     for (n, how) in [(1, "fail"), (2, "panic")] {
         let response = stream(&gate, "GET", &[("x-how", how)]).await;
@@ -245,7 +245,7 @@ async fn over_the_wire(gate: &Gatehouse, version: Version, how: &str) -> Result<
 }
 
 #[tokio::test]
-async fn a_client_sees_that_an_answer_broke_off() {
+async fn a_client_sees_a_truncated_response() {
     let gate = gatehouse(Config::default()).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         assert_eq!(over_the_wire(&gate, version, "").await, Ok(text().len()));

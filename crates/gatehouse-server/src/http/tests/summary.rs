@@ -33,7 +33,7 @@ async fn a_summary_has_every_status_contract_and_day() {
 }
 
 #[tokio::test]
-async fn a_tenant_without_anything_has_a_summary_too() {
+async fn a_tenant_without_objects_has_a_summary_too() {
     let gate = Gatehouse::new().await;
     gate.put("/-/admin/tenants/empty", "{}").await;
     let summary = gate.get("/empty/summary").await.json();

@@ -28,9 +28,9 @@ impl Gatehouse {
 
     /// Has a batch accepted and tells the path of its Task.
     pub(super) async fn accept(&self, path: &str, body: Value) -> String {
-        let seen = self.post(path, &body.to_string()).await;
-        assert_eq!(seen.status, 202, "{}", seen.body);
-        let location = seen.header("location").unwrap();
+        let response = self.post(path, &body.to_string()).await;
+        assert_eq!(response.status, 202, "{}", response.body);
+        let location = response.header("location").unwrap();
         location.strip_prefix("http://gate.example").unwrap().to_owned()
     }
 
@@ -38,9 +38,9 @@ impl Gatehouse {
     async fn run(&self, path: &str, body: Value) -> (String, Value) {
         let task = self.accept(path, body).await;
         self.work().await;
-        let seen = self.get(&task).await;
-        assert_eq!(seen.status, 200, "{}", seen.body);
-        (task, seen.json())
+        let response = self.get(&task).await;
+        assert_eq!(response.status, 200, "{}", response.body);
+        (task, response.json())
     }
 
     async fn make(&self, n: u32) -> Vec<String> {
@@ -62,9 +62,9 @@ fn keys(value: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_batch_is_accepted_at_once() {
     let gate = Gatehouse::new().await;
-    let seen =
+    let response =
         gate.post("/acme/access/batch", r#"{"contractId":"payg","numberOfAccesses":3}"#).await;
-    insta::assert_snapshot!(seen.whole(), @r#"
+    insta::assert_snapshot!(response.snapshot(), @r#"
     202
     content-type: application/json
     location: http://gate.example/acme/access/batch/<id>
@@ -83,7 +83,7 @@ async fn a_batch_is_accepted_at_once() {
 
 /// Every state of every kind of Task, and the keys that its payload has. Exhaustive: the contract's table.
 #[tokio::test]
-async fn the_payload_has_exactly_the_keys_of_its_state() {
+async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
     const BASE: [&str; 4] = ["id", "state", "@baseType", "@type"];
     const ACCESSES: [&str; 5] = ["id", "state", "@baseType", "@type", "accesses"];
     const ERRORS: [&str; 5] = ["id", "state", "@baseType", "@type", "errors"];
@@ -148,18 +148,15 @@ async fn the_payload_has_exactly_the_keys_of_its_state() {
                 assert_eq!(found, expected, "{case}");
             };
             let task = gate.accept(path, long.clone()).await;
-            let seen = gate.get(&task).await;
-            check(&seen.json(), "ACKNOWLEDGED", &BASE);
-            assert_eq!(seen.header("retry-after"), Some("1"), "{kind}");
+            let response = gate.get(&task).await;
+            check(&response.json(), "ACKNOWLEDGED", &BASE);
+            assert_eq!(response.header("retry-after"), Some("1"), "{kind}");
             gate.work_a_little().await;
-            let seen = gate.get(&task).await;
-            check(&seen.json(), "IN_PROGRESS", &BASE);
-            assert_eq!(seen.header("retry-after"), Some("1"), "{kind}");
+            let response = gate.get(&task).await;
+            check(&response.json(), "IN_PROGRESS", &BASE);
+            assert_eq!(response.header("retry-after"), Some("1"), "{kind}");
             let items = gate.get(&format!("{task}/items")).await;
-            assert_eq!(
-                (items.status, items.json()["title"].as_str()),
-                (409, Some("Task not ready"))
-            );
+            assert_eq!(items.problem(), (409, "Task not ready".into()));
             let stopped = gate.delete(&task).await;
             assert_eq!(stopped.status, 200);
             check(&stopped.json(), "TERMINATED", &BASE);
@@ -187,7 +184,7 @@ async fn the_payload_has_exactly_the_keys_of_its_state() {
 }
 
 #[tokio::test]
-async fn an_error_says_which_item_it_is() {
+async fn an_error_names_its_item() {
     let gate = Gatehouse::new().await;
     let body = json!({"contractId": "payg", "accesses": [
         {"username": "ann"},
@@ -232,7 +229,7 @@ async fn an_error_says_which_item_it_is() {
     assert_eq!(keys(&all[0]), ["index", "state", "access"]);
     assert_eq!(keys(&all[1]), ["index", "state", "error"]);
     let bad = gate.get(&format!("{task}/items?state=odd&pageSize=0")).await;
-    assert_eq!((bad.status, bad.invalid()), (400, vec!["state".into(), "pageSize".into()]));
+    assert_eq!(bad.faults(), (400, vec!["state".into(), "pageSize".into()]));
     let progress = gate.get(&format!("{task}/progress")).await.json();
     assert_eq!(keys(&progress)[..3], ["total", "succeeded", "failed"]);
     let counts = [&progress["total"], &progress["succeeded"], &progress["failed"]];
@@ -240,7 +237,7 @@ async fn an_error_says_which_item_it_is() {
 }
 
 #[tokio::test]
-async fn a_creation_shows_its_accesses_in_request_order_with_passwords_that_work() {
+async fn a_batch_creation_returns_its_accesses_in_order_with_working_passwords() {
     for gate in Gatehouse::on_each("task_creation").await {
         let body = json!({"contractId": "payg", "numberOfAccesses": 700});
         let (task, payload) = gate.run("/acme/access/batch", body).await;
@@ -256,8 +253,8 @@ async fn a_creation_shows_its_accesses_in_request_order_with_passwords_that_work
         let (first, last) = (&accesses[0], &accesses[699]);
         for access in [first, last] {
             let (username, password) = (access["username"].as_str(), access["password"].as_str());
-            let seen = gate.verify(username.unwrap(), password.unwrap()).await;
-            assert_eq!(seen.status, 200, "{}", gate.kind);
+            let response = gate.verify(username.unwrap(), password.unwrap()).await;
+            assert_eq!(response.status, 200, "{}", gate.kind);
         }
         let listed = gate.get(&format!("/acme/access?createdBy={job}&pageSize=1000")).await;
         assert_eq!(listed.header("x-total-count"), Some("700"));
@@ -269,7 +266,7 @@ async fn a_creation_shows_its_accesses_in_request_order_with_passwords_that_work
 }
 
 #[tokio::test]
-async fn changes_say_what_became_of_each_access() {
+async fn a_batch_of_changes_reports_the_result_of_each_access() {
     for gate in Gatehouse::on_each("task_change").await {
         let made = gate.make(3).await;
         let rivals =
@@ -296,7 +293,7 @@ async fn changes_say_what_became_of_each_access() {
         for media_type in ["application/json", "application/merge-patch+json"] {
             let body = json!({"operationType": "terminate", "accessesIdList": [made[1]], "operationBody": {}});
             let accepted = gate
-                .ask(
+                .call(
                     "PATCH",
                     "/acme/access/batch",
                     &[("content-type", media_type)],
@@ -318,7 +315,7 @@ async fn changes_say_what_became_of_each_access() {
 }
 
 #[tokio::test]
-async fn a_bad_batch_is_refused_and_makes_no_task() {
+async fn an_invalid_batch_is_refused_and_creates_no_task() {
     let gate = Gatehouse::new().await;
     let create = "/acme/access/batch";
     let update = "/acme/access/batchUpdate";
@@ -372,21 +369,21 @@ async fn a_bad_batch_is_refused_and_makes_no_task() {
         ),
         (update, json!({}), vec!["operationType", "accessesIdList", "operationBody"]),
     ] {
-        let seen = gate.post(path, &body.to_string()).await;
-        assert_eq!(seen.status, 400, "{body}: {}", seen.body);
-        let (mut found, mut expected) = (seen.invalid(), faults);
+        let response = gate.post(path, &body.to_string()).await;
+        assert_eq!(response.status, 400, "{body}: {}", response.body);
+        let (mut found, mut expected) = (response.invalid(), faults);
         found.sort_unstable();
         expected.sort_unstable();
-        assert_eq!(found, expected, "{body}: {}", seen.body);
+        assert_eq!(found, expected, "{body}: {}", response.body);
     }
     let large = format!(
         r#"{{"contractId": "payg", "accesses": [{{"deviceName": "{}"}}]}}"#,
         "x".repeat(33 << 20)
     );
     assert_eq!(gate.post(create, &large).await.status, 413);
-    let plain = gate.ask("POST", create, &[("content-type", "text/plain")], "{}").await;
+    let plain = gate.call("POST", create, &[("content-type", "text/plain")], "{}").await;
     assert_eq!(plain.status, 415);
-    let patch = gate.ask("PATCH", create, &[("content-type", "text/plain")], "{}").await;
+    let patch = gate.call("PATCH", create, &[("content-type", "text/plain")], "{}").await;
     let types = "application/json, application/merge-patch+json";
     assert_eq!((patch.status, patch.header("accept-patch")), (415, Some(types)));
     assert_eq!(gate.post("/nobody/access/batch", "{}").await.status, 404);
@@ -424,7 +421,7 @@ async fn tasks_are_listed_newest_first_and_belong_to_their_tenant() {
 }
 
 #[tokio::test]
-async fn a_task_that_is_over_can_be_had_as_a_table() {
+async fn a_finished_task_is_available_as_csv() {
     for gate in Gatehouse::on_each("task_table").await {
         let csv = [("accept", "text/csv")];
         let body = json!({"contractId": "payg", "accesses": [
@@ -434,19 +431,19 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
             {"username": "plain"},
         ]});
         let task = gate.accept("/acme/access/batch", body).await;
-        let early = gate.ask("GET", &task, &csv, "").await;
-        assert_eq!((early.status, early.json()["title"].as_str()), (409, Some("Task not ready")));
+        let early = gate.call("GET", &task, &csv, "").await;
+        assert_eq!(early.problem(), (409, "Task not ready".into()));
         gate.work().await;
-        let seen = gate.ask("GET", &task, &csv, "").await;
-        assert_eq!(seen.status, 200, "{}", seen.body);
-        assert_eq!(seen.header("content-type"), Some("text/csv; charset=utf-8"));
-        assert_eq!(seen.header("cache-control"), Some("no-store"));
-        let name = seen.header("content-disposition").unwrap();
+        let response = gate.call("GET", &task, &csv, "").await;
+        assert_eq!(response.status, 200, "{}", response.body);
+        assert_eq!(response.header("content-type"), Some("text/csv; charset=utf-8"));
+        assert_eq!(response.header("cache-control"), Some("no-store"));
+        let name = response.header("content-disposition").unwrap();
         assert!(name.starts_with("attachment; filename=\"job-"), "{name}");
         let payload = gate.get(&task).await.json();
         let second = &payload["accesses"][2];
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let lines: Vec<&str> = seen.body.split("\r\n").collect();
+        let lines: Vec<&str> = response.body.split("\r\n").collect();
         assert_eq!(
             lines[0],
             "id,username,password,deviceName,name,status,contractId,productOfferingId,startDateTime,endDateTime"
@@ -469,24 +466,29 @@ async fn a_task_that_is_over_can_be_had_as_a_table() {
         assert_eq!(lines[2..], rest, "{}: and nothing of what failed", gate.kind);
         let rejected = json!({"contractId": "none", "numberOfAccesses": 1});
         let (task, _) = gate.run("/acme/access/batch", rejected).await;
-        assert_eq!(gate.ask("GET", &task, &csv, "").await.status, 409);
-        let odd = gate.ask("GET", &task, &[("accept", "image/png")], "").await;
+        assert_eq!(gate.call("GET", &task, &csv, "").await.status, 409);
+        let odd = gate.call("GET", &task, &[("accept", "image/png")], "").await;
         assert_eq!(odd.status, 406, "{}", odd.body);
     }
 }
 
 #[tokio::test]
-async fn a_task_tells_until_when_its_passwords_can_be_read() {
+async fn a_task_shows_until_when_its_passwords_are_readable() {
     let document = document(&routes::table(), &Config::default().limits);
     for gate in Gatehouse::on_each("task_passwords_until").await {
         let told = async |task: &str, method: &str, part: &str, accept: &str| {
-            let seen = gate.ask(method, &format!("{task}{part}"), &[("accept", accept)], "").await;
-            assert_eq!(seen.status, 200, "{} {method} {task}{part}: {}", gate.kind, seen.body);
+            let response =
+                gate.call(method, &format!("{task}{part}"), &[("accept", accept)], "").await;
+            assert_eq!(
+                response.status, 200,
+                "{} {method} {task}{part}: {}",
+                gate.kind, response.body
+            );
             if method == "GET" {
                 let route = format!("/{{tenantName}}/access/batch/{{taskId}}{part}");
-                hold(&document, &route, method, &seen);
+                hold(&document, &route, method, &response);
             }
-            (seen.header("x-passwords-until").map(str::to_owned), seen.body)
+            (response.header("x-passwords-until").map(str::to_owned), response.body)
         };
         let until = async |task: &str| {
             let (until, _) = told(task, "GET", "", "application/json").await;
@@ -550,7 +552,7 @@ async fn a_task_tells_until_when_its_passwords_can_be_read() {
 }
 
 #[tokio::test]
-async fn the_items_of_a_stopped_task_return_everything_that_it_made() {
+async fn the_items_of_a_stopped_task_include_everything_it_created() {
     for gate in Gatehouse::on_each("task_stopped").await {
         let body = json!({"contractId": "payg", "numberOfAccesses": 5000});
         let task = gate.accept("/acme/access/batch", body).await;
@@ -576,7 +578,7 @@ async fn the_items_of_a_stopped_task_return_everything_that_it_made() {
 }
 
 #[tokio::test]
-async fn passwords_of_a_batch_are_shown_to_who_may_write() {
+async fn passwords_of_a_batch_need_the_write_scope() {
     for gate in Gatehouse::on_each("passwords_to_writers").await {
         let chosen = json!({"contractId": "payg", "accesses": [{"password": "chosen-secret"}]});
         let (made, _) = gate.run("/acme/access/batch", chosen).await;
@@ -608,17 +610,21 @@ async fn passwords_of_a_batch_are_shown_to_who_may_write() {
                     (format!("{task}/items"), "application/json"),
                 ] {
                     let headers = [("authorization", bearer.as_str()), ("accept", accept)];
-                    let seen = gate.send("GET", &path, &headers, b"").await;
-                    assert_eq!(seen.status, 200, "{}", seen.body);
-                    let row = seen.body.lines().nth(1);
+                    let response = gate.send("GET", &path, &headers, b"").await;
+                    assert_eq!(response.status, 200, "{}", response.body);
+                    let row = response.body.lines().nth(1);
                     let shows = match accept {
                         "text/csv" => row.unwrap().split(',').nth(2) != Some(""),
-                        _ => seen.body.contains("\"password\":"),
+                        _ => response.body.contains("\"password\":"),
                     };
-                    assert_eq!(shows, is_shown, "{}: {scopes}: {accept}: {}", gate.kind, seen.body);
-                    assert!(is_shown || !seen.body.contains("secret"), "{}", seen.body);
-                    assert_eq!(seen.header("x-passwords-until").is_some(), is_shown);
-                    assert_eq!(seen.header("cache-control"), Some("no-store"));
+                    assert_eq!(
+                        shows, is_shown,
+                        "{}: {scopes}: {accept}: {}",
+                        gate.kind, response.body
+                    );
+                    assert!(is_shown || !response.body.contains("secret"), "{}", response.body);
+                    assert_eq!(response.header("x-passwords-until").is_some(), is_shown);
+                    assert_eq!(response.header("cache-control"), Some("no-store"));
                 }
             }
         }
@@ -626,7 +632,7 @@ async fn passwords_of_a_batch_are_shown_to_who_may_write() {
 }
 
 #[tokio::test]
-async fn progress_tells_when_a_task_was_accepted_begun_and_over_and_what_it_changes() {
+async fn progress_has_the_times_of_a_task_and_its_change() {
     for gate in Gatehouse::on_each("progress_tells_when").await {
         let ids = gate.make(2).await;
         let progress = async |task: &str| gate.get(&format!("{task}/progress")).await.json();
@@ -656,8 +662,8 @@ async fn progress_tells_when_a_task_was_accepted_begun_and_over_and_what_it_chan
             json!({"operationType": "terminate", "accessesIdList": ids, "operationBody": {}});
         let ending = gate.accept("/acme/access/batchUpdate", terminate).await;
         assert_eq!(progress(&ending).await["change"], json!({"operationType": "terminate"}));
-        let seen = gate.delete(&ending).await;
-        assert_eq!(seen.status, 200, "{}", seen.body);
+        let response = gate.delete(&ending).await;
+        assert_eq!(response.status, 200, "{}", response.body);
         let stopped = progress(&ending).await;
         assert_eq!((stopped.get("startedAt"), stopped["endedAt"].is_string()), (None, true));
 

@@ -1,7 +1,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_tenant_is_made_once_and_then_replaced() {
+async fn a_put_creates_a_tenant_and_then_replaces_it() {
     for gate in Gatehouse::on_each("tenant_made_once").await {
         let path = "/-/admin/tenants/new.tenant_1";
         let made = gate.put(path, r#"{"timeZone": "europe/berlin"}"#).await;
@@ -21,23 +21,26 @@ async fn a_tenant_is_made_once_and_then_replaced() {
 }
 
 #[tokio::test]
-async fn a_tenant_may_have_its_own_last_page_of_products() {
+async fn a_tenants_highest_product_page_is_stored_and_returned() {
     let gate = Gatehouse::new().await;
     let path = "/-/admin/tenants/acme";
     for own in ["1", "10000000"] {
-        let seen = gate.put(path, &format!(r#"{{"pageNumberMax": {own}}}"#)).await;
-        assert_eq!((seen.status, seen.json()["pageNumberMax"].to_string().as_str()), (200, own));
-        assert_eq!(gate.get(path).await.body, seen.body);
+        let response = gate.put(path, &format!(r#"{{"pageNumberMax": {own}}}"#)).await;
+        assert_eq!(
+            (response.status, response.json()["pageNumberMax"].to_string().as_str()),
+            (200, own)
+        );
+        assert_eq!(gate.get(path).await.body, response.body);
     }
     for bad in ["0", "10000001", "1.5", "\"3\"", "null"] {
-        let seen = gate.put(path, &format!(r#"{{"pageNumberMax": {bad}}}"#)).await;
-        assert_eq!((seen.status, seen.invalid()), (400, vec!["pageNumberMax".into()]), "{bad}");
+        let response = gate.put(path, &format!(r#"{{"pageNumberMax": {bad}}}"#)).await;
+        assert_eq!(response.faults(), (400, vec!["pageNumberMax".into()]), "{bad}");
     }
     assert!(gate.put(path, "{}").await.json().get("pageNumberMax").is_none());
 }
 
 #[tokio::test]
-async fn a_tenant_that_makes_no_sense_is_refused() {
+async fn an_invalid_tenant_is_refused() {
     let gate = Gatehouse::new().await;
     for (name, body, invalid) in [
         ("x", r#"{"timeZone": "Mars"}"#, "timeZone"),
@@ -46,14 +49,14 @@ async fn a_tenant_that_makes_no_sense_is_refused() {
         ("_x", "{}", "tenantName"),
         (&"x".repeat(64), "{}", "tenantName"),
     ] {
-        let seen = gate.put(&format!("/-/admin/tenants/{name}"), body).await;
-        assert_eq!((seen.status, seen.invalid()), (400, vec![invalid.into()]), "{name} {body}");
+        let response = gate.put(&format!("/-/admin/tenants/{name}"), body).await;
+        assert_eq!(response.faults(), (400, vec![invalid.into()]), "{name} {body}");
     }
     assert_eq!(gate.get("/-/admin/tenants").await.header("x-total-count"), Some("2"));
 }
 
 #[tokio::test]
-async fn an_admin_of_some_tenants_manages_their_contracts_alone() {
+async fn an_admin_of_some_tenants_manages_only_their_contracts() {
     let mut gate = Gatehouse::new().await;
     gate.token = gate.token_for("acme", "admin");
     let contract = r#"{"productOfferingId": "po", "billingModel": "PAY_PER_USE"}"#;
@@ -70,7 +73,7 @@ async fn an_admin_of_some_tenants_manages_their_contracts_alone() {
         ("PUT", "/-/admin/tenants/rival/contracts/x", contract, 403),
         ("GET", "/acme/contract", "", 403),
     ] {
-        let seen = gate.ask(method, path, &[("content-type", "application/json")], body).await;
-        assert_eq!(seen.status, status, "{method} {path}: {}", seen.body);
+        let response = gate.call(method, path, &[("content-type", "application/json")], body).await;
+        assert_eq!(response.status, status, "{method} {path}: {}", response.body);
     }
 }

@@ -3,12 +3,12 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 #[tokio::test]
-async fn the_right_credentials_let_a_device_in() {
+async fn correct_credentials_pass_the_check() {
     let gate = Gatehouse::new().await;
     let body =
         r#"{"contractId": "pre", "username": "ann", "password": "s3cret", "deviceName": "d"}"#;
     gate.create(body).await;
-    assert_snapshot!(gate.verify("ann", "s3cret").await.whole(), @r#"
+    assert_snapshot!(gate.verify("ann", "s3cret").await.snapshot(), @r#"
     200
     content-type: application/json
     x-correlation-id: <correlation>
@@ -26,11 +26,11 @@ async fn the_right_credentials_let_a_device_in() {
 }
 
 #[tokio::test]
-async fn every_refusal_looks_the_same() {
+async fn every_refused_check_looks_the_same() {
     let gate = Gatehouse::new().await;
     let (path, _) =
         gate.create(r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#).await;
-    let wrong = gate.verify("ann", "wrong").await.whole();
+    let wrong = gate.verify("ann", "wrong").await.snapshot();
     assert_snapshot!(wrong, @r#"
     401
     content-type: application/problem+json
@@ -49,16 +49,16 @@ async fn every_refusal_looks_the_same() {
       "@type": "problem"
     }
     "#);
-    assert_eq!(gate.verify("nobody", "s3cret").await.whole(), wrong);
-    assert_eq!(gate.verify("nobody-2", "s3cret").await.whole(), wrong);
+    assert_eq!(gate.verify("nobody", "s3cret").await.snapshot(), wrong);
+    assert_eq!(gate.verify("nobody-2", "s3cret").await.snapshot(), wrong);
     gate.patch(&path, r#"{"status": "SUSPENDED"}"#).await;
-    assert_eq!(gate.verify("ann", "s3cret").await.whole(), wrong);
+    assert_eq!(gate.verify("ann", "s3cret").await.snapshot(), wrong);
     gate.patch(&path, r#"{"status": "TERMINATED"}"#).await;
-    assert_eq!(gate.verify("ann", "s3cret").await.whole(), wrong);
+    assert_eq!(gate.verify("ann", "s3cret").await.snapshot(), wrong);
 }
 
 #[tokio::test]
-async fn the_first_connection_starts_the_validity() {
+async fn the_first_check_starts_the_validity_period() {
     for gate in Gatehouse::on_each("first_connection").await {
         let (path, made) = gate.create(r#"{"contractId": "pre"}"#).await;
         let (name, password) =
@@ -97,7 +97,7 @@ async fn fifty_first_checks_at_once_are_one_activation() {
 }
 
 #[tokio::test]
-async fn what_was_answered_is_obeyed_by_the_next_check() {
+async fn a_change_takes_effect_at_the_next_check() {
     for gate in Gatehouse::on_each("obeyed_by_next_check").await {
         let body = r#"{"contractId": "payg", "username": "ann", "password": "one"}"#;
         let (path, _) = gate.create(body).await;
@@ -113,7 +113,7 @@ async fn what_was_answered_is_obeyed_by_the_next_check() {
 }
 
 #[tokio::test]
-async fn before_its_start_nobody_is_let_in() {
+async fn checks_fail_before_the_contract_starts() {
     let gate = Gatehouse::new().await;
     for model in ["PAY_PER_USE", "PREPAID"] {
         let body = format!(
@@ -144,7 +144,7 @@ fn n_hashes(gate: &Gatehouse) -> u64 {
 }
 
 #[tokio::test]
-async fn guessing_meets_a_limit() {
+async fn failed_checks_are_limited() {
     for gate in Gatehouse::on_each("guessing_meets_a_limit").await {
         for name in ["ann", "bob"] {
             let body = json!({"contractId": "payg", "username": name, "password": "s3cret"});
@@ -181,7 +181,7 @@ async fn guessing_meets_a_limit() {
 }
 
 #[tokio::test]
-async fn a_suspended_access_is_guessed_no_more_often() {
+async fn failed_checks_of_a_suspended_access_are_limited_too() {
     let gate = Gatehouse::new().await;
     let body = r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#;
     let (path, _) = gate.create(body).await;
@@ -194,7 +194,7 @@ async fn a_suspended_access_is_guessed_no_more_often() {
 }
 
 #[tokio::test]
-async fn the_limit_on_guesses_can_be_set_and_switched_off() {
+async fn the_limit_of_failed_checks_can_be_set_and_disabled() {
     for (failed_checks, expected) in [(2, 429), (0, 401)] {
         let limits = crate::config::Limits { failed_checks, ..Default::default() };
         let gate = Gatehouse::with(Config { limits, ..Config::default() }).await;
@@ -210,7 +210,7 @@ async fn the_limit_on_guesses_can_be_set_and_switched_off() {
 
 /// One tenant fills its queue of slow hashes; the server still checks another tenant's passwords.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn wrong_guesses_of_one_tenant_do_not_lock_out_another() {
+async fn failed_checks_of_one_tenant_do_not_block_another() {
     let gate = Arc::new(Gatehouse::new().await);
     let vault = Arc::clone(&gate.gate.server.app.vault);
     let names: Vec<String> = (0..2000).map(|n| format!("nobody-{n}")).collect();
@@ -246,17 +246,18 @@ async fn wrong_guesses_of_one_tenant_do_not_lock_out_another() {
 }
 
 #[tokio::test]
-async fn a_password_that_the_server_draws_costs_no_slow_hash() {
+async fn a_generated_password_needs_no_slow_hash() {
     for gate in Gatehouse::on_each("a_password_that_the_server_draws").await {
         let body = r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#;
         let (path, _) = gate.create(body).await;
         let n_before = n_hashes(&gate);
-        let seen = gate.patch(&path, r#"{"rotatePassword": true, "status": "SUSPENDED"}"#).await;
-        assert_eq!((seen.status, seen.header("cache-control")), (200, Some("no-store")));
-        let drawn = seen.json()["password"].as_str().unwrap().to_owned();
-        assert_eq!((drawn.len(), &seen.json()["status"]), (24, &json!("SUSPENDED")));
-        let seen = gate.patch(&path, r#"{"rotatePassword": true, "status": "ACTIVE"}"#).await;
-        let second = seen.json()["password"].as_str().unwrap().to_owned();
+        let response =
+            gate.patch(&path, r#"{"rotatePassword": true, "status": "SUSPENDED"}"#).await;
+        assert_eq!((response.status, response.header("cache-control")), (200, Some("no-store")));
+        let drawn = response.json()["password"].as_str().unwrap().to_owned();
+        assert_eq!((drawn.len(), &response.json()["status"]), (24, &json!("SUSPENDED")));
+        let response = gate.patch(&path, r#"{"rotatePassword": true, "status": "ACTIVE"}"#).await;
+        let second = response.json()["password"].as_str().unwrap().to_owned();
         assert_ne!(drawn, second);
         assert_eq!(gate.verify("ann", &second).await.status, 200, "{}", gate.kind);
         assert_eq!(gate.verify("ann", &drawn).await.status, 401, "{}", gate.kind);
@@ -267,8 +268,8 @@ async fn a_password_that_the_server_draws_costs_no_slow_hash() {
             (r#"{"rotatePassword": "yes"}"#, "rotatePassword"),
             (r#"{"rotatePassword": null}"#, "rotatePassword"),
         ] {
-            let seen = gate.patch(&path, body).await;
-            assert_eq!((seen.status, seen.invalid()), (400, vec![at.to_owned()]), "{body}");
+            let response = gate.patch(&path, body).await;
+            assert_eq!(response.faults(), (400, vec![at.to_owned()]), "{body}");
         }
         assert_eq!(gate.verify("ann", &second).await.status, 200, "nothing has changed");
     }

@@ -1,11 +1,10 @@
-// Shows the document that lies beside this page. Every address is relative, so it works under any prefix.
+// Shows the server's OpenAPI document. Every URL is relative, so that the page works under any prefix.
 "use strict";
 
 fetch("openapi.json")
-  .then((answer) => answer.json())
+  .then((response) => response.json())
   .then((document) => {
-    // What is tried here goes to where the page came from. The address in the document may be another
-    // one, and the page may not reach that.
+    // Requests go to the server of this page. The document may name another URL, which the page may not reach.
     document.servers = [{ url: new URL("..", location.href).href.replace(/\/$/, "") }];
     SwaggerUIBundle({
       spec: document,
@@ -15,7 +14,7 @@ fetch("openapi.json")
       defaultModelsExpandDepth: 0,
       displayRequestDuration: true,
       tryItOutEnabled: true,
-      // Nothing is asked of others: no validator, and no address of a document from the page's own query.
+      // No requests to other servers: no validator, and no document URL from the page's query.
       validatorUrl: null,
       queryConfigEnabled: false,
     });
