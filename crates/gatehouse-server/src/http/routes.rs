@@ -6,7 +6,6 @@ use crate::http::api::{
 use crate::http::pages::{console, docs, metrics, public, sign_in};
 use crate::http::route::resource::{PathObject, Resource, Served};
 
-/// Every route.
 #[rustfmt::skip]
 pub(crate) fn table() -> Vec<Resource> {
     let at = |path, object, operations| Resource { path, object, served: Served::Main, operations };

@@ -1,4 +1,4 @@
-//! The API as a client sees it: whole answers, on both stores, without a network.
+//! Tests of the API: whole responses, on both stores, without a network.
 
 mod access;
 mod account;
@@ -56,20 +56,20 @@ use crate::http::route::resource::Resource;
 
 const ALL_SCOPES: &str = "access:read access:write access:verify product:read admin";
 
-/// As most requests of these tests come in.
+/// The connection of most requests.
 const PLAIN: ConnectionInfo = ConnectionInfo {
     listener: ListenerKind::Main,
     encrypted: false,
     peer: IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)),
 };
 
-/// A connection that its client never closes.
+/// A client that never disconnects.
 fn connected() -> Arc<dyn Disconnection> {
     Arc::new(CancellationToken::new())
 }
 
-/// A server without a network, whose clock the test moves. Tenant `acme` has the contracts `payg`,
-/// `pre` (prepaid, 30 days) and `other` of another offering; tenant `rival` has `payg` too.
+/// A server without a network, whose clock the test sets. Tenant `acme` has the contracts `payg`, `pre` (prepaid, 30
+/// days) and `other` (another offering); tenant `rival` has `payg` too.
 pub(crate) struct Gatehouse {
     kind: &'static str,
     pub(crate) gate: Gate,
@@ -78,7 +78,10 @@ pub(crate) struct Gatehouse {
     _dir: Option<tempfile::TempDir>,
 }
 
-/// An answer, as a client sees it.
+/// Names and values.
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
+/// A response, read to its end.
 struct TestResponse {
     status: u16,
     headers: HeaderMap,
@@ -86,7 +89,7 @@ struct TestResponse {
 }
 
 impl Gatehouse {
-    /// One on the embedded store.
+    /// A server on the embedded store.
     async fn new() -> Self {
         Self::with(Config::default()).await
     }
@@ -98,7 +101,7 @@ impl Gatehouse {
         Self::on("SQLite", store, clock, config, Some(dir)).await
     }
 
-    /// One on each store. `test` names the schema in PostgreSQL.
+    /// A server on each store. `test` names the schema in PostgreSQL.
     async fn on_each(test: &str) -> [Self; 2] {
         let url = empty_schema(&format!("http_{test}")).await.parse().unwrap();
         let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
@@ -113,7 +116,7 @@ impl Gatehouse {
         mut config: Config,
         dir: Option<tempfile::TempDir>,
     ) -> Self {
-        // The tests' platforms are on this machine.
+        // The tests' platforms run on this machine.
         config.platforms.allowed_networks.push("127.0.0.0/8".parse().unwrap());
         let vault = Arc::new(Vault::new(&MasterKey::generate().into()));
         let platforms =
@@ -131,7 +134,7 @@ impl Gatehouse {
         gatehouse
     }
 
-    /// The same with other routes.
+    /// Replaces the routes.
     fn with_routes(mut self, resources: Vec<Resource>) -> Self {
         let routes = Arc::new(RouteTable::of(resources));
         self.gate = Gate { routes, ..self.gate };
@@ -173,11 +176,11 @@ impl Gatehouse {
         &self,
         method: &str,
         path: &str,
-        headers: &[(&str, &str)],
+        headers: Headers<'_>,
         body: &[u8],
     ) -> TestResponse {
         let request = request(method, path, headers, body);
-        let (parts, body) = self.answer(PLAIN, request).await;
+        let (parts, body) = self.respond(PLAIN, request).await;
         TestResponse {
             status: parts.status.as_u16(),
             headers: parts.headers,
@@ -185,8 +188,8 @@ impl Gatehouse {
         }
     }
 
-    /// What is answered to a request that came in like this.
-    async fn answer(
+    /// The response to a request on this connection.
+    async fn respond(
         &self,
         connection: ConnectionInfo,
         request: Request<Full<Bytes>>,
@@ -198,17 +201,17 @@ impl Gatehouse {
         (parts, body.collect().await.unwrap().to_bytes())
     }
 
-    /// Sends without a token for what may be no text.
-    async fn fetch(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (Parts, Bytes) {
-        self.answer(PLAIN, request(method, path, headers, b"")).await
+    /// Sends a request without a token; the response may be binary.
+    async fn fetch(&self, method: &str, path: &str, headers: Headers<'_>) -> (Parts, Bytes) {
+        self.respond(PLAIN, request(method, path, headers, b"")).await
     }
 
-    /// Sends with a token for everything.
+    /// Sends a request with a token for everything.
     async fn call(
         &self,
         method: &str,
         path: &str,
-        headers: &[(&str, &str)],
+        headers: Headers<'_>,
         body: &str,
     ) -> TestResponse {
         let bearer = format!("Bearer {}", self.token);
@@ -244,7 +247,7 @@ impl Gatehouse {
         self.call("PATCH", path, &[("content-type", "application/merge-patch+json")], body).await
     }
 
-    /// Makes an access and tells its path and what was answered.
+    /// Creates an access; returns its path and the response's body.
     async fn create(&self, body: &str) -> (String, Value) {
         let response = self.post("/acme/access", body).await;
         assert_eq!(response.status, 201, "{}", response.body);
@@ -258,12 +261,7 @@ impl Gatehouse {
     }
 }
 
-fn request(
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &[u8],
-) -> Request<Full<Bytes>> {
+fn request(method: &str, path: &str, headers: Headers<'_>, body: &[u8]) -> Request<Full<Bytes>> {
     let mut request = Request::builder().method(method).uri(path).header("host", "gate.example");
     for (name, value) in headers {
         request = request.header(*name, *value);
@@ -285,9 +283,13 @@ impl TestResponse {
         (self.status, self.json()["title"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Status and names of the faulty fields.
-    fn faults(&self) -> (u16, Vec<String>) {
-        (self.status, self.invalid())
+    /// Status and names of the faulty fields, joined by spaces.
+    fn faults(&self) -> (u16, String) {
+        (self.status, self.invalid().join(" "))
+    }
+
+    fn status_and(&self, header: &str) -> (u16, Option<&str>) {
+        (self.status, self.header(header))
     }
 
     /// Names of the faulty fields.
@@ -297,7 +299,7 @@ impl TestResponse {
         params.iter().map(|it| it["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The whole answer as text, with what is drawn by chance left out.
+    /// The whole response as text, without random values.
     fn snapshot(&self) -> String {
         let mut text = format!("{}\n", self.status);
         for (name, value) in &self.headers {
@@ -331,7 +333,7 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-/// A body that nobody can read.
+/// A body that panics when it is read.
 struct PanickingBody;
 
 impl http_body::Body for PanickingBody {

@@ -1,6 +1,5 @@
 //! An error and its causes as one line for the log.
 
-/// The error and its causes, separated by colons.
 pub(in crate::http) fn chain(error: &dyn std::error::Error) -> Box<str> {
     let source = error.source().map(|source| format!(": {}", chain(source))).unwrap_or_default();
     format!("{error}{source}").into_boxed_str()

@@ -16,22 +16,18 @@ impl Json {
         Self(Vec::with_capacity(n_bytes))
     }
 
-    /// Reserves capacity for this many more bytes.
     pub(crate) fn reserve(&mut self, n_bytes: usize) {
         self.0.reserve(n_bytes);
     }
 
-    /// Number of bytes written.
     pub(crate) fn n_bytes(&self) -> usize {
         self.0.len()
     }
 
-    /// Appends bytes.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// Appends JSON text.
     pub(crate) fn raw(&mut self, json: &str) {
         self.0.extend_from_slice(json.as_bytes());
     }
@@ -60,7 +56,6 @@ impl Json {
         }
     }
 
-    /// Appends a text in quotes.
     pub(crate) fn quoted(&mut self, text: &str) {
         self.0.push(b'"');
         self.text(text);
@@ -79,7 +74,6 @@ impl Json {
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Appends a value.
     pub(crate) fn value(&mut self, value: &(impl Serialize + ?Sized)) {
         serde_json::to_writer(&mut self.0, value).expect("bodies are plain data");
     }
@@ -100,7 +94,6 @@ impl Json {
         self.0.push(b']');
     }
 
-    /// The bytes written so far.
     pub(crate) fn written(&self) -> &[u8] {
         &self.0
     }
@@ -110,7 +103,6 @@ impl Json {
         self.0.clear();
     }
 
-    /// The finished bytes.
     pub(crate) fn finish(self) -> Bytes {
         self.0.into()
     }

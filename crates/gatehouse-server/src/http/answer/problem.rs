@@ -19,7 +19,6 @@ use crate::fields::party::problem_party;
 use crate::fields::problem::{self, external_body, param_body};
 use crate::reader::{Fault, told};
 
-/// Seconds after which a client may retry.
 const RETRY_AFTER_SECONDS: &str = "1";
 
 /// An error response.
@@ -115,7 +114,6 @@ impl Problem {
         matches!(self.status.as_u16(), 400 | 404 | 405 | 406 | 408 | 412 | 413 | 415)
     }
 
-    /// Sets the error code at the token endpoint.
     pub(crate) fn with_oauth_error(self, error: OAuthError) -> Self {
         Self { oauth: Some(error), ..self }
     }
@@ -170,10 +168,8 @@ impl Problem {
     }
 }
 
-/// Format of errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ErrorStyle {
-    /// The problem body.
     #[default]
     Problem,
     /// RFC 6749's `error` and `error_description`.

@@ -9,11 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use super::problem::Problem;
 use crate::rate::Allowance;
 
-/// Window of a limit.
 const WINDOW_SECONDS: u64 = 1;
 
 impl Allowance {
-    /// Adds the headers.
     pub(crate) fn put(self, headers: &mut HeaderMap) {
         let (Self { limit, remaining, .. }, seconds) = (self, self.seconds());
         for (name, value) in [

@@ -1,4 +1,4 @@
-//! A successful response.
+//! A handler's response.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -7,14 +7,12 @@ use serde::Serialize;
 use super::media::JSON;
 use super::stream::{Finished, Producer, Sink, StreamError};
 
-/// A successful response.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: ReplyBody,
 }
 
-/// The body of a reply.
 pub(crate) enum ReplyBody {
     Whole(Bytes),
     /// The producer of a streamed body, which isn't started yet.
@@ -32,13 +30,11 @@ impl ReplyBody {
 }
 
 impl Reply {
-    /// A reply with a JSON body.
     pub(crate) fn json(status: StatusCode, body: &impl Serialize) -> Self {
         let bytes = serde_json::to_vec(body).expect("bodies are plain data");
         Self::whole(status, JSON, bytes.into())
     }
 
-    /// A reply with a body of this media type.
     pub(crate) fn whole(status: StatusCode, media_type: &str, body: Bytes) -> Self {
         Self { body: ReplyBody::Whole(body), ..Self::empty(status) }
             .with(header::CONTENT_TYPE, media_type)
@@ -58,7 +54,6 @@ impl Reply {
         Self { body, ..Self::empty(status) }.with(header::CONTENT_TYPE, media_type)
     }
 
-    /// A reply without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
         Self { status, headers: HeaderMap::new(), body: ReplyBody::Whole(Bytes::new()) }
     }

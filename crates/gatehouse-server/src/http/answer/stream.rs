@@ -33,7 +33,6 @@ const CHUNKS_MAX: usize = 2;
 /// Time in which a client must read a queued chunk, as for any other response.
 const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Produces a streamed body.
 pub(crate) type Producer = Box<dyn FnOnce(Sink) -> BodyFuture + Send>;
 
 type BodyFuture = Pin<Box<dyn Future<Output = Result<Finished, StreamError>> + Send>>;
@@ -69,7 +68,6 @@ impl From<gatehouse_store::StoreError> for StreamError {
 /// Receives the bytes of a producer.
 pub(crate) struct Sink {
     chunks: Sender<Chunk>,
-    /// The next chunk.
     buffer: Json,
     /// Closed chunks, to be sent by [`send_ready`](Self::send_ready).
     ready: Vec<Bytes>,
@@ -147,7 +145,6 @@ impl Sink {
         });
     }
 
-    /// Ends the body.
     pub(crate) async fn finish(mut self) -> Result<Finished, StreamError> {
         self.flush().await?;
         if let Some(gzip) = self.gzip.take() {

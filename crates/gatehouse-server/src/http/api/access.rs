@@ -163,7 +163,6 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::OK, issued))
 }
 
-/// Parses the body of an update.
 pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
     if body.is_empty() {
         body.fault_of_whole("must hold at least one of `status`, `password` and `rotatePassword`");

@@ -154,7 +154,6 @@ pub(in crate::http) fn read_basic(header: &str) -> Option<(String, String)> {
     Some((plain(name)?, plain(secret)?))
 }
 
-/// The fields of a form.
 pub(in crate::http) struct Form(Vec<(String, String)>);
 
 impl Form {

@@ -133,7 +133,6 @@ fn view(call: &Call, fields: Fields) -> View<'_> {
     View { address: &call.address, tenant: call.tenant(), correlation_id, fields }
 }
 
-/// Products and problems of a page.
 fn page_contents(listing: Listing, page: PageRequest) -> (Vec<Product>, Vec<Problem>) {
     let Listing { products, troubles, too_many_accounts } = listing;
     let small = too_many_accounts.map(|n_accounts| Problem::small_page(page.size, n_accounts));

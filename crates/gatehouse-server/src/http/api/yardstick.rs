@@ -30,7 +30,6 @@ const STREAMED_BYTES_MAX: usize = 1 << 30;
 
 const BYTES: &str = "bytes";
 
-/// The routes of the yardstick.
 pub(in crate::http) fn table() -> Vec<Resource> {
     vec![Resource {
         path: "/{tenantName}/yardstick",

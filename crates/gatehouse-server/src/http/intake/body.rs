@@ -25,13 +25,10 @@ const GROWTH_BYTES: u64 = 1 << 20;
 /// Time that an incomplete body has to arrive once the server is stopping.
 const LAST_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Limits of one body.
 pub(crate) struct BodyLimits<'a> {
-    /// Most bytes.
     pub(crate) max: u64,
     /// Time that the body may take to arrive, and that it may wait for memory.
     pub(crate) timeout: config::Duration,
-    /// Memory for large bodies.
     pub(crate) large_bodies: &'a LargeBodies,
     /// The tenant whose share of that memory the body uses.
     pub(crate) tenant: &'a str,
@@ -39,7 +36,6 @@ pub(crate) struct BodyLimits<'a> {
     pub(crate) stopping: &'a CancellationToken,
 }
 
-/// A body, read completely.
 pub(crate) struct ReceivedBody {
     pub(crate) bytes: Bytes,
     /// Memory reserved for the body, if it is large.

@@ -20,7 +20,6 @@ const BYTES_MAX: u64 = 256 << 20;
 /// Divisor of all memory that gives one tenant's share, which always fits two of the largest bodies.
 const TENANT_SHARE: u64 = 4;
 
-/// Unit of reservations.
 const UNIT_BYTES: u64 = 1 << 20;
 
 /// Memory for large bodies. Cheap to clone; all clones share one state.
@@ -34,7 +33,6 @@ struct Inner {
     limits: MemoryLimits,
 }
 
-/// Limits, in units.
 #[derive(Clone, Copy)]
 struct MemoryLimits {
     all: u64,

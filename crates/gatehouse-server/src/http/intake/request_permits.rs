@@ -31,18 +31,14 @@ const FIRST_POLLS_PER_CORE: usize = 2;
 /// Tenants that can have all of their first polls at the same time, so that a tenant with few requests doesn't wait.
 const TENANTS_AT_ONCE: usize = 4;
 
-/// A kind of a tenant's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     /// Reads of accesses, contracts and Tasks.
     Read,
-    /// Changes of them.
     Change,
-    /// Checks of credentials.
     Check,
     /// Requests to the tenant's platforms.
     Products,
-    /// Requests of the tenant's admins.
     Administration,
 }
 
@@ -55,14 +51,12 @@ pub(crate) struct RequestPermits {
     administration: KindSemaphores,
 }
 
-/// Semaphores of one kind of request.
 struct KindSemaphores {
     first_polls: FairSemaphore,
     /// Held from the start of a request to its end.
     whole: Option<FairSemaphore>,
 }
 
-/// Permits of one request.
 #[derive(Default)]
 pub(crate) struct RequestPermit {
     /// Released after the handler's first poll.

@@ -69,7 +69,6 @@ impl Slots {
         }
     }
 
-    /// Takes a slot for a request.
     pub(crate) fn take(&self, listener: ListenerKind) -> Result<SemaphorePermit<'_>, Problem> {
         let slots = match listener {
             ListenerKind::Main => &self.main,

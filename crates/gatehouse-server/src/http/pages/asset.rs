@@ -16,7 +16,6 @@ use crate::http::route::conditional;
 
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
-/// A file of a page.
 pub(in crate::http) struct Asset {
     name: &'static str,
     media_type: &'static str,
@@ -32,7 +31,6 @@ struct Representation {
     digest: u64,
 }
 
-/// The file with this name.
 pub(in crate::http) fn find(
     assets: &'static [Asset],
     name: &str,

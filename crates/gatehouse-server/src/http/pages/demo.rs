@@ -12,11 +12,9 @@ use http::{HeaderMap, Version, header};
 use crate::http::intake::connection_info::ConnectionInfo;
 use crate::http::route::call::Call;
 
-/// Headers that proxies add.
 const PROXY_HEADERS: [&str; 5] =
     ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"];
 
-/// A token of a demo, and its tenant.
 pub(in crate::http) struct DemoToken<'a> {
     pub(in crate::http) tenant: &'a str,
     pub(in crate::http) token: String,

@@ -74,7 +74,6 @@ impl Address {
     }
 }
 
-/// A text as a path segment.
 pub(crate) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, SEGMENT)
 }

@@ -25,7 +25,6 @@ use crate::http::intake::large_bodies::BodyMemory;
 use crate::http::route::address::Address;
 use crate::reader::{Faults, Json, Reader, shortened};
 
-/// A request that has passed every common check.
 pub(crate) struct Call {
     pub(crate) server: Arc<ServerContext>,
     /// Owner of the token, if the operation needs one.
@@ -42,7 +41,6 @@ pub(crate) struct Call {
     pub(crate) _body_memory: Option<BodyMemory>,
     pub(crate) address: Address,
     pub(crate) correlation_id: String,
-    /// Signals that the client has disconnected.
     pub(crate) disconnection: ClientDisconnection,
 }
 
@@ -59,12 +57,10 @@ impl Call {
         &self.parts.headers
     }
 
-    /// The owner of the request's token.
     pub(crate) fn caller(&self) -> &Caller {
         self.caller.as_deref().expect("the dispatcher has authenticated the caller")
     }
 
-    /// The tenant that the path names.
     pub(crate) fn tenant(&self) -> &TenantName {
         self.tenant.as_ref().expect("the route has a tenant in its path")
     }

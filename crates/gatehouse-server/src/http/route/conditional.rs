@@ -2,7 +2,6 @@
 
 use http::{HeaderMap, HeaderName, header};
 
-/// The `ETag` of this version.
 pub(crate) fn etag(version: u64) -> String {
     format!("\"{version}\"")
 }

@@ -48,8 +48,8 @@ use crate::trace::{RequestAttributes, Trace};
 
 /// Runs one request to its end, also after its client has disconnected: it is still logged. A panic becomes a 500.
 ///
-/// `busy` is held until the whole response has been produced. When `closed` signals that the client has closed the connection,
-/// the request's queued slow hashes are cancelled, and the response is 503.
+/// `busy` is held until the whole response has been produced. `closed` signals that the client has closed the
+/// connection: then the request's queued slow hashes are cancelled, and the response is 503.
 pub async fn handle<B, Busy>(
     requests: &TaskTracker,
     gate: Gate,
@@ -63,8 +63,8 @@ where
     Busy: Send + 'static,
 {
     let dropped = CancellationToken::new();
-    let disconnection = ClientDisconnection::new(dropped.clone(), closed);
-    let work = outgoing(gate, connection, disconnection, request);
+    let client = ClientDisconnection::new(dropped.clone(), closed);
+    let work = outgoing(gate, connection, client, request);
     let answered = DetachOnDrop::new(requests, dropped, work);
     answered.await.send(requests, busy)
 }
@@ -73,7 +73,7 @@ where
 async fn outgoing<B>(
     gate: Gate,
     connection: ConnectionInfo,
-    disconnection: ClientDisconnection,
+    client: ClientDisconnection,
     request: Request<B>,
 ) -> Outgoing
 where
@@ -83,8 +83,7 @@ where
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
     let answered = {
-        let answered =
-            pin!(answer(&gate, connection, &disconnection, &correlation, &trace, request));
+        let answered = pin!(answer(&gate, connection, &client, &correlation, &trace, request));
         AssertUnwindSafe(trace.run(answered)).catch_unwind().await
     };
     let (reply, route) = answered.unwrap_or_else(|panic| {
@@ -115,19 +114,17 @@ fn with_security_headers(reply: Reply) -> Reply {
         .with(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
-/// The message of a panic, if it is a text.
 fn panic_message(panic: &(dyn Any + Send)) -> Option<&str> {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&'static str>().copied())
 }
 
-/// A reply that is ready to be sent, and its route.
 type RoutedReply = (Reply, &'static str);
 
 async fn answer<B>(
     gate: &Gate,
     connection: ConnectionInfo,
-    disconnection: &ClientDisconnection,
+    client: &ClientDisconnection,
     correlation: &Correlation,
     trace: &Trace,
     request: Request<B>,
@@ -138,7 +135,7 @@ where
     let (parts, mut body) = request.into_parts();
     let parts = Arc::new(parts);
     let watched = gate.server.metrics.requests.begin(&parts.method);
-    let mut record = RequestRecord::new(watched, disconnection);
+    let mut record = RequestRecord::new(watched, client);
     let result = respond(gate, connection, correlation, &parts, &mut body, &mut record).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
@@ -193,7 +190,7 @@ where
 /// Facts about a request that the log and every response need, also the response to a refused request.
 struct RequestRecord<'m> {
     watched: RequestGuard<'m>,
-    disconnection: &'m ClientDisconnection,
+    client: &'m ClientDisconnection,
     /// The tenant's name if it is a valid one, whether the tenant exists or not.
     tenant: Option<String>,
     subject: Option<String>,
@@ -203,10 +200,10 @@ struct RequestRecord<'m> {
 }
 
 impl<'m> RequestRecord<'m> {
-    fn new(watched: RequestGuard<'m>, disconnection: &'m ClientDisconnection) -> Self {
+    fn new(watched: RequestGuard<'m>, client: &'m ClientDisconnection) -> Self {
         Self {
             watched,
-            disconnection,
+            client,
             tenant: None,
             subject: None,
             ignored: None,
@@ -458,15 +455,11 @@ impl AuthorizedRequest<'_> {
             _body_memory: received.memory,
             address: Address::of(&self.gate.server, self.connection, self.parts, self.path),
             correlation_id: self.correlation.id.clone(),
-            disconnection: record.disconnection.clone(),
+            disconnection: record.client.clone(),
         };
         let permits = &self.gate.server.permits;
         let permit = permits
-            .take(
-                call.tenant.as_ref(),
-                operation.request_kind(self.is_operator()),
-                record.disconnection,
-            )
+            .take(call.tenant.as_ref(), operation.request_kind(self.is_operator()), record.client)
             .await?;
         // Taken only now, so that a slowly arriving body holds no slot.
         let _slot = match operation.need {
@@ -478,7 +471,6 @@ impl AuthorizedRequest<'_> {
         outgoing::negotiate(reply, operation, self.parts, tenant, &self.gate.server.slots)
     }
 
-    /// Whether the caller administers all tenants.
     fn is_operator(&self) -> bool {
         self.caller.as_ref().is_some_and(|caller| caller.rights.cover_all())
     }

@@ -18,7 +18,6 @@ use crate::http::answer::problem::Problem;
 use crate::http::intake::large_bodies::process_body;
 use crate::reader::Fault;
 
-/// The header.
 pub(in crate::http) const KEY: &str = "Idempotency-Key";
 
 /// The key and digests of a request, if it has a key. To be called before the body is taken out of `call`.
@@ -36,7 +35,6 @@ pub(in crate::http) async fn read_request(
     Ok(Some(IdempotentRequest { operation, key, digest, former_digests, sealed: None }))
 }
 
-/// The request's key, if it has one.
 pub(in crate::http) fn read_key(headers: &HeaderMap) -> Result<Option<RequestKey>, Problem> {
     let mut given = headers.get_all(KEY).iter();
     let Some(value) = given.next() else { return Ok(None) };

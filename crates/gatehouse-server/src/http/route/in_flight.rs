@@ -25,7 +25,6 @@ impl InFlightRequests {
     }
 }
 
-/// Marks a request as in flight until dropped.
 pub(in crate::http) struct InFlightGuard {
     requests: InFlightRequests,
     key: InFlightKey,

@@ -15,13 +15,10 @@ use crate::reader::shortened;
 
 pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
-/// The parameters of every list.
 pub(crate) const PARAMS: &[&str] = PAGE;
 
-/// The headers of every list.
 pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
 
-/// The page that a request asks for.
 pub(crate) fn requested(call: &mut Call) -> Result<PageRequest, Problem> {
     let size_max = call.limits().page_size_max;
     let number = bounded(call, PAGE_NUMBER, 1, PAGE_NUMBER_MAX);

@@ -32,7 +32,6 @@ pub(crate) fn normal_form(path: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
-/// The parameter that names a tenant.
 pub(crate) const TENANT: &str = "tenantName";
 
 /// Parameters of a path, decoded.

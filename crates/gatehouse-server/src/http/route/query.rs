@@ -13,10 +13,7 @@ use crate::reader::{Fault, shortened};
 
 pub(crate) const X_IGNORED_PARAMS: HeaderName = HeaderName::from_static("x-ignored-params");
 
-/// Parameter: the number of the requested page.
 pub(crate) const PAGE_NUMBER: &str = "pageNumber";
-
-/// Parameter: the size of pages.
 pub(crate) const PAGE_SIZE: &str = "pageSize";
 
 /// The parameters that choose a page of a list.
@@ -35,7 +32,6 @@ const VALUE: &AsciiSet =
 /// Most ignored parameters that the header names.
 const IGNORED_NAMES_MAX: usize = 32;
 
-/// The query of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     values: Vec<(&'static str, String)>,
@@ -159,7 +155,6 @@ impl Query {
             .ok()
     }
 
-    /// Adds a fault of a parameter.
     pub(crate) fn fault(&mut self, name: &str, reason: String) {
         if self.faults.len() < crate::reader::FAULTS_MAX {
             self.faults.push(Fault { name: name.to_owned(), reason });
@@ -171,7 +166,6 @@ impl Query {
         if self.faults.is_empty() { Ok(()) } else { Err(Problem::invalid(self.faults.clone())) }
     }
 
-    /// The query as the client wrote it, without the page.
     pub(crate) fn without_page(&self) -> &str {
         &self.rest
     }
@@ -187,7 +181,6 @@ impl Query {
     }
 }
 
-/// The names in the value of [`FIELDS`].
 pub(crate) fn field_names(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|name| !name.is_empty())
 }

@@ -16,13 +16,11 @@ use crate::http::answer::reply::Reply;
 use crate::http::intake::connection_info::ListenerKind;
 use crate::http::intake::request_permits::RequestKind;
 
-/// A path and the operations on it.
 pub(crate) struct Resource {
     /// The path, with its parameters in braces.
     pub(crate) path: &'static str,
     /// The object that the path names. If it is missing, that comes before other faults.
     pub(crate) object: PathObject,
-    /// The listeners that serve it.
     pub(crate) served: Served,
     pub(crate) operations: Vec<Operation>,
 }
@@ -30,16 +28,13 @@ pub(crate) struct Resource {
 /// The listeners that serve a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// The API's listener.
     Main,
-    /// Both listeners.
     Both,
     /// The operators' listener, without a token; the API's if the server has none for operators.
     Operator,
 }
 
 impl Served {
-    /// Whether this listener serves the path.
     pub(crate) fn at(self, listener: ListenerKind, has_operator_listener: bool) -> bool {
         match self {
             Self::Main => listener == ListenerKind::Main,
@@ -54,19 +49,13 @@ impl Served {
 pub(crate) enum PathObject {
     /// No object that could be missing.
     None,
-    /// A tenant.
     Tenant,
-    /// An access of a tenant.
     Access,
-    /// A contract of a tenant.
     Contract,
-    /// An account of a tenant.
     Account,
-    /// A client of a tenant.
     Client,
-    /// A Task of a tenant.
     Task,
-    /// A product of a tenant. Only platforms know whether it exists.
+    /// Only platforms know whether a product exists.
     Product,
 }
 
@@ -78,9 +67,7 @@ pub(crate) struct Operation {
     pub(crate) summary: &'static str,
     /// Whether the OpenAPI document lists it. It doesn't list the files of a page.
     pub(crate) is_listed: bool,
-    /// Rights that the caller needs.
     pub(crate) need: Need,
-    /// Its query parameters.
     pub(crate) query: &'static [&'static str],
     /// Names that its parameter `fields` may have.
     pub(crate) fields: &'static [&'static str],
@@ -90,11 +77,9 @@ pub(crate) struct Operation {
     pub(crate) filter: Option<&'static FilterFields>,
     /// Its particular request headers.
     pub(crate) headers: &'static [&'static str],
-    /// Its request body.
     pub(crate) body: Option<BodyKind>,
     /// Whether it may create the object that its path names.
     pub(crate) creates: bool,
-    /// Format of its errors.
     pub(crate) errors: ErrorStyle,
     /// Its successful responses, and errors without a problem body.
     pub(crate) answers: &'static [Answer],
@@ -104,7 +89,6 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Defaults of an operation.
     pub(crate) const BASE: Self = Self {
         method: "GET",
         id: "",
@@ -154,13 +138,11 @@ pub(crate) struct BodyKind {
     /// Its content types, the default first.
     pub(crate) media_types: &'static [&'static str],
     pub(crate) size: BodySize,
-    /// Name of its schema.
     pub(crate) schema: &'static str,
     pub(crate) example: fn() -> Value,
 }
 
 impl BodyKind {
-    /// Defaults of a body.
     pub(crate) const BASE: Self =
         Self { media_types: &[JSON], size: BodySize::Object, schema: "", example: || Value::Null };
 }
@@ -189,7 +171,6 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Defaults of a response.
     pub(crate) const BASE: Self =
         Self { status: 200, what: "", media_type: JSON, schema: None, example: None, headers: &[] };
 }
@@ -219,7 +200,6 @@ impl Operation {
         }
     }
 
-    /// Whether a client can choose between media types.
     pub(crate) fn has_several_media_types(&self) -> bool {
         let mut media_types = self.media_types();
         let first = media_types.next();
@@ -247,7 +227,6 @@ impl Resource {
         methods.join(", ")
     }
 
-    /// Format of the path's errors.
     pub(crate) fn errors(&self) -> ErrorStyle {
         self.operations.first().map_or(ErrorStyle::Problem, |operation| operation.errors)
     }
@@ -257,7 +236,6 @@ impl Resource {
         self.path.starts_with("/{tenantName}")
     }
 
-    /// The operations that the OpenAPI document lists.
     pub(crate) fn listed(&self) -> impl Iterator<Item = &Operation> {
         self.operations.iter().filter(|operation| operation.is_listed)
     }

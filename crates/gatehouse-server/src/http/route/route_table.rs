@@ -3,13 +3,11 @@
 use super::params::{Params, TENANT};
 use super::resource::Resource;
 
-/// Routes by path.
 pub(crate) struct RouteTable {
     resources: Vec<Resource>,
     router: matchit::Router<usize>,
 }
 
-/// The resource of a path, and the path's parameters.
 pub(crate) struct RouteMatch<'r> {
     pub(crate) resource: &'r Resource,
     pub(crate) params: Params,

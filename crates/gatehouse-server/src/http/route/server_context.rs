@@ -18,20 +18,17 @@ pub(crate) struct ServerContext {
     pub(crate) auth: Auth,
     /// Rights of browsers on this machine, if the server is a demo.
     pub(crate) demo: Option<Grant>,
-    /// Rate limits of tenants.
     pub(crate) rates: RateLimiter,
     pub(crate) limits: Limits,
     /// Settings for calls of external platforms.
     pub(crate) platforms: Platforms,
     pub(crate) token_lifetime_seconds: i64,
     pub(crate) permits: RequestPermits,
-    /// Limits of concurrent requests.
     pub(crate) slots: Slots,
     /// Memory for the bodies of batches.
     pub(crate) large_bodies: LargeBodies,
     /// Requests with an idempotency key that are in flight.
     pub(crate) in_flight: InFlightRequests,
-    /// Whether there is a separate listener for operators.
     pub(crate) has_operator_listener: bool,
     /// Cancelled when the server is stopping.
     pub(crate) stopping: CancellationToken,

@@ -10,7 +10,7 @@ const ADMIN: &str = "/-/admin/tenants/acme/accounts";
 
 const SECRET: &str = "correct horse battery staple";
 
-/// The body of an account on a platform, with other fields behind those that it needs.
+/// Body of an account on a platform; `more` appends fields.
 fn account(platform: &str, more: &str) -> String {
     format!(
         r#"{{"platform": "{platform}", "connector": "simulator", "platformAccount": "100234",
@@ -23,12 +23,12 @@ fn with_secret(platform: &str) -> String {
 }
 
 impl Gatehouse {
-    /// The credentials that an account has, as whoever asks its platform gets them.
+    /// The stored credentials of an account.
     async fn credentials(&self, name: &str) -> Vec<(String, String)> {
         let app = &self.gate.server.app;
         let tenant = "acme".parse().unwrap();
-        let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
-        let (_, credentials) = app.open_account(&tenant, &kept).unwrap();
+        let stored = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
+        let (_, credentials) = app.open_account(&tenant, &stored).unwrap();
         let revealed = |name: &str| (name.to_owned(), credentials.reveal(name).unwrap().to_owned());
         credentials.names().map(revealed).collect()
     }
@@ -68,19 +68,19 @@ async fn a_put_creates_an_account_and_then_replaces_it() {
     let shown = gate.get(&path).await;
     let again = gate.put(&path, &shown.body).await;
     assert_eq!((again.status, &again.json()["changed"]), (200, &serde_json::json!([])));
-    assert_eq!(gate.get(&path).await.body, shown.body, "what is shown can be put");
+    assert_eq!(gate.get(&path).await.body, shown.body, "unchanged");
     assert_eq!(gate.credentials("acme/eu").await, token("pa\"ss"));
 
     let bare = gate.put(&path, &account("BETA", "")).await;
     assert_snapshot!(bare.body, @r#"{"name":"acme/eu","platform":"BETA","connector":"simulator","platformAccount":"100234","settings":{"baseUrl":"http://127.0.0.1:9700"},"hasCredentials":true,"changed":["platform","settings"]}"#);
     assert_eq!(gate.delete(&path).await.status, 204);
-    for gone in [gate.delete(&path).await, gate.get(&path).await] {
-        assert_eq!(gone.problem(), (404, "Not found".into()));
+    for deleted in [gate.delete(&path).await, gate.get(&path).await] {
+        assert_eq!(deleted.problem(), (404, "Not found".into()));
     }
 }
 
 #[tokio::test]
-async fn a_response_names_changed_credentials_but_never_a_secret() {
+async fn a_response_lists_changed_fields_but_no_secret() {
     for gate in Gatehouse::on_each("account_says_what_changed").await {
         let path = format!("{ADMIN}/a");
         let changed = async |body: &str| {
@@ -94,23 +94,23 @@ async fn a_response_names_changed_credentials_but_never_a_secret() {
             assert!(!shown.body.contains("token"), "{}", shown.body);
             (response.json()["changed"].to_string(), shown.json()["hasCredentials"].to_string())
         };
-        let says = |changed: &str, has: &str| (changed.to_owned(), has.to_owned());
+        let expect = |changed: &str, has: &str| (changed.to_owned(), has.to_owned());
         let first = with_secret("ALPHA");
         let other = first.replace(SECRET, "another secret");
         let none = account("ALPHA", r#", "credentials": {}"#);
-        assert_eq!(changed(&account("ALPHA", "")).await, says("null", "false"), "{}", gate.kind);
+        assert_eq!(changed(&account("ALPHA", "")).await, expect("null", "false"), "{}", gate.kind);
         for (body, expected) in [
-            (&first, says(r#"["credentials"]"#, "true")),
-            (&first, says("[]", "true")),
-            (&account("ALPHA", ""), says("[]", "true")),
-            (&with_secret("BETA"), says(r#"["platform"]"#, "true")),
+            (&first, expect(r#"["credentials"]"#, "true")),
+            (&first, expect("[]", "true")),
+            (&account("ALPHA", ""), expect("[]", "true")),
+            (&with_secret("BETA"), expect(r#"["platform"]"#, "true")),
             (
                 &other.replace("9700", "9701"),
-                says(r#"["platform","settings","credentials"]"#, "true"),
+                expect(r#"["platform","settings","credentials"]"#, "true"),
             ),
-            (&other.replace("9700", "9701"), says("[]", "true")),
-            (&none, says(r#"["settings","credentials"]"#, "false")),
-            (&none, says("[]", "false")),
+            (&other.replace("9700", "9701"), expect("[]", "true")),
+            (&none, expect(r#"["settings","credentials"]"#, "false")),
+            (&none, expect("[]", "false")),
         ] {
             assert_eq!(changed(body).await, expected, "{}: {body}", gate.kind);
         }
@@ -127,9 +127,9 @@ async fn missing_credentials_stay_and_given_ones_replace_all() {
         assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
         gate.put(&path, &account("BETA", r#", "credentials": {"token": "another"}"#)).await;
         assert_eq!(gate.credentials("a").await, token("another"), "{}", gate.kind);
-        // What the connector knows no use for is refused, and leaves what there is.
+        // Credentials that the connector doesn't use are refused, and change nothing.
         let odd = gate.put(&path, &account("BETA", r#", "credentials": {"key": "k"}"#)).await;
-        assert_eq!(odd.faults(), (400, vec!["credentials.key".into()]));
+        assert_eq!(odd.faults(), (400, "credentials.key".into()));
         assert_eq!(gate.credentials("a").await, token("another"), "{}", gate.kind);
         assert_eq!(gate.put(&path, &account("BETA", r#", "credentials": {}"#)).await.status, 200);
         assert_eq!(gate.credentials("a").await, [], "{}", gate.kind);
@@ -137,16 +137,16 @@ async fn missing_credentials_stay_and_given_ones_replace_all() {
 }
 
 impl Gatehouse {
-    /// Opens an account as it is kept, as whoever lists products would; tells its version.
+    /// Opens a stored account, as a list of products does; returns its version.
     async fn open(&self, name: &str) -> i64 {
         let (app, tenant) = (&self.gate.server.app, "acme".parse().unwrap());
-        let kept = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
-        let (settings, credentials) = app.open_account(&tenant, &kept).unwrap();
+        let stored = app.store.account(&tenant, &name.parse().unwrap()).await.unwrap().unwrap();
+        let (settings, credentials) = app.open_account(&tenant, &stored).unwrap();
         let (settings, credentials) = (&settings, &credentials);
-        let reached = AccountSetup { settings, credentials, address_source: kept.address_source };
-        app.platforms.open(&tenant, kept.account, kept.version, reached);
-        assert!(self.is_open(name, kept.version));
-        kept.version
+        let setup = AccountSetup { settings, credentials, address_source: stored.address_source };
+        app.platforms.open(&tenant, stored.account, stored.version, setup);
+        assert!(self.is_open(name, stored.version));
+        stored.version
     }
 
     /// Whether a version of an account is open.
@@ -165,7 +165,7 @@ async fn a_deleted_or_changed_account_is_closed() {
         }
         let (version, other) = (gate.open("one").await, gate.open("two").await);
         assert_eq!(gate.put(&one, &with_secret("ALPHA")).await.status, 200);
-        assert!(gate.is_open("one", version), "{}: nothing is different", gate.kind);
+        assert!(gate.is_open("one", version), "{}: nothing changed", gate.kind);
         assert_eq!(gate.put(&one, &with_secret("BETA")).await.status, 200);
         assert!(!gate.is_open("one", version), "{}", gate.kind);
 
@@ -189,11 +189,11 @@ async fn replaced_credentials_are_erased() {
     gate.put(&path, &with_secret("ALPHA")).await;
     for body in [other, none] {
         let (store, tenant) = (&gate.gate.server.app.store, "acme".parse().unwrap());
-        let kept = store.account(&tenant, &"one".parse().unwrap()).await.unwrap().unwrap();
-        let sealed = kept.credentials.unwrap();
+        let stored = store.account(&tenant, &"one".parse().unwrap()).await.unwrap().unwrap();
+        let sealed = stored.credentials.unwrap();
         assert_eq!(gate.put(&path, &body).await.status, 200);
         let log = std::fs::metadata(dir.join("test.db-wal")).unwrap();
-        assert_eq!(log.len(), 0, "what was written to the log is gone from it");
+        assert_eq!(log.len(), 0, "the write-ahead log is empty");
         let file = std::fs::read(dir.join("test.db")).unwrap();
         assert!(!file.windows(sealed.len()).any(|it| it == sealed));
     }
@@ -207,16 +207,16 @@ async fn credentials_sealed_for_one_account_open_no_other() {
     }
     let app = &gate.gate.server.app;
     let (acme, rival) = ("acme".parse().unwrap(), "rival".parse().unwrap());
-    let kept =
+    let stored =
         async |name: &str| app.store.account(&acme, &name.parse().unwrap()).await.unwrap().unwrap();
-    let (a, mut b) = (kept("a").await, kept("b").await);
+    let (a, mut b) = (stored("a").await, stored("b").await);
     assert!(!a.credentials.as_ref().unwrap().windows(7).any(|it| it == b"correct"));
     assert!(app.open_account(&acme, &a).is_ok() && app.open_account(&acme, &b).is_ok());
     assert!(app.open_account(&rival, &a).is_err(), "another tenant's");
     b.credentials = a.credentials;
     assert!(app.open_account(&acme, &b).is_err(), "another account's");
 
-    // Who can't open what is kept can still put something else there.
+    // Credentials that can't be opened can still be replaced.
     let change = AccountChange {
         account: b.account,
         settings: b.settings,
@@ -226,7 +226,7 @@ async fn credentials_sealed_for_one_account_open_no_other() {
     };
     app.store.put_account(&acme, change).await.unwrap().unwrap();
     let response = gate.put(&format!("{ADMIN}/b"), &account("ALPHA", "")).await;
-    assert_eq!(response.faults(), (400, vec!["credentials".into()]), "{}", response.body);
+    assert_eq!(response.faults(), (400, "credentials".into()), "{}", response.body);
     assert_eq!(gate.put(&format!("{ADMIN}/b"), &with_secret("ALPHA")).await.status, 200);
     assert_eq!(gate.credentials("b").await, token(SECRET));
 }
@@ -270,11 +270,11 @@ async fn an_invalid_account_is_refused() {
     );
     let response = gate.put(&format!("{ADMIN}/x"), &body).await;
     let reasons = response.json()["invalidParams"].as_array().unwrap().clone();
-    let told: Vec<String> = reasons
+    let reasons_text: Vec<String> = reasons
         .iter()
         .map(|it| format!("{} {}", it["name"].as_str().unwrap(), it["reason"].as_str().unwrap()))
         .collect();
-    assert_snapshot!(told.join("\n"), @"
+    assert_snapshot!(reasons_text.join("\n"), @"
     name must be the name in the path, or left out
     hasCredentials must be a boolean, not a string
     platform must begin with an upper-case letter or digit and hold only upper-case letters, digits and `_` of ASCII, at most 32 in all
@@ -294,7 +294,7 @@ async fn an_invalid_account_is_refused() {
     assert_eq!(empty.invalid(), ["platform", "connector", "platformAccount", "settings"]);
     let long = "n".repeat(129);
     let response = gate.put(&format!("{ADMIN}/{long}"), &account("ALPHA", "")).await;
-    assert_eq!(response.faults(), (400, vec!["accountName".into()]));
+    assert_eq!(response.faults(), (400, "accountName".into()));
     assert_eq!(gate.get(ADMIN).await.body, "[]");
 }
 
@@ -307,7 +307,7 @@ async fn settings_and_credentials_have_size_limits() {
                 "settings": {settings}, "credentials": {credentials}}}"#
         )
     };
-    // `{"a":"…"}` has eight bytes beside the value.
+    // `{"a":"…"}` adds eight bytes to the value.
     let settings = |n_bytes: usize| format!(r#"{{ "a": "{}" }}"#, "x".repeat(n_bytes - 8));
     let credentials = |n: usize| {
         let each = (0..n).map(|n| format!(r#""c{n}": "s""#)).collect::<Vec<_>>();
@@ -327,7 +327,7 @@ async fn settings_and_credentials_have_size_limits() {
         ("{}".to_owned(), named(65), "credentials"),
     ] {
         let response = gate.put(&format!("{ADMIN}/x"), &body(&settings, &credentials)).await;
-        // What the connector says about it is its own affair.
+        // The connector's faults are not tested here.
         let is_bound = |name: &String| ["settings", "credentials"].contains(&name.as_str());
         let bounds: Vec<String> = response.invalid().into_iter().filter(is_bound).collect();
         assert_eq!(bounds.join(" "), invalid, "{}", response.body);
@@ -356,10 +356,10 @@ fn faults_of_an_account_found_by_the_service_are_invalid_params() {
 
     let fault = |name: &str| Fault { name: name.into(), reason: "must be an address".into() };
     let unfit = Error::InvalidAccount(vec![fault("settings.baseUrl"), fault("settings.other")]);
-    let told = "settings.baseUrl must be an address; settings.other must be an address";
-    assert_eq!(unfit.to_string(), told);
+    let reasons_text = "settings.baseUrl must be an address; settings.other must be an address";
+    assert_eq!(unfit.to_string(), reasons_text);
     let unfit = shown(unfit);
-    assert_eq!((&unfit["status"], &unfit["detail"]), (&400.into(), &told.into()));
+    assert_eq!((&unfit["status"], &unfit["detail"]), (&400.into(), &reasons_text.into()));
     assert_eq!(unfit["invalidParams"][1]["name"], "settings.other");
 }
 
@@ -383,7 +383,7 @@ async fn an_admin_of_some_tenants_manages_only_their_accounts() {
     }
 }
 
-/// An account of a connector at an address, with other settings behind that, without credentials.
+/// Body of an account without credentials; `more` appends settings.
 fn at_address(connector: &str, base_url: &str, more: &str) -> String {
     format!(
         r#"{{"platform": "ALPHA", "connector": "{connector}", "platformAccount": "100234",
@@ -413,13 +413,13 @@ async fn a_changed_url_needs_new_credentials() {
                 assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
             }
         }
-        // What stays where it is keeps them, however it is written.
+        // The same URL keeps the credentials, however it is written.
         for more in [r#", "callsAtOnce": 3"#, r#", "paging": "cursor""#, ""] {
             let body = at_address("simulator", "http://127.0.0.1:9700/", more);
             assert_eq!(gate.put(&path, &body).await.status, 200, "{body}");
             assert_eq!(gate.credentials("a").await, token(SECRET), "{}", gate.kind);
         }
-        // Given again, they go where their giver says.
+        // With new credentials, the URL may change.
         let moved = with_secret("ALPHA").replace(":9700", ":9701");
         assert_eq!(gate.put(&path, &moved).await.status, 200);
     }
@@ -439,7 +439,7 @@ async fn a_setting_that_becomes_a_url_counts_like_the_base_url() {
     let made = gate.put(&path, &body("https://a.example/oauth", secrets)).await;
     assert_eq!(made.status, 201, "{}", made.body);
     let response = gate.put(&path, &body("https://b.example/oauth", "")).await;
-    assert_eq!(response.faults(), (400, vec!["credentials".into()]), "{}", response.body);
+    assert_eq!(response.faults(), (400, "credentials".into()), "{}", response.body);
     assert_eq!(gate.put(&path, &body("https://a.example/oauth", "")).await.status, 200);
 }
 
@@ -462,7 +462,7 @@ async fn private_addresses_are_refused_unless_an_operator_allows_them() {
             let body = at_address("simulator", address, "")
                 .replace("}}", r#"}, "credentials": {"token": "t"}}"#);
             let response = gate.put_with(&bearer, &format!("{ADMIN}/a"), &body).await;
-            let expected = (400, vec!["settings.baseUrl".to_owned()]);
+            let expected = (400, "settings.baseUrl".to_owned());
             assert_eq!(response.faults(), expected, "{address} {}", response.body);
         }
     }

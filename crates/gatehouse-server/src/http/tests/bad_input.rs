@@ -1,8 +1,8 @@
-//! Every field of every body, in every way that it can be wrong: 400, named, and nothing written.
+//! Every wrong value of every field of every body: a 400 that names the field, and nothing written.
 
 use super::*;
 
-/// What no field may be, beside what its own bounds forbid. (`null` means that an optional field of a POST is absent.)
+/// Values of types that no string field accepts. (In a POST, `null` stands for an absent optional field.)
 const WRONG_TYPES: [&str; 6] = ["null", "7", "true", "[]", "{}", "1.5"];
 
 async fn assert_refused(gate: &Gatehouse, method: &str, path: &str, body: &str, field: &str) {
@@ -62,10 +62,10 @@ async fn a_creation_ignores_tmf_type_fields_and_null() {
             r#""@type": "RealizingResource", "@baseType": null, "@schemaLocation": {"a": [1]}"#;
         let nulls = r#""username": null, "password": null, "deviceName": null"#;
         let body = format!(r#"{{"contractId": "payg", {nulls}, {types}}}"#);
-        let (path, made) = gate.create(&body).await;
-        assert!(made["username"].as_str().unwrap().starts_with("u-"), "{made}");
-        assert_eq!(made.get("deviceName"), None, "{made}");
-        assert_eq!(made["@baseType"], "Resource");
+        let (path, created) = gate.create(&body).await;
+        assert!(created["username"].as_str().unwrap().starts_with("u-"), "{created}");
+        assert_eq!(created.get("deviceName"), None, "{created}");
+        assert_eq!(created["@baseType"], "Resource");
         let batch = format!(
             r#"{{"contractId": "payg", "numberOfAccesses": null, "accesses": [{{{nulls}, {types}}}], {types}}}"#
         );
@@ -77,7 +77,7 @@ async fn a_creation_ignores_tmf_type_fields_and_null() {
         );
         gate.accept("/acme/access/batch", serde_json::from_str(&counted).unwrap()).await;
 
-        // An update is a merge patch, where `null` would remove something.
+        // An update is a merge patch, where `null` would delete a field.
         assert_refused(&gate, "PATCH", &path, r#"{"status": null}"#, "status").await;
         assert_refused(&gate, "PATCH", &path, r#"{"status": "SUSPENDED", "@type": "x"}"#, "@type")
             .await;
@@ -94,8 +94,8 @@ async fn the_longest_values_are_accepted() {
         let body = serde_json::json!({
             "contractId": "payg", "username": name, "deviceName": name, "password": password,
         });
-        let (path, made) = gate.create(&body.to_string()).await;
-        assert_eq!(made["username"], name.as_str());
+        let (path, created) = gate.create(&body.to_string()).await;
+        assert_eq!(created["username"], name.as_str());
         assert_eq!(gate.get(&path).await.json()["deviceName"], name.as_str(), "{}", gate.kind);
         assert_eq!(gate.verify(&name, &password).await.status, 200, "{}", gate.kind);
         let odd = "\u{0}\n\t: any characters";
@@ -125,9 +125,9 @@ async fn every_wrong_field_of_an_update_is_a_400() {
     }
     for fixed in ["contractId", "username", "productOfferingId", "deviceName", "name", "id", "x"] {
         let alone = format!(r#"{{"{fixed}": "x"}}"#);
-        let beside = format!(r#"{{"status": "SUSPENDED", "{fixed}": "x"}}"#);
+        let combined = format!(r#"{{"status": "SUSPENDED", "{fixed}": "x"}}"#);
         assert_refused(&gate, "PATCH", &path, &alone, fixed).await;
-        assert_refused(&gate, "PATCH", &path, &beside, fixed).await;
+        assert_refused(&gate, "PATCH", &path, &combined, fixed).await;
     }
     assert_eq!(gate.get(&path).await.header("etag"), Some("\"1\""), "nothing was written");
 }
@@ -171,8 +171,8 @@ async fn every_wrong_field_of_a_search_is_a_400() {
         assert_refused(&gate, "POST", path, &format!(r#"{{"{list}": []}}"#), "body").await;
         let twice = format!(r#"{{"{list}": ["x"], "{list}": ["x"]}}"#);
         assert_refused(&gate, "POST", path, &twice, list).await;
-        let beside = format!(r#"{{"{list}": ["x"], "{}": ["x"]}}"#, list.to_lowercase());
-        assert_refused(&gate, "POST", path, &beside, &list.to_lowercase()).await;
+        let combined = format!(r#"{{"{list}": ["x"], "{}": ["x"]}}"#, list.to_lowercase());
+        assert_refused(&gate, "POST", path, &combined, &list.to_lowercase()).await;
     }
 }
 
@@ -198,7 +198,7 @@ async fn every_wrong_field_of_a_contract_or_tenant_is_a_400() {
         ("maxAccesses", &counts),
     ];
     for (field, more) in all {
-        // A whole number is what this one wants to be.
+        // This field is a whole number.
         let types = WRONG_TYPES.into_iter().filter(|it| field != "maxAccesses" || *it != "7");
         for value in types.chain(more.iter().copied()) {
             let good = [("productOfferingId", "\"po\""), ("billingModel", "\"PREPAID\"")];
@@ -319,9 +319,9 @@ async fn a_body_of_a_wrong_type_or_size_is_refused() {
         let response = gate.call("POST", "/acme/access", &[("content-type", kind)], body).await;
         assert_eq!(response.status, status, "{kind}");
     }
-    assert_eq!(gate.call("POST", "/acme/access", &[], body).await.status, 415, "none at all");
+    assert_eq!(gate.call("POST", "/acme/access", &[], body).await.status, 415, "no content type");
     let two = [("content-type", "application/json"), ("content-type", "text/plain")];
-    assert_eq!(gate.call("POST", "/acme/access", &two, body).await.status, 415, "two of them");
+    assert_eq!(gate.call("POST", "/acme/access", &two, body).await.status, 415, "two types");
     let zipped = [("content-type", "application/json"), ("content-encoding", "gzip")];
     assert_eq!(gate.call("POST", "/acme/access", &zipped, body).await.status, 415);
 
@@ -332,7 +332,7 @@ async fn a_body_of_a_wrong_type_or_size_is_refused() {
 
     let exact = format!(r#"{{"contractId": "{}"}}"#, "x".repeat((1 << 20) - 18));
     assert_eq!(exact.len(), 1 << 20);
-    assert_eq!(gate.post("/acme/access", &exact).await.status, 400, "read, and too long a name");
+    assert_eq!(gate.post("/acme/access", &exact).await.status, 400, "accepted size, invalid field");
     assert_eq!(gate.post("/acme/access", &format!("{exact} ")).await.status, 413);
     let header = "x".repeat(100_000);
     assert_eq!(gate.call("GET", "/acme/contract", &[("x-long", &header)], "").await.status, 431);
@@ -340,7 +340,7 @@ async fn a_body_of_a_wrong_type_or_size_is_refused() {
     let mut config = Config::default();
     config.limits.body_bytes = 1024;
     let gate = Gatehouse::with(config).await;
-    assert_eq!(gate.post("/acme/access", &" ".repeat(1025)).await.status, 413, "the setting holds");
+    assert_eq!(gate.post("/acme/access", &" ".repeat(1025)).await.status, 413, "over the limit");
 }
 
 #[tokio::test]

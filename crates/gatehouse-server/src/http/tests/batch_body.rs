@@ -1,4 +1,4 @@
-//! The bodies of batches, as they come in with requests.
+//! Bodies of batches.
 
 use super::*;
 use crate::app::batch::NewItems;
@@ -8,7 +8,7 @@ use crate::http::route::resource::{BodyKind, BodySize, Need, Operation, PathObje
 use gatehouse_core::rights::Scope;
 use http::StatusCode;
 
-const MAKE: Operation = Operation {
+const CREATE: Operation = Operation {
     method: "POST",
     need: Need::Scope(Scope::AccessWrite),
     body: Some(BodyKind { size: BodySize::Batch, ..BodyKind::BASE }),
@@ -33,11 +33,11 @@ const CHANGE: Operation = Operation {
             Ok(Reply::json(StatusCode::OK, &batch.ids.len()))
         })
     },
-    ..MAKE
+    ..CREATE
 };
 
 async fn gatehouse() -> Gatehouse {
-    let operations = vec![MAKE, CHANGE];
+    let operations = vec![CREATE, CHANGE];
     let (path, object, served) = ("/{tenantName}/batch", PathObject::Tenant, Served::Main);
     Gatehouse::new().await.with_routes(vec![Resource { path, object, served, operations }])
 }
@@ -64,7 +64,7 @@ async fn a_batch_has_at_most_the_configured_number_of_items() {
 }
 
 #[tokio::test]
-async fn a_batch_of_changes_has_the_same_limit() {
+async fn a_batch_of_changes_may_have_as_many_items() {
     let gate = gatehouse().await;
     let ids: Vec<String> = (0..100_000).map(|n| format!("\"{n}\"")).collect();
     let body = format!(

@@ -1,4 +1,4 @@
-//! What a token says of itself.
+//! `/-/me`: the rights of a token.
 
 use super::*;
 
@@ -51,7 +51,7 @@ async fn me_accepts_every_token_also_one_without_rights() {
     let response = me(&gate, &token).await;
     let nothing = r#"{"tenants":[],"scope":"","expiresAt":"9999-12-31T23:59:59.999Z"}"#;
     assert_eq!((response.status, response.body.as_str()), (200, nothing));
-    assert_eq!(response.header("ratelimit"), None, "no tenant's requests are counted");
+    assert_eq!(response.header("ratelimit"), None, "the request counts against no rate limit");
 }
 
 #[tokio::test]

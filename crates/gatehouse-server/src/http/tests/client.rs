@@ -1,4 +1,4 @@
-//! Clients, and the tokens that they get.
+//! Clients and their tokens.
 
 use super::*;
 use base64::Engine;
@@ -7,20 +7,20 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 const CLIENTS: &str = "/-/admin/tenants/acme/clients";
 const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
-struct Made {
+struct TestClient {
     id: String,
     secret: String,
 }
 
-async fn made(gate: &Gatehouse, scope: &str) -> Made {
+async fn create_client(gate: &Gatehouse, scope: &str) -> TestClient {
     let response =
         gate.post(CLIENTS, &format!(r#"{{"scope": "{scope}", "name": "broker"}}"#)).await;
     assert_eq!(response.status, 201, "{}", response.body);
     let text = |name: &str| response.json()[name].as_str().unwrap().to_owned();
-    Made { id: text("clientId"), secret: text("clientSecret") }
+    TestClient { id: text("clientId"), secret: text("clientSecret") }
 }
 
-impl Made {
+impl TestClient {
     fn form(&self) -> String {
         let Self { id, secret } = self;
         format!("grant_type=client_credentials&client_id={id}&client_secret={secret}")
@@ -31,7 +31,7 @@ impl Made {
     }
 }
 
-async fn ask(gate: &Gatehouse, headers: &[(&str, &str)], form: &str) -> TestResponse {
+async fn request_token(gate: &Gatehouse, headers: Headers<'_>, form: &str) -> TestResponse {
     let mut all = vec![FORM];
     all.extend(headers);
     gate.send("POST", "/-/oauth2/token", &all, form.as_bytes()).await
@@ -41,20 +41,23 @@ async fn ask(gate: &Gatehouse, headers: &[(&str, &str)], form: &str) -> TestResp
 async fn a_client_is_created_read_listed_and_deleted() {
     for gate in Gatehouse::on_each("a_client_is_made").await {
         let response = gate.post(CLIENTS, r#"{"scope": "admin access:read"}"#).await;
-        assert_eq!((response.status, response.header("cache-control")), (201, Some("no-store")));
-        let made = response.json();
-        let id = made["clientId"].as_str().unwrap();
+        assert_eq!(response.status_and("cache-control"), (201, Some("no-store")));
+        let created = response.json();
+        let id = created["clientId"].as_str().unwrap();
         let path = format!("{CLIENTS}/{id}");
         assert_eq!(
             response.header("location"),
             Some(format!("http://gate.example{path}").as_str())
         );
-        assert!(made["clientSecret"].as_str().unwrap().len() >= 24, "{made}");
-        assert_eq!((made["scope"].as_str(), made.get("name")), (Some("access:read admin"), None));
+        assert!(created["clientSecret"].as_str().unwrap().len() >= 24, "{created}");
+        assert_eq!(
+            (created["scope"].as_str(), created.get("name")),
+            (Some("access:read admin"), None)
+        );
 
-        let mut shown = made.clone();
+        let mut shown = created.clone();
         shown.as_object_mut().unwrap().remove("clientSecret");
-        assert_eq!(gate.get(&path).await.json(), shown, "the secret is shown once");
+        assert_eq!(gate.get(&path).await.json(), shown, "the secret is returned only once");
         let listed = gate.get(CLIENTS).await;
         assert_eq!(listed.json(), Value::Array(vec![shown]));
         assert_eq!(listed.header("x-total-count"), Some("1"));
@@ -80,28 +83,24 @@ async fn an_invalid_client_is_refused_with_its_faults() {
         (r#"{"scope": ["admin"]}"#, vec!["scope"]),
     ] {
         let response = gate.post(CLIENTS, body).await;
-        assert_eq!(
-            response.faults(),
-            (400, fields.iter().map(|it| (*it).to_owned()).collect()),
-            "{body}"
-        );
+        assert_eq!(response.faults(), (400, fields.join(" ")), "{body}");
     }
 }
 
 #[tokio::test]
 async fn a_clients_token_has_its_scopes() {
     for gate in Gatehouse::on_each("a_client_gets_a_token").await {
-        let made = made(&gate, "access:read access:verify").await;
-        let encoded = made.form().replace('~', "%7E");
+        let client = create_client(&gate, "access:read access:verify").await;
+        let encoded = client.form().replace('~', "%7E");
         let grant = "grant_type=client_credentials&x=y";
         for (headers, form) in [
-            (vec![], made.form()),
+            (vec![], client.form()),
             (vec![], encoded),
-            (vec![("authorization", made.basic())], grant.to_owned()),
-            (vec![("authorization", made.basic())], format!("{grant}&client_id={}", made.id)),
+            (vec![("authorization", client.basic())], grant.to_owned()),
+            (vec![("authorization", client.basic())], format!("{grant}&client_id={}", client.id)),
         ] {
             let headers: Vec<_> = headers.iter().map(|(name, it)| (*name, it.as_str())).collect();
-            let response = ask(&gate, &headers, &form).await;
+            let response = request_token(&gate, &headers, &form).await;
             assert_eq!(response.status, 200, "{form}: {}", response.body);
             assert_eq!(response.header("cache-control"), Some("no-store"));
             assert_eq!(response.header("pragma"), Some("no-cache"));
@@ -112,7 +111,8 @@ async fn a_clients_token_has_its_scopes() {
             );
             assert_eq!(token["scope"], "access:read access:verify");
         }
-        let narrow = ask(&gate, &[], &(made.form() + "&scope=access%3Aread")).await.json();
+        let narrow =
+            request_token(&gate, &[], &(client.form() + "&scope=access%3Aread")).await.json();
         assert_eq!(narrow["scope"], "access:read");
         let bearer = format!("Bearer {}", narrow["access_token"].as_str().unwrap());
         let bearer = [("authorization", bearer.as_str())];
@@ -121,21 +121,21 @@ async fn a_clients_token_has_its_scopes() {
         {
             assert_eq!(gate.send("GET", path, &bearer, b"").await.status, status, "{path}");
         }
-        gate.delete(&format!("{CLIENTS}/{}", made.id)).await;
-        assert_eq!(ask(&gate, &[], &made.form()).await.status, 401);
+        gate.delete(&format!("{CLIENTS}/{}", client.id)).await;
+        assert_eq!(request_token(&gate, &[], &client.form()).await.status, 401);
     }
 }
 
 #[tokio::test]
 async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
     let gate = Gatehouse::new().await;
-    let made = made(&gate, "access:read").await;
-    let form = made.form();
-    let good = made.basic();
-    let bad = format!("Basic {}", BASE64.encode(format!("{}:wrong", made.id)));
-    let wrong = form.replace(&made.secret, "wrong");
+    let client = create_client(&gate, "access:read").await;
+    let form = client.form();
+    let good = client.basic();
+    let bad = format!("Basic {}", BASE64.encode(format!("{}:wrong", client.id)));
+    let wrong = form.replace(&client.secret, "wrong");
     let other = form.replace("acme~", "rival~");
-    let cut = format!("Basic {}", BASE64.encode(format!("{}:{}&x", made.id, made.secret)));
+    let cut = format!("Basic {}", BASE64.encode(format!("{}:{}&x", client.id, client.secret)));
     let basic = |value: &'static str| vec![("authorization", value)];
     let grant = "grant_type=client_credentials";
     #[rustfmt::skip]
@@ -144,7 +144,7 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
         (vec![], "grant_type=".into(), 400, "invalid_request"),
         (vec![], "grant_type=password&username=a&password=b".into(), 400, "unsupported_grant_type"),
         (vec![], grant.into(), 401, "invalid_client"),
-        (vec![], format!("{grant}&client_id={}", made.id), 401, "invalid_client"),
+        (vec![], format!("{grant}&client_id={}", client.id), 401, "invalid_client"),
         (vec![], wrong, 401, "invalid_client"),
         (vec![], other, 401, "invalid_client"),
         (vec![], format!("{grant}&client_id=x&client_secret={}", "y".repeat(100)), 401, "invalid_client"),
@@ -160,7 +160,7 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
         (vec![], format!("{form}&{grant}"), 400, "invalid_request"),
     ];
     for (headers, form, status, error) in cases {
-        let response = ask(&gate, &headers, &form).await;
+        let response = request_token(&gate, &headers, &form).await;
         let body = response.json();
         assert_eq!(
             (response.status, body["error"].as_str()),
@@ -170,11 +170,11 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
         assert_eq!(response.header("content-type"), Some("application/json"));
         assert_eq!(response.header("cache-control"), Some("no-store"));
         assert!(response.header("x-correlation-id").is_some());
-        let asks = response.header("www-authenticate");
-        assert_eq!(asks, (status == 401).then_some("Basic realm=\"gatehouse\""), "{form}");
+        let challenge = response.header("www-authenticate");
+        assert_eq!(challenge, (status == 401).then_some("Basic realm=\"gatehouse\""), "{form}");
         let fields: Vec<_> = body.as_object().unwrap().keys().collect();
         assert_eq!(fields, ["error", "error_description"]);
-        assert!(!response.body.contains(&made.secret), "a secret is not repeated");
+        assert!(!response.body.contains(&client.secret), "an error contains no secret");
     }
     let json = [("content-type", "application/json")];
     let response = gate.send("POST", "/-/oauth2/token", &json, b"{}").await;
@@ -183,10 +183,10 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
         (400, Some("invalid_request"))
     );
     let response = gate.send("GET", "/-/oauth2/token", &[], b"").await;
-    assert_eq!((response.status, response.header("allow")), (405, Some("OPTIONS, POST")));
+    assert_eq!(response.status_and("allow"), (405, Some("OPTIONS, POST")));
     assert_eq!(response.json()["error"], "invalid_request");
     let large = "x".repeat(2 << 20);
-    let response = ask(&gate, &[], &large).await;
+    let response = request_token(&gate, &[], &large).await;
     assert_eq!(
         (response.status, response.json()["error"].as_str()),
         (413, Some("invalid_request"))
@@ -196,26 +196,27 @@ async fn the_errors_of_the_token_endpoint_are_those_of_rfc_6749() {
 #[tokio::test]
 async fn failed_token_requests_of_a_client_are_limited() {
     for gate in Gatehouse::on_each("failed_token_requests").await {
-        let (client, other) = (made(&gate, "access:read").await, made(&gate, "access:read").await);
-        let wrong = Made { id: client.id.clone(), secret: "wrong".into() };
+        let (client, other) =
+            (create_client(&gate, "access:read").await, create_client(&gate, "access:read").await);
+        let wrong = TestClient { id: client.id.clone(), secret: "wrong".into() };
         for n in 0..10 {
-            assert_eq!(ask(&gate, &[], &wrong.form()).await.status, 401, "{n}");
+            assert_eq!(request_token(&gate, &[], &wrong.form()).await.status, 401, "{n}");
         }
-        let refused = ask(&gate, &[], &wrong.form()).await;
-        assert_eq!((refused.status, refused.header("retry-after")), (429, Some("1")));
+        let refused = request_token(&gate, &[], &wrong.form()).await;
+        assert_eq!(refused.status_and("retry-after"), (429, Some("1")));
         assert!(refused.json()["error"].is_string(), "{}", refused.body);
-        // A right secret can't be guessed, so it is always taken; and another client has its own limit.
-        assert_eq!(ask(&gate, &[], &client.form()).await.status, 200, "{}", gate.kind);
-        let wrong = Made { id: other.id.clone(), secret: "wrong".into() };
-        assert_eq!(ask(&gate, &[], &wrong.form()).await.status, 401, "{}", gate.kind);
+        // Generated secrets can't be guessed, so the correct one is always accepted. Limits are per client.
+        assert_eq!(request_token(&gate, &[], &client.form()).await.status, 200, "{}", gate.kind);
+        let wrong = TestClient { id: other.id.clone(), secret: "wrong".into() };
+        assert_eq!(request_token(&gate, &[], &wrong.form()).await.status, 401, "{}", gate.kind);
     }
 }
 
 #[tokio::test]
 async fn a_deleted_clients_token_is_refused_at_once() {
     for gate in Gatehouse::on_each("a_deleted_clients_token").await {
-        let client = made(&gate, "admin access:read").await;
-        let token = ask(&gate, &[], &client.form()).await.json()["access_token"].clone();
+        let client = create_client(&gate, "admin access:read").await;
+        let token = request_token(&gate, &[], &client.form()).await.json()["access_token"].clone();
         let bearer = format!("Bearer {}", token.as_str().unwrap());
         let contracts = async || {
             gate.send("GET", "/acme/contract", &[("authorization", &bearer)], b"").await.status

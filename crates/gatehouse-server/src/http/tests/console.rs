@@ -1,4 +1,4 @@
-//! The console's files, and what browsers are told about them.
+//! The console's files and their headers.
 
 use std::io::Read;
 use std::path::Path;
@@ -22,13 +22,13 @@ async fn the_page_and_its_files_need_no_token() {
         assert_eq!(script.status, 200);
         assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
 
-        let led = gate.send("GET", &format!("{base}/-/console"), &[], b"").await;
-        let there = format!("http://gate.example{base}/-/console/");
-        assert_eq!((led.status, led.header("location")), (307, Some(there.as_str())));
+        let redirect = gate.send("GET", &format!("{base}/-/console"), &[], b"").await;
+        let location = format!("http://gate.example{base}/-/console/");
+        assert_eq!(redirect.status_and("location"), (307, Some(location.as_str())));
     }
 }
 
-/// The files below a directory, each with the way to it.
+/// The files below a directory, by relative path.
 fn files_below(dir: &Path, prefix: &str) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
     let files = entries.filter(|it| !it.file_name().to_string_lossy().starts_with('.'));
@@ -61,8 +61,7 @@ async fn an_unknown_file_of_the_console_is_a_404() {
         ["nothing", "view/nothing.js", "console.js/", "..%2Fconsole.js", "/", "../docs", "%FF"]
     {
         let response = gate.send("GET", &format!("/-/console/{name}"), &[], b"").await;
-        let title = response.json()["title"].as_str().map(str::to_owned);
-        assert_eq!((response.status, title.as_deref()), (404, Some("Unknown path")), "{name}");
+        assert_eq!(response.problem(), (404, "Unknown path".into()), "{name}");
     }
 }
 
@@ -105,7 +104,7 @@ async fn text_files_are_compressed_if_the_browser_accepts_gzip() {
         GzDecoder::new(&body[..]).read_to_string(&mut unpacked).unwrap();
         assert_eq!(unpacked, plain.body, "{path}");
 
-        // Each form has its own tag: a cache must not take one for the other.
+        // Each encoding has its own tag, so that caches don't mix them up.
         let tags = [&plain.headers, &parts.headers].map(|it| it["etag"].to_str().unwrap());
         assert_ne!(tags[0], tags[1], "{path}");
         for (headers, own, other) in [(&[][..], tags[0], tags[1]), (&GZIP[..], tags[1], tags[0])] {
@@ -127,5 +126,5 @@ async fn text_files_are_compressed_if_the_browser_accepts_gzip() {
         }
     }
     let picture = gate.fetch("GET", "/-/docs/favicon-32x32.png", &GZIP).await.0;
-    assert_eq!(picture.headers.get("content-encoding"), None, "it is compressed already");
+    assert_eq!(picture.headers.get("content-encoding"), None, "PNG is compressed already");
 }

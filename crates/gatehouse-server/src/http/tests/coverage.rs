@@ -1,10 +1,10 @@
-//! Walks the route table: no route escapes these.
+//! Checks of every route in the table.
 
 use super::*;
 use crate::http::route::resource::{BodyKind, Need, Operation, PathObject, Resource};
 use crate::http::routes;
 
-/// The routes that need no token, known by heart.
+/// The routes that need no token.
 const PUBLIC: [&str; 12] = [
     "/-/oauth2/token",
     "/-/live",
@@ -32,8 +32,8 @@ fn path_of(resource: &Resource, tenant: &str, id: &str) -> String {
         .replace("{taskId}", id)
 }
 
-/// Sends a good request of an operation with a token for `tenant` with `scopes`.
-async fn try_it(
+/// Sends a valid request of an operation with this token.
+async fn send_example(
     gate: &Gatehouse,
     operation: &Operation,
     path: &str,
@@ -58,7 +58,7 @@ async fn only_these_routes_are_public() {
     for resource in routes::table() {
         let needs: Vec<bool> =
             resource.operations.iter().map(|it| it.need == Need::Nothing).collect();
-        assert!(needs.iter().all(|it| *it == needs[0]), "{} is half public", resource.path);
+        assert!(needs.iter().all(|it| *it == needs[0]), "{} is only partly public", resource.path);
         let is_tenants = !resource.path.starts_with("/-/");
         assert!(!is_tenants || !resource.is_public(), "{} is a tenant's", resource.path);
     }
@@ -72,10 +72,10 @@ async fn every_route_refuses_callers_without_rights() {
         let path = path_of(resource, "acme", id);
         for operation in &resource.operations {
             let case = format!("{} {path}", operation.method);
-            let none = try_it(&gate, operation, &path, None).await;
+            let none = send_example(&gate, operation, &path, None).await;
             assert_eq!(none.status, 401, "{case}: no token");
             assert_eq!(none.header("www-authenticate"), Some("Bearer"), "{case}");
-            let junk = try_it(&gate, operation, &path, Some("a.b.c".into())).await;
+            let junk = send_example(&gate, operation, &path, Some("a.b.c".into())).await;
             assert_eq!(junk.status, 401, "{case}: a bad token");
 
             if operation.need == Need::Token {
@@ -84,19 +84,19 @@ async fn every_route_refuses_callers_without_rights() {
             let scope = match operation.need {
                 Need::Scope(scope) => scope.as_str(),
                 Need::Admin | Need::AdminOfAll => "admin",
-                Need::Nothing | Need::Token => unreachable!("they are left out"),
+                Need::Nothing | Need::Token => unreachable!("skipped above"),
             };
             for tenant in ["rival", "nobody"] {
                 let token = gate.token_for(tenant, scope);
-                let other = try_it(&gate, operation, &path, Some(token)).await;
+                let other = send_example(&gate, operation, &path, Some(token)).await;
                 assert_eq!(other.status, 403, "{case}: a token for {tenant}");
             }
             let others: Vec<&str> = ALL_SCOPES.split(' ').filter(|it| *it != scope).collect();
             let token = gate.token_for("*", &others.join(" "));
-            let lacking = try_it(&gate, operation, &path, Some(token)).await;
+            let lacking = send_example(&gate, operation, &path, Some(token)).await;
             assert_eq!(lacking.status, 403, "{case}: without the scope {scope}");
         }
-        // A method that the path doesn't know is no way around.
+        // An unsupported method needs a token too.
         for method in ["TRACE", "PURGE"] {
             assert_eq!(gate.send(method, &path, &[], b"").await.status, 401, "{method} {path}");
         }
@@ -108,12 +108,12 @@ async fn every_route_reports_missing_objects_before_other_faults() {
     let gate = Gatehouse::new().await;
     for resource in routes::table().iter().filter(|it| it.path.contains("{tenantName}")) {
         for operation in &resource.operations {
-            let makes_tenant = operation.creates && resource.object == PathObject::Tenant;
-            // Unknown tenant, then unknown thing; the body is nonsense of a wrong type.
+            let creates_tenant = operation.creates && resource.object == PathObject::Tenant;
+            // The tenant or the object is unknown, and the body is invalid and of a wrong type.
             let missing_tenant = path_of(resource, "nobody", "x");
-            let missing_thing = path_of(resource, "acme", "x");
+            let missing_object = path_of(resource, "acme", "x");
             let wrong = [("content-type", "text/nonsense")];
-            if !makes_tenant {
+            if !creates_tenant {
                 let response = gate.call(operation.method, &missing_tenant, &wrong, "{").await;
                 let case = format!("{} {missing_tenant}: {}", operation.method, response.body);
                 assert_eq!(response.problem(), (404, "Unknown tenant".into()), "{case}");
@@ -121,8 +121,8 @@ async fn every_route_reports_missing_objects_before_other_faults() {
             if !matches!(resource.object, PathObject::None | PathObject::Tenant)
                 && !operation.creates
             {
-                let response = gate.call(operation.method, &missing_thing, &wrong, "{").await;
-                assert_eq!(response.problem(), (404, "Not found".into()), "{missing_thing}");
+                let response = gate.call(operation.method, &missing_object, &wrong, "{").await;
+                assert_eq!(response.problem(), (404, "Not found".into()), "{missing_object}");
             }
         }
     }
@@ -162,13 +162,13 @@ async fn checks_run_in_the_order_of_the_contract() {
         assert_eq!(response.json()["status"], status);
         assert_eq!(response.header("content-type"), Some("application/problem+json"));
     }
-    // Who may use nothing at a path does not learn there what exists.
+    // A caller without rights for a path doesn't learn what exists there.
     let bearer = format!("Bearer {}", gate.token_for("acme", "event:read"));
     for path in ["/acme/contract/payg", "/acme/contract/none", &path, missing] {
         let response = gate.send("PURGE", path, &[("authorization", &bearer)], b"").await;
         assert_eq!(response.status, 403, "{path}");
     }
-    // Without a token, a tenant's part of the house tells nothing.
+    // Without a token, a client learns nothing about a tenant's paths.
     for (path, status) in [("/acme/nothing", 401), ("/-/nothing", 404), ("/nothing", 404)] {
         assert_eq!(gate.send("GET", path, &[], b"").await.status, status, "{path}");
     }
@@ -197,11 +197,7 @@ async fn options_and_wrong_methods_list_the_allowed_methods() {
                 | PathObject::Task
         ) {
             let response = gate.call("PURGE", &path, &[], "").await;
-            assert_eq!(
-                (response.status, response.header("allow")),
-                (405, Some(allow.as_str())),
-                "{path}"
-            );
+            assert_eq!(response.status_and("allow"), (405, Some(allow.as_str())), "{path}");
         }
     }
 }

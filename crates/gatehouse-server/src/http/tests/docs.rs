@@ -1,9 +1,9 @@
-//! The page that shows the document.
+//! The page with the OpenAPI document.
 
 use super::*;
 
-/// The addresses that a page names, as they stand there.
-fn addresses(html: &str) -> Vec<&str> {
+/// The URLs in a page, as written.
+fn urls(html: &str) -> Vec<&str> {
     let after = |name: &'static str| {
         html.split(name).skip(1).map(|rest| rest.split('"').next().unwrap()).collect::<Vec<_>>()
     };
@@ -18,15 +18,15 @@ async fn the_page_needs_no_token_and_no_other_host() {
         let page = gate.send("GET", &format!("{base}/-/docs"), &[], b"").await;
         assert_eq!(page.status, 200);
         assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-        assert!(!page.body.contains("//"), "the page names another host: {}", page.body);
+        assert!(!page.body.contains("//"), "the page refers to another host: {}", page.body);
         assert!(!page.body.contains("<style") && !page.body.contains("style="), "inline style");
         for script in page.body.split("<script").skip(1) {
             assert!(script.contains("defer></script>"), "inline code: {script}");
         }
-        let named = addresses(&page.body);
+        let named = urls(&page.body);
         assert_eq!(named.len(), 6, "{named:?}");
         for name in named {
-            // As a browser at `/-/docs` understands it. A picture is no text, so only its head is taken.
+            // Resolved as in a browser at `/-/docs`. HEAD for the image, because it is no text.
             let method = if name.ends_with(".png") { "HEAD" } else { "GET" };
             let response = gate.send(method, &format!("{base}/-/{name}"), &[], b"").await;
             let kind = match name.rsplit('.').next().unwrap() {
@@ -35,11 +35,7 @@ async fn the_page_needs_no_token_and_no_other_host() {
                 "png" => "image/png",
                 _ => "application/json",
             };
-            assert_eq!(
-                (response.status, response.header("content-type")),
-                (200, Some(kind)),
-                "{name}"
-            );
+            assert_eq!(response.status_and("content-type"), (200, Some(kind)), "{name}");
         }
         let script = gate.send("GET", &format!("{base}/-/docs/page.js"), &[], b"").await.body;
         assert!(script.contains("fetch(\"openapi.json\")") && !script.contains("://"), "{script}");
@@ -73,7 +69,7 @@ async fn a_cached_file_is_revalidated_with_a_304() {
         assert_eq!(same.header("etag"), Some(tag.as_str()), "{path}");
         let other = gate.send("GET", path, &[("if-none-match", "\"other\"")], b"").await;
         assert_eq!((other.status, other.body), (200, response.body), "{path}");
-        assert!(!tags.contains(&tag), "{path}: every file has its own");
+        assert!(!tags.contains(&tag), "{path}: every file has a different tag");
         tags.push(tag);
     }
 }
@@ -82,10 +78,7 @@ async fn a_cached_file_is_revalidated_with_a_304() {
 async fn a_trailing_slash_redirects_and_an_unknown_file_is_a_404() {
     let gate = Gatehouse::new().await;
     let response = gate.send("GET", "/-/docs/", &[], b"").await;
-    assert_eq!(
-        (response.status, response.header("location")),
-        (307, Some("http://gate.example/-/docs"))
-    );
+    assert_eq!(response.status_and("location"), (307, Some("http://gate.example/-/docs")));
     for path in [
         "/-/docs/nothing",
         "/-/docs/page.html",

@@ -1,4 +1,4 @@
-//! The list of accesses: filters, pages, links, and what is wrong with them.
+//! The list of accesses: filters, pages, links, and faults.
 
 use super::*;
 use gatehouse_core::credential::StoredHash;
@@ -134,7 +134,7 @@ async fn the_list_shows_an_expired_access_as_terminated() {
     }
 }
 
-/// The links of an answer, each as its query.
+/// The links of a response by `rel`, each as its query.
 fn links(response: &TestResponse) -> Vec<(String, String)> {
     let links = response.header("link").unwrap().split(", ").map(|link| {
         let (address, rel) = link.split_once(">; rel=").unwrap();
@@ -150,7 +150,7 @@ async fn links_lead_to_the_other_pages_and_keep_the_rest_of_the_query() {
     set_up(&gate).await;
     #[rustfmt::skip]
     let cases = [
-        // asked for                               // first, last, next: pages        // kept
+        // query                                   // first, last, next page          // rest of the query
         ("pageSize=2",                             (1, 2, Some(2)),                   ""),
         ("pageSize=2&pageNumber=2",                (1, 2, None),                      ""),
         ("pageSize=2&pageNumber=9",                (1, 2, None),                      ""),
@@ -162,7 +162,7 @@ async fn links_lead_to_the_other_pages_and_keep_the_rest_of_the_query() {
         ("pageSize=1&color=red&filter=contractId%3Dpayg", (1, 2, Some(2)),            "color=red&filter=contractId%3Dpayg&"),
         ("pageSize=3&name=%22a%22",                (1, 1, None),                      "name=%22a%22&"),
     ];
-    for (query, (first, last, next), kept) in cases {
+    for (query, (first, last, next), rest) in cases {
         let response = gate.get(&format!("/acme/access?{query}")).await;
         let size = query.split("pageSize").nth(1).unwrap().trim_start_matches(['=', '%', '3', 'D']);
         let size: String = size.chars().take_while(char::is_ascii_digit).collect();
@@ -171,7 +171,7 @@ async fn links_lead_to_the_other_pages_and_keep_the_rest_of_the_query() {
         expected.extend(next.map(|next| ("next", next)));
         let expected: Vec<(String, String)> = expected
             .into_iter()
-            .map(|(rel, page)| (rel.into(), format!("{kept}pageNumber={page}&pageSize={size}")))
+            .map(|(rel, page)| (rel.into(), format!("{rest}pageNumber={page}&pageSize={size}")))
             .collect();
         assert_eq!(links(&response), expected, "{query}");
     }
@@ -186,7 +186,7 @@ async fn all_faults_of_a_list_query_are_reported_at_once() {
     let (alternatives, conditions) = (many(33, ";"), many(65, "&"));
     #[rustfmt::skip]
     let cases = [
-        // query                                              // names at fault
+        // query                                              // faulty parameters
         ("pageNumber=0",                                      vec!["pageNumber"]),
         ("pageNumber=-1",                                     vec!["pageNumber"]),
         ("pageNumber=1.5",                                    vec!["pageNumber"]),
@@ -211,21 +211,16 @@ async fn all_faults_of_a_list_query_are_reported_at_once() {
     ];
     for (query, names) in cases {
         let response = gate.get(&format!("/acme/access?{query}")).await;
-        assert_eq!(
-            response.faults(),
-            (400, names.iter().map(|it| (*it).into()).collect()),
-            "{query}: {}",
-            response.body
-        );
+        assert_eq!(response.faults(), (400, names.join(" ")), "{query}: {}", response.body);
     }
-    let taken = [many(32, ";"), many(64, "&"), "pageNumber=10000000&pageSize=1000".into()];
-    for query in taken {
+    let accepted = [many(32, ";"), many(64, "&"), "pageNumber=10000000&pageSize=1000".into()];
+    for query in accepted {
         assert_eq!(gate.get(&format!("/acme/access?{query}")).await.status, 200, "{query}");
     }
     // Of two preferences the first counts.
     let lenient = [("prefer", "handling=lenient, handling=strict")];
     assert_eq!(gate.call("GET", "/acme/access?color=red", &lenient, "").await.status, 200);
-    // A tenant that isn't there is told first.
+    // A missing tenant comes before other faults.
     assert_eq!(gate.get("/nobody/access?pageNumber=0").await.status, 404);
     let strict = [("prefer", "handling=strict")];
     for (query, names) in
@@ -249,7 +244,7 @@ async fn all_faults_of_a_list_query_are_reported_at_once() {
 fn a_list_that_takes_too_long_suggests_a_narrower_filter() {
     use crate::http::answer::problem::Problem;
     use gatehouse_store::StoreError;
-    for (error, title, said) in [
+    for (error, title, hint) in [
         (StoreError::TooSlow, "Too slow", "narrow a filter by contractId"),
         (StoreError::Busy, "Busy", "try again later"),
     ] {
@@ -258,12 +253,12 @@ fn a_list_that_takes_too_long_suggests_a_narrower_filter() {
         assert!(reply.headers.contains_key("retry-after"));
         let body: Value = serde_json::from_slice(reply.body.bytes()).unwrap();
         assert_eq!(body["title"], title);
-        assert!(body["detail"].as_str().unwrap().contains(said), "{body}");
+        assert!(body["detail"].as_str().unwrap().contains(hint), "{body}");
     }
 }
 
-/// Makes accesses, a thousand at a time.
-async fn make(store: &Store, prefix: &str, n: usize) {
+/// Creates accesses, a thousand at a time.
+async fn create(store: &Store, prefix: &str, n: usize) {
     let new = |k: usize| {
         let username = format!("{prefix}{k}");
         let mut random = [0; 10];
@@ -294,7 +289,7 @@ async fn following_next_finds_each_access_once_during_creations() {
     let n_before = 100_000;
     for gate in Gatehouse::on_each("a_walk_along_next").await {
         let store = &gate.gate.server.app.store;
-        make(store, "a", n_before).await;
+        create(store, "a", n_before).await;
         for (n, (query, n_expected)) in [
             ("pageSize=1000", n_before),
             ("pageSize=1000&contractId=payg;contractId=other", n_before - n_before / 3),
@@ -308,9 +303,9 @@ async fn following_next_finds_each_access_once_during_creations() {
             let (mut n_found, mut n_pages) = (0, 0);
             while let Some(path) = next {
                 n_pages += 1;
-                // Others are made while the page is read, so it ends further and further on.
+                // More accesses are created while the page is read, so the list grows.
                 let others = format!("b{n}-{n_pages}-");
-                let (response, ()) = tokio::join!(gate.get(&path), make(store, &others, 30));
+                let (response, ()) = tokio::join!(gate.get(&path), create(store, &others, 30));
                 for access in response.json().as_array().unwrap() {
                     n_found += 1;
                     found.insert(access["username"].as_str().unwrap().to_owned());
@@ -320,10 +315,10 @@ async fn following_next_finds_each_access_once_during_creations() {
                 let address = links.next().map(|link| link.trim_start_matches('<').to_owned());
                 next = address.map(|it| it.strip_prefix("http://gate.example").unwrap().to_owned());
             }
-            assert_eq!(found.len(), n_found, "{}: {query}: some came twice", gate.kind);
+            assert_eq!(found.len(), n_found, "{}: {query}: some occur twice", gate.kind);
             let n_old = found.iter().filter(|name| name.starts_with('a')).count();
-            assert_eq!(n_old, n_expected, "{}: {query}: some were missed", gate.kind);
-            assert!(n_found > n_expected, "{}: {query}: no others were made", gate.kind);
+            assert_eq!(n_old, n_expected, "{}: {query}: some are missing", gate.kind);
+            assert!(n_found > n_expected, "{}: {query}: none were created", gate.kind);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where a path is found, and what its addresses begin with.
+//! Listeners: the paths that each serves, and the URLs in responses.
 
 use super::*;
 use crate::http::route::resource::Served;
@@ -6,7 +6,7 @@ use crate::http::route::resource::Served;
 const OPERATOR: ConnectionInfo = ConnectionInfo { listener: ListenerKind::Operator, ..PLAIN };
 
 impl Gatehouse {
-    async fn knock(&self, connection: ConnectionInfo, path: &str) -> (u16, String) {
+    async fn get_on(&self, connection: ConnectionInfo, path: &str) -> (u16, String) {
         let request = Request::get(path).header("host", "gate.example");
         let request = request.header("authorization", format!("Bearer {}", self.token));
         let request = request.body(Full::<Bytes>::default()).unwrap();
@@ -24,7 +24,7 @@ fn a_path_is_served_at_its_listeners() {
     use ListenerKind::{Main, Operator};
     #[rustfmt::skip]
     let cases = [
-        // served           // door   // is there one for operators?
+        // served           // listener, has an operator listener, expected
         (Served::Main,      Main,     false, true),
         (Served::Main,      Main,     true,  true),
         (Served::Main,      Operator, true,  false),
@@ -45,9 +45,9 @@ fn a_path_is_served_at_its_listeners() {
 async fn the_operator_listener_serves_only_its_paths() {
     let gate = Gatehouse::new().await;
     for (path, status) in [("/-/live", 200), ("/-/ready", 200), ("/-/jwks.json", 404), ("/", 404)] {
-        assert_eq!(gate.knock(OPERATOR, path).await.0, status, "{path}");
+        assert_eq!(gate.get_on(OPERATOR, path).await.0, status, "{path}");
     }
-    let (status, body) = gate.knock(OPERATOR, "/acme/contract").await;
+    let (status, body) = gate.get_on(OPERATOR, "/acme/contract").await;
     assert!(status == 404 && body.contains("for operators"), "{body}");
 }
 
@@ -56,11 +56,11 @@ async fn a_stopping_server_is_live_but_not_ready() {
     let gate = Gatehouse::new().await;
     gate.gate.begin_to_stop();
     for connection in [PLAIN, OPERATOR] {
-        assert_eq!(gate.knock(connection, "/-/live").await.0, 200);
-        let (status, body) = gate.knock(connection, "/-/ready").await;
+        assert_eq!(gate.get_on(connection, "/-/live").await.0, 200);
+        let (status, body) = gate.get_on(connection, "/-/ready").await;
         assert!(status == 503 && body.contains("Stopping"), "{body}");
     }
-    assert_eq!(gate.knock(PLAIN, "/acme/contract").await.0, 200, "what comes is still answered");
+    assert_eq!(gate.get_on(PLAIN, "/acme/contract").await.0, 200, "requests are still processed");
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn urls_have_the_scheme_of_the_connection() {
     let gate = Gatehouse::new().await;
     for (encrypted, begin) in [(false, "http://gate.example/"), (true, "https://gate.example/")] {
         let connection = ConnectionInfo { encrypted, ..PLAIN };
-        let (_, contracts) = gate.knock(connection, "/acme/contract").await;
+        let (_, contracts) = gate.get_on(connection, "/acme/contract").await;
         let contracts: Value = serde_json::from_str(&contracts).unwrap();
         let href = contracts[0]["href"].as_str().unwrap();
         assert!(href.starts_with(begin), "{href}");

@@ -10,9 +10,9 @@ async fn scrape(gate: &Gatehouse) -> String {
     response.body
 }
 
-/// The samples, by name and labels as they are written. Every line is checked on the way.
+/// Samples by name and labels, as written. Checks the format of every line.
 fn samples(text: &str) -> BTreeMap<String, f64> {
-    assert!(text.ends_with('\n'), "the last line ends too");
+    assert!(text.ends_with('\n'), "the last line ends with a newline");
     let (mut kinds, mut helped, mut samples) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
@@ -21,7 +21,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
         } else if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, kind) = rest.split_once(' ').unwrap();
             assert!(["counter", "gauge", "histogram"].contains(&kind), "{line}");
-            assert!(helped.contains(name), "{line}: its help comes first");
+            assert!(helped.contains(name), "{line}: HELP comes first");
             assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
             assert!(kinds.insert(name.to_owned(), kind.to_owned()).is_none(), "{line}: twice");
         } else {
@@ -41,7 +41,7 @@ fn samples(text: &str) -> BTreeMap<String, f64> {
                 .iter()
                 .filter_map(|end| name.strip_suffix(end))
                 .find(|family| kinds.get(*family).is_some_and(|kind| kind == "histogram"));
-            assert!(kinds.contains_key(family.unwrap_or(name)), "{line}: its type comes first");
+            assert!(kinds.contains_key(family.unwrap_or(name)), "{line}: TYPE comes first");
             let value: f64 = value.parse().unwrap_or_else(|_| panic!("{line}"));
             assert!(samples.insert(series.to_owned(), value).is_none(), "{line}: twice");
         }
@@ -94,7 +94,7 @@ async fn every_metric_is_well_formed_and_has_its_value() {
         for name in ["process_resident_memory_bytes", "process_start_time_seconds"] {
             assert!(value(name) > 0.0, "{name}");
         }
-        // Buckets count upwards, and the last is the count.
+        // The last bucket counts everything.
         let name = format!(
             "gatehouse_http_request_duration_seconds_bucket{{method=\"GET\",{route},le=\"+Inf\"}}"
         );
@@ -106,7 +106,7 @@ async fn every_metric_is_well_formed_and_has_its_value() {
 async fn client_input_adds_no_time_series() {
     let gate = Gatehouse::new().await;
     let n_series = async || samples(&scrape(&gate).await).len();
-    let provoke = async |n: u32| {
+    let send_odd_requests = async |n: u32| {
         let path = format!("/tenant-{n}/access/{n}");
         gate.send(&format!("METHOD{n}"), &path, &[], b"").await;
         gate.send("GET", &format!("/nowhere-{n}"), &[], b"").await;
@@ -116,11 +116,11 @@ async fn client_input_adds_no_time_series() {
         let bearer = format!("Bearer {token}");
         gate.send("GET", &path, &[("authorization", &bearer)], b"").await;
     };
-    provoke(0).await;
+    send_odd_requests(0).await;
     n_series().await;
     let before = n_series().await;
     for n in 1..20 {
-        provoke(n).await;
+        send_odd_requests(n).await;
     }
     assert_eq!(n_series().await, before);
     let text = scrape(&gate).await;
@@ -182,5 +182,5 @@ async fn a_panic_is_counted_and_leaves_no_request_in_flight() {
     let samples = samples(&scrape(&gate).await);
     let name = "gatehouse_http_requests_total{method=\"POST\",route=\"/{tenantName}/verify\",status=\"500\"}";
     assert_eq!(samples.get(name), Some(&1.0));
-    assert_eq!(samples["gatehouse_http_requests_in_flight"], 1.0, "whoever looks");
+    assert_eq!(samples["gatehouse_http_requests_in_flight"], 1.0, "only the scrape itself");
 }

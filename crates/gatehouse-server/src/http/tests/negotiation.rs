@@ -1,4 +1,4 @@
-//! Operations that answer in more than one media type, or read more than one.
+//! Operations with several media types of responses or bodies.
 
 use super::*;
 use crate::http::answer::media::{JSON, MERGE_PATCH};
@@ -73,11 +73,7 @@ async fn the_client_chooses_the_media_type() {
         ("text/html", 406, "application/problem+json"),
     ] {
         let response = gate.call("GET", "/acme/figures", &[("accept", accept)], "").await;
-        assert_eq!(
-            (response.status, response.header("content-type")),
-            (status, Some(chosen)),
-            "{accept}"
-        );
+        assert_eq!(response.status_and("content-type"), (status, Some(chosen)), "{accept}");
         if status == 200 {
             assert_eq!(response.body, format!("as {chosen}"));
             assert_eq!(response.header("vary"), Some("Accept"), "{accept}");

@@ -1,4 +1,4 @@
-//! The document is held against what the server really does.
+//! Checks that the OpenAPI document describes what the server does.
 
 use super::schema::faults;
 use super::*;
@@ -45,7 +45,7 @@ async fn the_document_has_exactly_the_listed_routes() {
         .map(|it| it.path)
         .collect();
     let of_pages = ["/-/docs/", "/-/docs/{file}", "/-/console", "/-/console/{*file}"];
-    assert_eq!(unlisted, of_pages, "only the files of a page");
+    assert_eq!(unlisted, of_pages, "only files of pages are unlisted");
 }
 
 #[test]
@@ -81,8 +81,7 @@ fn every_reference_resolves_and_names_are_unique() {
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
 }
 
-/// A schema says what the reader takes: send every property as a list, which none may be, and one
-/// that doesn't exist, and see that each is known, or not.
+/// Sends every property of a schema as a list, which none accepts, and an unknown one: only that one is unknown.
 #[tokio::test]
 async fn every_request_schema_has_exactly_the_parsed_fields() {
     let gate = Gatehouse::new().await;
@@ -91,7 +90,7 @@ async fn every_request_schema_has_exactly_the_parsed_fields() {
     let document = document(&routes::table(), &Config::default().limits);
     for resource in routes::table() {
         for operation in &resource.operations {
-            // A form's fields that nobody knows are ignored, as RFC 6749 wants.
+            // Unknown fields of a form are ignored (RFC 6749).
             let Some(kind) = operation.body.as_ref().filter(|it| it.media_types != [FORM]) else {
                 continue;
             };
@@ -116,7 +115,7 @@ async fn every_request_schema_has_exactly_the_parsed_fields() {
             let known: &str = reasons.last().unwrap()["reason"].as_str().unwrap();
             let (_, known) = known.split_once("it may have ").unwrap();
             let known: BTreeSet<String> = known.split(", ").map(str::to_owned).collect();
-            // The reader ignores the names of types, so its faults don't name them.
+            // The parser ignores the names of types, so its faults don't mention them.
             let named = properties.into_iter().filter(|it| !it.starts_with('@')).collect();
             assert_eq!(known, named, "{}", kind.schema);
 
@@ -126,7 +125,7 @@ async fn every_request_schema_has_exactly_the_parsed_fields() {
             } else {
                 BTreeSet::new()
             };
-            // Where there are alternatives, only what all of them need is surely missing.
+            // Of alternatives, only fields that all of them require are missing.
             let required = |schema: &Value| -> BTreeSet<String> {
                 let names = schema["required"].as_array().cloned().unwrap_or_default();
                 names.iter().map(|it| it.as_str().unwrap().to_owned()).collect()
@@ -138,7 +137,7 @@ async fn every_request_schema_has_exactly_the_parsed_fields() {
     }
 }
 
-/// A schema, or those that it chooses between.
+/// A schema's alternatives, or the schema.
 fn alternatives(document: &Value, name: &str) -> Vec<Value> {
     let whole = schema(document, name);
     let Some(chosen) = whole["anyOf"].as_array() else { return vec![whole.clone()] };
@@ -146,7 +145,7 @@ fn alternatives(document: &Value, name: &str) -> Vec<Value> {
     chosen.iter().map(at).collect()
 }
 
-/// Calls `look` with every object in the document, and the way to it.
+/// Calls `look` with every object in the document and its path.
 fn walk(value: &Value, path: &str, look: &mut impl FnMut(&str, &Value)) {
     match value {
         Value::Object(fields) => {
@@ -176,7 +175,7 @@ fn every_body_has_an_example_that_its_schema_accepts() {
     });
     assert!(n_examples > 40, "{n_examples}");
     walk(&document, "", &mut |path, object| {
-        // Parameters and headers have a schema and an example side by side.
+        // Parameters and headers have an example next to their schema.
         if let (Some(schema), Some(example)) = (object.get("schema"), object.get("example")) {
             let faults = faults(&document, schema, example);
             assert!(faults.is_empty(), "{path}: {faults:?}");
@@ -187,26 +186,26 @@ fn every_body_has_an_example_that_its_schema_accepts() {
 #[test]
 fn everything_is_described() {
     let document = document(&routes::table(), &Config::default().limits);
-    let is_said = |it: &Value| it["description"].as_str().is_some_and(|it| !it.is_empty());
+    let is_described = |it: &Value| it["description"].as_str().is_some_and(|it| !it.is_empty());
     walk(&document, "", &mut |path, object| {
         if object.get("in").is_some() && object.get("name").is_some() {
-            assert!(is_said(object), "the parameter {} of {path}", object["name"]);
+            assert!(is_described(object), "the parameter {} of {path}", object["name"]);
         }
         let is_schema = path.starts_with("/components/schemas");
         let fields = object.get("properties").and_then(Value::as_object);
         for (name, field) in fields.into_iter().flatten().filter(|_| is_schema) {
-            // A reference is described where it leads; one fixed word needs no description.
+            // A reference is described at its target; a constant needs no description.
             let is_plain = field.get("$ref").is_none() && field.get("const").is_none();
             let is_count = path.ends_with("CountsByStatus");
-            assert!(!is_plain || is_count || is_said(field), "{path}: {name}");
+            assert!(!is_plain || is_count || is_described(field), "{path}: {name}");
         }
         for header in object.get("headers").and_then(Value::as_object).into_iter().flatten() {
-            assert!(is_said(header.1), "the header {} of {path}", header.0);
+            assert!(is_described(header.1), "the header {} of {path}", header.0);
             assert_ne!(header.1["description"], "RFC 9110", "the header {} of {path}", header.0);
         }
     });
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
-        assert!(is_said(schema), "{name}");
+        assert!(is_described(schema), "{name}");
     }
     let tags: BTreeSet<&str> = document["tags"]
         .as_array()
@@ -228,12 +227,17 @@ fn everything_is_described() {
     assert_eq!(tags, used);
 }
 
-/// Holds an answer against what the document says about it: status, headers, body.
-pub(super) fn hold(document: &Value, path: &str, method: &str, response: &TestResponse) {
+/// Asserts that the document describes a response: status, headers, body.
+pub(super) fn assert_documented(
+    document: &Value,
+    path: &str,
+    method: &str,
+    response: &TestResponse,
+) {
     let item = &document["paths"][path];
     let operation = match item.get(method.to_ascii_lowercase()) {
         Some(operation) => operation,
-        // A method that the path doesn't know is described with those that it does.
+        // An unsupported method is described with the supported ones.
         None => item.as_object().unwrap().values().next().unwrap(),
     };
     let case = format!("{method} {path} {} {}", response.status, response.body);
@@ -256,14 +260,11 @@ pub(super) fn hold(document: &Value, path: &str, method: &str, response: &TestRe
         }
     }
     for name in response.headers.keys().map(http::HeaderName::as_str) {
-        // Of these, the document speaks elsewhere; the last two are for browsers alone.
+        // Documented elsewhere; the last two are for browsers only.
         let is_elsewhere =
             ["content-type", "content-length", "x-content-type-options", "referrer-policy"];
         let is_documented = headers.keys().any(|it| it.eq_ignore_ascii_case(name));
-        assert!(
-            is_documented || is_elsewhere.contains(&name),
-            "{name} is not in the document: {case}"
-        );
+        assert!(is_documented || is_elsewhere.contains(&name), "{name} in {case}");
     }
     let Some(content) = documented["content"].as_object() else {
         assert_eq!(response.body, "", "{case}");
@@ -299,7 +300,7 @@ async fn every_response_is_in_the_document() {
             };
             let kind = ("content-type", kind);
             let strange = [("accept", "text/strange"), kind];
-            let mut answers = vec![
+            let mut responses = vec![
                 gate.call(method, &here, &[kind], &good).await,
                 gate.call(method, &format!("{here}?colour=red"), &[kind], &good).await,
                 gate.call(
@@ -322,12 +323,17 @@ async fn every_response_is_in_the_document() {
             ];
             for token in ["Bearer a.b.c", &lacking, &rival] {
                 let headers = [("authorization", token), kind];
-                answers.push(gate.send(method, &here, &headers, good.as_bytes()).await);
+                responses.push(gate.send(method, &here, &headers, good.as_bytes()).await);
             }
-            for response in &answers {
-                hold(&document, resource.path, method, response);
+            for response in &responses {
+                assert_documented(&document, resource.path, method, response);
             }
-            hold(&document, resource.path, "PURGE", &gate.call("PURGE", &here, &[], "").await);
+            assert_documented(
+                &document,
+                resource.path,
+                "PURGE",
+                &gate.call("PURGE", &here, &[], "").await,
+            );
         }
     }
 }
@@ -343,7 +349,7 @@ async fn the_responses_of_a_lifecycle_are_in_the_document() {
     let account = "/-/admin/tenants/{tenantName}/accounts/{accountName}";
     let accounts = "/-/admin/tenants/{tenantName}/accounts";
     let eu = "/-/admin/tenants/acme/accounts/eu";
-    let reached = r#"{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
+    let setup = r#"{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
                       "settings": {"baseUrl": "http://127.0.0.1:9700", "callsPerSecond": 1.5, "paging": "cursor"},
                       "credentials": {"token": "t"}}"#;
     let full = r#"{"productOfferingId": "o", "billingModel": "PREPAID", "validityPeriod": "PT1.5H",
@@ -373,8 +379,8 @@ async fn the_responses_of_a_lifecycle_are_in_the_document() {
         (contract,   "PUT",    new,                             full,                                 201),
         (contract,   "GET",    new,                             "",                                   200),
         ("/{tenantName}/contract", "GET", "/acme/contract",     "",                                   200),
-        (account,    "PUT",    eu,                              reached,                              201),
-        (account,    "PUT",    eu,                              reached,                              200),
+        (account,    "PUT",    eu,                              setup,                                201),
+        (account,    "PUT",    eu,                              setup,                                200),
         (account,    "GET",    eu,                              "",                                   200),
         (accounts,   "GET",    "/-/admin/tenants/acme/accounts", "",                                  200),
         ("/{tenantName}/account", "GET", "/acme/account",       "",                                   200),
@@ -386,10 +392,10 @@ async fn the_responses_of_a_lifecycle_are_in_the_document() {
             if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
         let response = gate.call(method, address, &[("content-type", kind)], body).await;
         assert_eq!(response.status, status, "{method} {address}: {}", response.body);
-        hold(&document, route, method, &response);
+        assert_documented(&document, route, method, &response);
     }
     let stale = [("content-type", "application/merge-patch+json"), ("if-match", "\"1\"")];
     let response = gate.call("PATCH", &access, &stale, r#"{"status": "TERMINATED"}"#).await;
     assert_eq!(response.status, 412);
-    hold(&document, one, "PATCH", &response);
+    assert_documented(&document, one, "PATCH", &response);
 }

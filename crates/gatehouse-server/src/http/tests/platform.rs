@@ -1,4 +1,4 @@
-//! Products of simulated platforms: whole answers, from the client's request to the platform's call.
+//! Products of simulated platforms, from the client's request to the platform's call.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use gatehouse_connectors::simulator::{Misbehaviour, Platform, Profile, Server};
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::openapi::hold;
+use super::openapi::assert_documented;
 use super::*;
 use crate::http::openapi::document;
 use crate::http::routes;
@@ -14,8 +14,7 @@ use crate::http::routes;
 /// Connections of each account.
 const N_CONNECTIONS: u32 = 7;
 
-/// Tenant `acme` with two accounts at ALPHA and one at BETA (which shows check digits) and at GAMMA (which has
-/// satellites, and marks for pages) each.
+/// Tenant `acme` with two accounts at ALPHA, one at BETA (with check digits) and one at GAMMA (satellites, cursors).
 struct World {
     gate: Gatehouse,
     alpha: Server,
@@ -23,7 +22,7 @@ struct World {
     gamma: Server,
 }
 
-/// The accounts, in their order, and the platforms that they are at.
+/// The accounts in order, with their platforms.
 const ACCOUNTS: [(&str, &str); 4] =
     [("one", "ALPHA"), ("two", "ALPHA"), ("three", "BETA"), ("four", "GAMMA")];
 
@@ -68,7 +67,7 @@ impl World {
         response.json()
     }
 
-    /// All products that pass a filter, in the order of accounts.
+    /// All products that match a filter, in the order of accounts.
     async fn all(&self, filter: &str) -> Vec<Value> {
         let page = self.list(&format!("{filter}&pageSize=1000&pageNumber=1")).await;
         assert_eq!(page["errors"], json!([]), "{filter}");
@@ -90,19 +89,19 @@ fn entities(envelope: &Value) -> Vec<&str> {
     ids(envelope["entities"].as_array().unwrap())
 }
 
-/// The accounts that products are of.
+/// The account of each product.
 fn accounts(envelope: &Value) -> Vec<&str> {
     let products = envelope["entities"].as_array().unwrap();
     products.iter().map(|it| it["relatedParty"][0]["name"].as_str().unwrap()).collect()
 }
 
-/// The statuses of what is wrong, in order.
+/// The statuses of the problems, in order.
 fn errors(envelope: &Value) -> Vec<u64> {
     let errors = envelope["errors"].as_array().unwrap();
     errors.iter().map(|it| it["status"].as_u64().unwrap()).collect()
 }
 
-/// The first value that a product has of a kind.
+/// The product's first identifier of a kind.
 fn number<'p>(product: &'p Value, kind: &str) -> Option<&'p str> {
     let all = product["productCharacteristic"].as_array().unwrap();
     all.iter().find(|it| it["name"] == kind)?["value"].as_str()
@@ -114,7 +113,7 @@ async fn a_page_of_products_has_all_fields() {
     let query =
         "pageSize=1&pageNumber=7&relatedParty.name=two&fields=href,connectivityType,relatedParty";
     let response = world.gate.get(&format!("/acme/product?{query}")).await;
-    // What a simulated connection is called is the simulation's own business.
+    // The simulator chooses the local identifier.
     let json = response.json();
     let (_, local_id) = entities(&json)[0].split_once('-').unwrap();
     assert_snapshot!(response.snapshot().replace(local_id, "<local>"), @r#"
@@ -161,7 +160,7 @@ async fn following_next_finds_every_product_once() {
             let page = response.json();
             assert_eq!((response.status, errors(&page)), (206, vec![]), "{path}");
             let found: Vec<String> = entities(&page).into_iter().map(str::to_owned).collect();
-            // Eleven for four accounts are two for each.
+            // Eleven products for four accounts are two each.
             assert!(found.len() <= 8, "{path}: {}", found.len());
             if found.is_empty() {
                 break;
@@ -182,7 +181,7 @@ async fn accounts_share_a_page_in_their_order() {
     let world = World::new().await;
     #[rustfmt::skip]
     let cases = [
-        // what is asked for                                // the accounts of the products
+        // query                                            // the accounts of the products
         ("pageSize=4&pageNumber=1",                         "one two three four"),
         ("pageSize=7&pageNumber=7",                         "one two three four"),
         ("pageSize=8&pageNumber=2",                         "one one two two three three four four"),
@@ -296,7 +295,7 @@ async fn products_are_found_by_every_identifier() {
             assert_eq!(found["entities"], json!(expected), "{} {kind}", world.gate.kind);
             assert_eq!(found["errors"], json!([]), "{kind}");
         }
-        // One product that three numbers lead to comes once; a card is found in either form.
+        // A product with three matching identifiers occurs once; an ICCID matches with and without its check digit.
         let beta = &all[14];
         let iccid = number(beta, "ICCID").unwrap();
         assert_eq!(iccid.len(), 20);
@@ -334,7 +333,7 @@ async fn a_failing_platform_does_not_affect_the_others() {
     );
     assert!(!page.to_string().contains("token-of"), "{page}");
 
-    // What ALPHA might have is not missing, what only others could have is.
+    // Only items that ALPHA can't have are reported as missing.
     let body = json!({
         "iccidList": [number(&all[0], "ICCID"), "1"],
         "terminalSNList": [number(&all[27], "SERIAL_NUMBER")],
@@ -372,9 +371,9 @@ async fn responses_with_platform_failures_are_in_the_document() {
         world.alpha.set_profile(profile(fault));
         for query in ["pageSize=1&pageNumber=1", "pageSize=4&pageNumber=1&fields=none"] {
             let response = world.gate.get(&format!("/acme/product?{query}")).await;
-            hold(&document, list, "GET", &response);
+            assert_documented(&document, list, "GET", &response);
         }
-        hold(
+        assert_documented(
             &document,
             find,
             "POST",
@@ -382,7 +381,7 @@ async fn responses_with_platform_failures_are_in_the_document() {
         );
         let response = world.gate.get(&one).await;
         assert_eq!(response.status, status, "{}", response.body);
-        hold(&document, read, "GET", &response);
+        assert_documented(&document, read, "GET", &response);
     }
 }
 
@@ -424,10 +423,7 @@ async fn a_changed_account_is_used_with_its_new_settings() {
     world.gate.put(path, &other.replace("URL", &world.beta.url())).await;
     let after = world.all("platform=BETA").await;
     assert_eq!(after[0]["relatedParty"][0]["characteristic"][0]["value"], "other");
-    assert!(
-        ids(&after).iter().all(|id| !ids(&before).contains(id)),
-        "another token, other connections"
-    );
+    assert!(ids(&after).iter().all(|id| !ids(&before).contains(id)), "other connections");
     assert_eq!(world.gate.delete(path).await.status, 204);
     assert!(world.all("platform=BETA").await.is_empty());
     assert_eq!(world.gate.get(&format!("/acme/product/{}", ids(&after)[0])).await.status, 404);
@@ -439,7 +435,7 @@ async fn accounts_show_the_health_and_latency_of_their_platforms() {
     let document = document(&routes::table(), &Config::default().limits);
     let shown = async || {
         let response = world.gate.get("/acme/account").await;
-        hold(&document, "/{tenantName}/account", "GET", &response);
+        assert_documented(&document, "/{tenantName}/account", "GET", &response);
         let shown = |it: &Value| {
             let text = |field: &str| it[field].as_str().unwrap().to_owned();
             (text("name"), (text("health"), it.get("latencyMilliseconds").and_then(Value::as_u64)))
@@ -450,7 +446,7 @@ async fn accounts_show_the_health_and_latency_of_their_platforms() {
         accounts
     };
     let unknown = ("UNKNOWN".to_owned(), None);
-    assert!(shown().await.values().all(|it| *it == unknown), "nobody was asked yet");
+    assert!(shown().await.values().all(|it| *it == unknown), "no platform was called yet");
 
     world.all("platform=ALPHA").await;
     let accounts = shown().await;
@@ -468,13 +464,13 @@ async fn accounts_show_the_health_and_latency_of_their_platforms() {
     world.beta.set_profile(Profile { fault: Misbehaviour::Unauthorized, ..Profile::default() });
     let page = world.list("pageSize=4&pageNumber=1&platform=BETA").await;
     assert_eq!(errors(&page), [502]);
-    assert_eq!(shown().await["three"], ("DOWN".to_owned(), *latency), "what it does is as it was");
+    assert_eq!(shown().await["three"], ("DOWN".to_owned(), *latency), "the latency stays");
 
     let three = "/-/admin/tenants/acme/accounts/three";
     let mut other = world.gate.get(three).await.json();
     other["platformAccount"] = "other".into();
     assert_eq!(world.gate.put(three, &other.to_string()).await.status, 200);
-    assert_eq!(shown().await["three"], unknown, "it is another one now");
+    assert_eq!(shown().await["three"], unknown, "the account is another one now");
 }
 
 #[tokio::test]
@@ -491,7 +487,7 @@ async fn tenants_see_only_their_own_accounts() {
 
 #[tokio::test]
 async fn a_tenants_silent_platform_does_not_block_other_tenants() {
-    /// What a tenant's products have of all requests: a quarter.
+    /// Product requests of one tenant: a quarter of all requests.
     const SHARE: u64 = 16;
     let mut config = Config::default();
     config.limits.concurrent_requests = 4 * SHARE;
@@ -511,27 +507,26 @@ async fn a_tenants_silent_platform_does_not_block_other_tenants() {
         while world.gamma.requests() < SHARE {
             tokio::task::yield_now().await;
         }
-        // Also where the platforms that would be asked are well.
+        // Also for platforms that respond.
         let search = r#"{"iotConnectionProductIdList": ["ALPHA-1"]}"#;
         for response in [
             world.gate.get("/acme/product?pageSize=1&pageNumber=1&platform=ALPHA").await,
             world.gate.post("/acme/product/find", search).await,
             world.gate.get("/acme/product/ALPHA-1").await,
         ] {
-            let json = response.json();
-            assert_eq!((response.status, &json["title"]), (503, &"Busy".into()), "{json}");
+            assert_eq!(response.problem(), (503, "Busy".into()));
             let detail = "16 requests for products of tenant `acme` are being worked on, which is the most \
                           allowed; try again later";
-            assert_eq!(json["detail"], detail);
+            assert_eq!(response.json()["detail"], detail);
             assert!(response.header("retry-after").is_some());
         }
         let page = world.gate.get("/rival/product?pageSize=9&pageNumber=1").await;
         assert_eq!((page.status, entities(&page.json()).len()), (206, 7), "{}", page.body);
-        assert_eq!(world.gate.get("/acme/access").await.status, 200, "nor itself from the rest");
+        assert_eq!(world.gate.get("/acme/access").await.status, 200, "other requests");
     };
     tokio::select! {
         answered = futures_util::future::select_all(waiting.map(Box::pin)) => {
-            panic!("a platform that is silent answered: {}", answered.0.body);
+            panic!("a silent platform responded: {}", answered.0.body);
         }
         () = others => {}
     }
@@ -550,31 +545,31 @@ async fn raw_responses_from_a_url_set_by_a_tenants_admin_are_hidden() {
                 "credentials": {"token": "token-of-three"},
             })
         };
-        let said = async || {
+        let external = async || {
             let page = world.list("platform=BETA&pageSize=4&pageNumber=1").await;
             page["errors"][0]["externalErrors"][0].clone()
         };
         let refuse = Profile { fault: Misbehaviour::Unauthorized, ..Profile::default() };
         world.beta.set_profile(refuse);
-        // An operator has set it: all that the platform says is told.
-        assert!(said().await["body"].as_str().unwrap().contains("message"), "{}", gate.kind);
-        // What a tenant's admin leaves where it is stays so.
+        // An operator set the URL: the response contains the platform's body.
+        assert!(external().await["body"].as_str().unwrap().contains("message"), "{}", gate.kind);
+        // A PUT by a tenant's admin that keeps the URL changes nothing about that.
         let admin = gate.token_for("acme", "admin");
         let mut same = body("");
         same["settings"]["pageSizeMax"] = 3.into();
         assert_eq!(gate.put_with(&admin, path, &same.to_string()).await.status, 200);
-        assert!(said().await["body"].is_string(), "{}", gate.kind);
-        // An address that a tenant's admin has set: what the connector finds, and no more.
+        assert!(external().await["body"].is_string(), "{}", gate.kind);
+        // A tenant's admin set the URL: the response has only the status and message that the connector parsed.
         assert_eq!(gate.put_with(&admin, path, &body("/").to_string()).await.status, 200);
-        assert!(said().await["body"].is_string(), "the same address, written otherwise");
+        assert!(external().await["body"].is_string(), "the same URL, written differently");
         let mut moved_body = body("");
         moved_body["settings"]["baseUrl"] = format!("{}/x", world.beta.url()).into();
         assert_eq!(gate.put_with(&admin, path, &moved_body.to_string()).await.status, 200);
-        let told = said().await;
-        assert_eq!(told["body"], Value::Null, "{} {told}", gate.kind);
-        assert!(told["status"].is_number() && told["message"].is_string(), "{told}");
-        // An operator's PUT of the same account vouches for its address.
+        let hidden = external().await;
+        assert_eq!(hidden["body"], Value::Null, "{} {hidden}", gate.kind);
+        assert!(hidden["status"].is_number() && hidden["message"].is_string(), "{hidden}");
+        // An operator's PUT of the same account approves its URL.
         assert_eq!(gate.put(path, &moved_body.to_string()).await.status, 200);
-        assert!(said().await["body"].is_string(), "{}", gate.kind);
+        assert!(external().await["body"].is_string(), "{}", gate.kind);
     }
 }

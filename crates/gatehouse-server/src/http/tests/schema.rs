@@ -1,15 +1,14 @@
-//! Holding a value against a schema of the document.
+//! Validates a value against a schema of the document.
 //!
-//! Only the words that our schemas use are known, and a word that is not known is a fault: so nothing is
-//! taken for checked that isn't. Patterns and formats are left to `cargo xtask test --api`, whose tools have the
-//! regular expressions for them.
+//! An unknown keyword panics, so that no schema passes unchecked. `cargo xtask test --api` checks patterns and formats,
+//! because its tools have regular expressions.
 
 use serde_json::Value;
 
-/// Everything that is wrong with a value by this schema; empty when all is well.
+/// All violations of a schema; empty for a valid value.
 pub(super) fn faults(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    hold(document, schema, value, "", &mut found);
+    check(document, schema, value, "", &mut found);
     found
 }
 
@@ -22,30 +21,30 @@ fn is_of_type(value: &Value, name: &str) -> bool {
         "integer" => value.is_u64() || value.is_i64(),
         "number" => value.is_number(),
         "boolean" => value.is_boolean(),
-        other => panic!("the type {other} is not known here"),
+        other => panic!("unknown type {other}"),
     }
 }
 
-fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
-    let words = schema.as_object().unwrap_or_else(|| panic!("no schema: {schema}"));
-    for (word, says) in words {
-        let number = || says.as_f64().unwrap();
-        let holds = match word.as_str() {
+fn check(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut Vec<String>) {
+    let keywords = schema.as_object().unwrap_or_else(|| panic!("no schema: {schema}"));
+    for (keyword, expected) in keywords {
+        let number = || expected.as_f64().unwrap();
+        let is_valid = match keyword.as_str() {
             "$ref" => {
-                let there = document.pointer(&says.as_str().unwrap()[1..]).unwrap();
-                hold(document, there, value, at, found);
+                let target = document.pointer(&expected.as_str().unwrap()[1..]).unwrap();
+                check(document, target, value, at, found);
                 true
             }
-            "type" => match says.as_array() {
+            "type" => match expected.as_array() {
                 Some(types) => types.iter().any(|it| is_of_type(value, it.as_str().unwrap())),
-                None => is_of_type(value, says.as_str().unwrap()),
+                None => is_of_type(value, expected.as_str().unwrap()),
             },
-            "const" => value == says,
-            "enum" => says.as_array().unwrap().contains(value),
+            "const" => value == expected,
+            "enum" => expected.as_array().unwrap().contains(value),
             "anyOf" => {
-                says.as_array().unwrap().iter().any(|it| faults(document, it, value).is_empty())
+                expected.as_array().unwrap().iter().any(|it| faults(document, it, value).is_empty())
             }
-            "not" => !faults(document, says, value).is_empty(),
+            "not" => !faults(document, expected, value).is_empty(),
             "minLength" => value.as_str().is_none_or(|it| it.chars().count() as f64 >= number()),
             "maxLength" => value.as_str().is_none_or(|it| it.chars().count() as f64 <= number()),
             "minimum" => value.as_f64().is_none_or(|it| it >= number()),
@@ -55,46 +54,56 @@ fn hold(document: &Value, schema: &Value, value: &Value, at: &str, found: &mut V
             "minProperties" => value.as_object().is_none_or(|it| it.len() as f64 >= number()),
             "maxProperties" => value.as_object().is_none_or(|it| it.len() as f64 <= number()),
             "required" => value.as_object().is_none_or(|it| {
-                says.as_array().unwrap().iter().all(|name| it.contains_key(name.as_str().unwrap()))
+                expected
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .all(|name| it.contains_key(name.as_str().unwrap()))
             }),
             "additionalProperties" => {
                 let known = &schema["properties"];
                 let fields = value.as_object().into_iter().flatten();
                 let mut others = fields.filter(|(name, _)| known.get(name).is_none()).peekable();
-                if *says == Value::Bool(false) {
+                if *expected == Value::Bool(false) {
                     others.peek().is_none()
                 } else {
                     others.for_each(|(name, value)| {
-                        hold(document, says, value, &format!("{at}/{name}"), found);
+                        check(document, expected, value, &format!("{at}/{name}"), found);
                     });
                     true
                 }
             }
             "propertyNames" => {
                 for name in value.as_object().into_iter().flat_map(|it| it.keys()) {
-                    hold(document, says, &name.as_str().into(), &format!("{at}/{name}"), found);
+                    check(
+                        document,
+                        expected,
+                        &name.as_str().into(),
+                        &format!("{at}/{name}"),
+                        found,
+                    );
                 }
                 true
             }
             "properties" => {
-                for (name, schema) in says.as_object().unwrap() {
+                for (name, schema) in expected.as_object().unwrap() {
                     if let Some(value) = value.get(name) {
-                        hold(document, schema, value, &format!("{at}/{name}"), found);
+                        check(document, schema, value, &format!("{at}/{name}"), found);
                     }
                 }
                 true
             }
             "items" => {
                 for (n, value) in value.as_array().into_iter().flatten().enumerate() {
-                    hold(document, says, value, &format!("{at}/{n}"), found);
+                    check(document, expected, value, &format!("{at}/{n}"), found);
                 }
                 true
             }
             "pattern" | "format" | "description" | "examples" | "default" => true,
-            other => panic!("{at}: the word {other} is not known here"),
+            other => panic!("{at}: unknown keyword {other}"),
         };
-        if !holds {
-            found.push(format!("{at}: {value} is not {word} {says}"));
+        if !is_valid {
+            found.push(format!("{at}: {value} is not {keyword} {expected}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How a page learns where people sign in.
+//! `/-/sign-in`: issuers, endpoints, and the token of a demo.
 
 use super::*;
 use http::Version;
@@ -50,7 +50,7 @@ async fn a_reached_issuer_has_endpoints_and_is_in_the_consoles_policy() {
     let (before, etag_before) = policy().await;
     assert!(before.contains("connect-src 'self';"), "{before}");
 
-    // A token that names the issuer has its document read.
+    // A token of the issuer makes the server read its discovery document.
     let token = issuer.signed(serde_json::json!({"iss": issuer.url}));
     gate.send("GET", "/-/me", &[("authorization", &token)], b"").await;
     let response = sign_in(&gate).await;
@@ -63,25 +63,25 @@ async fn a_reached_issuer_has_endpoints_and_is_in_the_consoles_policy() {
     }]});
     assert_eq!(response.json(), expected);
     let document = document(&routes::table(), &Config::default().limits);
-    openapi::hold(&document, "/-/sign-in", "GET", &response);
+    openapi::assert_documented(&document, "/-/sign-in", "GET", &response);
 
     let (after, etag_after) = policy().await;
-    let asked = "connect-src 'self' https://id.example:8443 https://revoke.example;";
-    assert!(after.contains(asked), "{after}");
-    assert_ne!(etag_before, etag_after, "a browser must not go on with the policy that it has");
+    let allowed = "connect-src 'self' https://id.example:8443 https://revoke.example;";
+    assert!(after.contains(allowed), "{after}");
+    assert_ne!(etag_before, etag_after, "another policy needs another tag");
 }
 
-const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// A request that differs from one that a demo answers with a token.
+/// A request for the token of a demo.
 #[derive(Clone, Copy)]
-struct Visit {
+struct DemoRequest {
     peer: &'static str,
     host: &'static str,
     header: Option<(&'static str, &'static str)>,
 }
 
-const AT_HOME: Visit = Visit { peer: "127.0.0.1", host: "localhost:8080", header: None };
+const LOCAL: DemoRequest = DemoRequest { peer: "127.0.0.1", host: "localhost:8080", header: None };
 
 async fn demo() -> Gatehouse {
     let mut gate = Gatehouse::new().await;
@@ -95,9 +95,9 @@ async fn demo() -> Gatehouse {
     gate
 }
 
-/// What the demo gives out to a visitor.
-async fn given(gate: &Gatehouse, visit: Visit) -> Value {
-    let Visit { peer, host, header } = visit;
+/// The demo's token and tenant in the response; null without.
+async fn demo_token(gate: &Gatehouse, request: DemoRequest) -> Value {
+    let DemoRequest { peer, host, header } = request;
     let request = Request::get("/-/sign-in").header("host", host);
     let request = match header {
         Some((name, value)) => request.header(name, value),
@@ -105,7 +105,7 @@ async fn given(gate: &Gatehouse, visit: Visit) -> Value {
     };
     let request = request.body(Full::default()).unwrap();
     let connection = ConnectionInfo { peer: peer.parse().unwrap(), ..PLAIN };
-    let (parts, body) = gate.answer(connection, request).await;
+    let (parts, body) = gate.respond(connection, request).await;
     assert_eq!(parts.status, 200);
     assert_eq!(parts.headers["cache-control"], "no-store");
     serde_json::from_slice::<Value>(&body).unwrap()["demo"].take()
@@ -114,56 +114,56 @@ async fn given(gate: &Gatehouse, visit: Visit) -> Value {
 #[tokio::test]
 async fn a_demo_signs_in_browsers_on_its_machine() {
     let gate = demo().await;
-    for visit in [
-        AT_HOME,
-        Visit { peer: "127.9.9.9", ..AT_HOME },
-        Visit { peer: "::1", host: "[::1]:8080", ..AT_HOME },
-        Visit { peer: "::ffff:127.0.0.1", ..AT_HOME },
-        Visit { host: "LocalHost", ..AT_HOME },
-        Visit { host: "127.0.0.1:8080", ..AT_HOME },
-        Visit { host: "127.1.2.3", ..AT_HOME },
-        Visit { header: Some(("sec-fetch-site", "same-origin")), ..AT_HOME },
-        Visit { header: Some(("sec-fetch-site", "none")), ..AT_HOME },
+    for request in [
+        LOCAL,
+        DemoRequest { peer: "127.9.9.9", ..LOCAL },
+        DemoRequest { peer: "::1", host: "[::1]:8080", ..LOCAL },
+        DemoRequest { peer: "::ffff:127.0.0.1", ..LOCAL },
+        DemoRequest { host: "LocalHost", ..LOCAL },
+        DemoRequest { host: "127.0.0.1:8080", ..LOCAL },
+        DemoRequest { host: "127.1.2.3", ..LOCAL },
+        DemoRequest { header: Some(("sec-fetch-site", "same-origin")), ..LOCAL },
+        DemoRequest { header: Some(("sec-fetch-site", "none")), ..LOCAL },
     ] {
-        let demo = given(&gate, visit).await;
-        let case = format!("{} {} {:?}", visit.peer, visit.host, visit.header);
+        let demo = demo_token(&gate, request).await;
+        let case = format!("{} {} {:?}", request.peer, request.host, request.header);
         assert_eq!(demo["tenant"], "acme", "{case}");
         let bearer = format!("Bearer {}", demo["token"].as_str().unwrap());
         let me = gate.send("GET", "/-/me", &[("authorization", &bearer)], b"").await.json();
         assert_eq!(me["scope"], "access:read", "{case}");
         assert_eq!(me["expiresAt"], "2027-03-02T12:00:00.000Z", "{case}");
     }
-    let again = [given(&gate, AT_HOME).await, given(&gate, AT_HOME).await];
-    assert_ne!(again[0]["token"], again[1]["token"], "each is made for its answer");
+    let again = [demo_token(&gate, LOCAL).await, demo_token(&gate, LOCAL).await];
+    assert_ne!(again[0]["token"], again[1]["token"], "every response has a new token");
 }
 
 #[tokio::test]
 async fn a_demo_signs_in_no_other_client() {
     let gate = demo().await;
-    for visit in [
-        Visit { peer: "192.0.2.7", ..AT_HOME },
-        Visit { peer: "10.0.0.1", ..AT_HOME },
-        Visit { peer: "2001:db8::1", ..AT_HOME },
-        Visit { peer: "::ffff:192.0.2.7", ..AT_HOME },
-        Visit { host: "gate.example", ..AT_HOME },
-        Visit { host: "localhost.evil.example:8080", ..AT_HOME },
-        Visit { host: "127.0.0.1.evil.example", ..AT_HOME },
-        Visit { host: "192.0.2.7:8080", ..AT_HOME },
-        Visit { host: "0.0.0.0:8080", ..AT_HOME },
-        Visit { host: "[::2]:8080", ..AT_HOME },
-        Visit { header: Some(("forwarded", "for=192.0.2.7")), ..AT_HOME },
-        Visit { header: Some(("via", "1.1 proxy")), ..AT_HOME },
-        Visit { header: Some(("x-forwarded-for", "127.0.0.1")), ..AT_HOME },
-        Visit { header: Some(("x-forwarded-host", "localhost")), ..AT_HOME },
-        Visit { header: Some(("x-real-ip", "")), ..AT_HOME },
-        Visit { header: Some(("sec-fetch-site", "cross-site")), ..AT_HOME },
-        Visit { header: Some(("sec-fetch-site", "same-site")), ..AT_HOME },
-        Visit { header: Some(("sec-fetch-site", "")), ..AT_HOME },
+    for request in [
+        DemoRequest { peer: "192.0.2.7", ..LOCAL },
+        DemoRequest { peer: "10.0.0.1", ..LOCAL },
+        DemoRequest { peer: "2001:db8::1", ..LOCAL },
+        DemoRequest { peer: "::ffff:192.0.2.7", ..LOCAL },
+        DemoRequest { host: "gate.example", ..LOCAL },
+        DemoRequest { host: "localhost.evil.example:8080", ..LOCAL },
+        DemoRequest { host: "127.0.0.1.evil.example", ..LOCAL },
+        DemoRequest { host: "192.0.2.7:8080", ..LOCAL },
+        DemoRequest { host: "0.0.0.0:8080", ..LOCAL },
+        DemoRequest { host: "[::2]:8080", ..LOCAL },
+        DemoRequest { header: Some(("forwarded", "for=192.0.2.7")), ..LOCAL },
+        DemoRequest { header: Some(("via", "1.1 proxy")), ..LOCAL },
+        DemoRequest { header: Some(("x-forwarded-for", "127.0.0.1")), ..LOCAL },
+        DemoRequest { header: Some(("x-forwarded-host", "localhost")), ..LOCAL },
+        DemoRequest { header: Some(("x-real-ip", "")), ..LOCAL },
+        DemoRequest { header: Some(("sec-fetch-site", "cross-site")), ..LOCAL },
+        DemoRequest { header: Some(("sec-fetch-site", "same-site")), ..LOCAL },
+        DemoRequest { header: Some(("sec-fetch-site", "")), ..LOCAL },
     ] {
-        let case = format!("{} {} {:?}", visit.peer, visit.host, visit.header);
-        assert_eq!(given(&gate, visit).await, Value::Null, "{case}");
+        let case = format!("{} {} {:?}", request.peer, request.host, request.header);
+        assert_eq!(demo_token(&gate, request).await, Value::Null, "{case}");
     }
-    let connection = ConnectionInfo { peer: HERE, ..PLAIN };
+    let connection = ConnectionInfo { peer: LOCALHOST, ..PLAIN };
     let mut old =
         Request::get("/-/sign-in").header("host", "localhost").body(Full::default()).unwrap();
     *old.version_mut() = Version::HTTP_10;
@@ -172,7 +172,7 @@ async fn a_demo_signs_in_no_other_client() {
     *nameless.version_mut() = Version::HTTP_10;
     for request in [old, elsewhere.body(Full::default()).unwrap(), nameless] {
         let case = format!("{request:?}");
-        let (_, body) = gate.answer(connection, request).await;
+        let (_, body) = gate.respond(connection, request).await;
         assert_eq!(body, r#"{"issuers":[]}"#, "{case}");
     }
 }
@@ -180,18 +180,18 @@ async fn a_demo_signs_in_no_other_client() {
 #[tokio::test]
 async fn a_server_that_is_no_demo_gives_out_no_token() {
     let gate = Gatehouse::new().await;
-    assert_eq!(given(&gate, AT_HOME).await, Value::Null);
+    assert_eq!(demo_token(&gate, LOCAL).await, Value::Null);
 }
 
 #[tokio::test]
 async fn the_sign_in_response_of_a_demo_is_in_the_document() {
     let gate = demo().await;
     let request = Request::get("/-/sign-in").header("host", "localhost").body(Full::default());
-    let connection = ConnectionInfo { peer: HERE, ..PLAIN };
-    let (parts, body) = gate.answer(connection, request.unwrap()).await;
+    let connection = ConnectionInfo { peer: LOCALHOST, ..PLAIN };
+    let (parts, body) = gate.respond(connection, request.unwrap()).await;
     let body = String::from_utf8(body.to_vec()).unwrap();
     let response = TestResponse { status: parts.status.as_u16(), headers: parts.headers, body };
     assert!(response.body.contains("\"demo\""), "{}", response.body);
     let document = document(&routes::table(), &Config::default().limits);
-    openapi::hold(&document, "/-/sign-in", "GET", &response);
+    openapi::assert_documented(&document, "/-/sign-in", "GET", &response);
 }

@@ -1,4 +1,4 @@
-//! Answers that are made while they go out, as a client sees them.
+//! Streamed responses.
 
 use super::*;
 use crate::http::answer::media::JSON;
@@ -13,12 +13,12 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::io::Read;
 use tokio::sync::Notify;
 
-/// A million bytes.
+/// More than a million bytes.
 fn text() -> String {
     "0123456789 and so on\n".repeat(50_000)
 }
 
-/// Lets the one answer go on that is held.
+/// Continues the response that is held.
 pub(crate) static GO_ON: Notify = Notify::const_new();
 
 const STREAM: Operation = Operation {
@@ -29,9 +29,9 @@ const STREAM: Operation = Operation {
     ],
     run: |call| {
         Box::pin(async move {
-            let how = call.headers().get("x-how").map(|it| it.to_str().unwrap().to_owned());
+            let mode = call.headers().get("x-mode").map(|it| it.to_str().unwrap().to_owned());
             let produce = async move |mut sink: Sink| {
-                if how.as_deref() == Some("hold") {
+                if mode.as_deref() == Some("hold") {
                     sink.write(b"first part").await?;
                     sink.flush().await?;
                     GO_ON.notified().await;
@@ -39,7 +39,7 @@ const STREAM: Operation = Operation {
                     return sink.finish().await;
                 }
                 sink.write(text().as_bytes()).await?;
-                match how.as_deref() {
+                match mode.as_deref() {
                     None => sink.finish().await,
                     Some("fail") => Err(StreamError::Failed("a secret".into())),
                     Some("panic") => panic!("a defect"),
@@ -59,7 +59,7 @@ pub(crate) async fn gatehouse(config: Config) -> Gatehouse {
     Gatehouse::with(config).await.with_routes(resources)
 }
 
-fn request(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Request<Full<Bytes>> {
+fn request(gate: &Gatehouse, method: &str, headers: Headers<'_>) -> Request<Full<Bytes>> {
     let mut request = Request::builder().method(method).uri("http://gate.example/acme/stream");
     request = request.header("authorization", format!("Bearer {}", gate.token));
     request = request.header("host", "gate.example");
@@ -69,13 +69,13 @@ fn request(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Request<
     request.body(Full::default()).unwrap()
 }
 
-async fn stream(gate: &Gatehouse, method: &str, headers: &[(&str, &str)]) -> Response<AnswerBody> {
+async fn stream(gate: &Gatehouse, method: &str, headers: Headers<'_>) -> Response<AnswerBody> {
     let request = request(gate, method, headers);
     handle(&TaskTracker::new(), gate.gate.clone(), PLAIN, connected(), (), request).await
 }
 
-/// What the figures say: answers under way, and those that ended whole, unread and failed.
-fn figures(gate: &Gatehouse) -> [u64; 4] {
+/// Metrics of streams: in flight, whole, unread, failed.
+fn stream_metrics(gate: &Gatehouse) -> [u64; 4] {
     let text = gate.gate.metrics().render();
     let value = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -90,7 +90,7 @@ fn figures(gate: &Gatehouse) -> [u64; 4] {
 }
 
 async fn until(gate: &Gatehouse, expected: [u64; 4]) {
-    while figures(gate) != expected {
+    while stream_metrics(gate) != expected {
         tokio::task::yield_now().await;
     }
 }
@@ -121,7 +121,7 @@ async fn a_streamed_response_is_compressed_if_the_client_accepts_gzip() {
     let mut read = String::new();
     GzDecoder::new(&body[..]).read_to_string(&mut read).unwrap();
     assert!(read == text());
-    // What is whole is small, and stays as it is.
+    // Whole responses are small and not compressed.
     let response = gate.call("GET", "/acme/contract", &accept, "").await;
     assert_eq!((response.header("content-encoding"), response.header("vary")), (None, None));
 }
@@ -129,14 +129,14 @@ async fn a_streamed_response_is_compressed_if_the_client_accepts_gzip() {
 #[tokio::test]
 async fn head_returns_the_same_headers_and_starts_no_producer() {
     let gate = gatehouse(Config::default()).await;
-    for headers in [&[("x-how", "fail")][..], &[("accept-encoding", "gzip")]] {
+    for headers in [&[("x-mode", "fail")][..], &[("accept-encoding", "gzip")]] {
         let headers = [headers, &[("x-correlation-id", "mine")]].concat();
         let (head, body) = stream(&gate, "HEAD", &headers).await.into_parts();
         assert_eq!(body.collect().await.unwrap().to_bytes(), "");
-        assert_eq!(figures(&gate)[0], 0, "nothing is under way");
+        assert_eq!(stream_metrics(&gate)[0], 0, "no stream is in flight");
         let (get, _) = stream(&gate, "GET", &headers).await.into_parts();
         assert_eq!((head.status, head.headers), (get.status, get.headers));
-        while figures(&gate)[0] > 0 {
+        while stream_metrics(&gate)[0] > 0 {
             tokio::task::yield_now().await;
         }
     }
@@ -145,7 +145,7 @@ async fn head_returns_the_same_headers_and_starts_no_producer() {
 #[tokio::test]
 async fn a_disconnect_cancels_the_producer() {
     let gate = gatehouse(Config::default()).await;
-    let response = stream(&gate, "GET", &[("x-how", "wait")]).await;
+    let response = stream(&gate, "GET", &[("x-mode", "wait")]).await;
     until(&gate, [1, 0, 0, 0]).await;
     drop(response);
     until(&gate, [0, 0, 1, 0]).await;
@@ -158,11 +158,10 @@ async fn a_slow_reader_holds_no_request_slot_but_counts_as_in_flight() {
     let gate = gatehouse(config).await;
     let busy = Arc::new(());
     let requests = TaskTracker::new();
-    let its_request = request(&gate, "GET", &[]);
+    let get = request(&gate, "GET", &[]);
     let held = Arc::clone(&busy);
-    let response =
-        handle(&requests, gate.gate.clone(), PLAIN, connected(), held, its_request).await;
-    assert_eq!(gate.get("/acme/contract").await.status, 200, "there is a slot for others");
+    let response = handle(&requests, gate.gate.clone(), PLAIN, connected(), held, get).await;
+    assert_eq!(gate.get("/acme/contract").await.status, 200, "the slot is free for others");
     assert_eq!((Arc::strong_count(&busy), requests.len()), (2, 1));
     response.into_body().collect().await.unwrap();
     requests.close();
@@ -193,21 +192,21 @@ async fn the_number_of_streams_is_limited() {
 #[tokio::test]
 async fn a_failed_producer_truncates_the_response() {
     let gate = gatehouse(Config::default()).await;
-    for (n, how) in [(1, "fail"), (2, "panic")] {
-        let response = stream(&gate, "GET", &[("x-how", how)]).await;
-        assert_eq!(response.status(), 200, "it had begun");
-        let broken: Result<_, TruncatedBody> = response.into_body().collect().await;
-        assert!(broken.is_err(), "{how}");
+    for (n, mode) in [(1, "fail"), (2, "panic")] {
+        let response = stream(&gate, "GET", &[("x-mode", mode)]).await;
+        assert_eq!(response.status(), 200, "the response had started");
+        let truncated: Result<_, TruncatedBody> = response.into_body().collect().await;
+        assert!(truncated.is_err(), "{mode}");
         until(&gate, [0, 0, 0, n]).await;
     }
 }
 
-/// Sends a request through a connection, and tells how its body ended.
-async fn over_the_wire(gate: &Gatehouse, version: Version, how: &str) -> Result<usize, String> {
+/// Sends a request through a connection; returns the length of the body, or its error.
+async fn over_the_wire(gate: &Gatehouse, version: Version, mode: &str) -> Result<usize, String> {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
-    let its_gate = gate.gate.clone();
+    let service_gate = gate.gate.clone();
     let service = hyper::service::service_fn(move |request| {
-        let gate = its_gate.clone();
+        let gate = service_gate.clone();
         async move {
             let requests = TaskTracker::new();
             Ok::<_, std::convert::Infallible>(
@@ -217,10 +216,10 @@ async fn over_the_wire(gate: &Gatehouse, version: Version, how: &str) -> Result<
     });
     let server = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
     let server = async move {
-        // It ends badly where the answer does.
+        // The connection fails if the response does.
         let _ = server.serve_connection(TokioIo::new(theirs), service).await;
     };
-    let request = request(gate, "GET", &[("x-how", how)][..usize::from(!how.is_empty())]);
+    let request = request(gate, "GET", &[("x-mode", mode)][..usize::from(!mode.is_empty())]);
     let client = async move {
         let io = TokioIo::new(ours);
         let response = if version == Version::HTTP_2 {
@@ -249,13 +248,13 @@ async fn a_client_sees_a_truncated_response() {
     let gate = gatehouse(Config::default()).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         assert_eq!(over_the_wire(&gate, version, "").await, Ok(text().len()));
-        for how in ["fail", "panic"] {
-            let broken = over_the_wire(&gate, version, how).await.unwrap_err();
+        for mode in ["fail", "panic"] {
+            let truncated = over_the_wire(&gate, version, mode).await.unwrap_err();
             let sign = match version {
                 Version::HTTP_2 => "INTERNAL_ERROR",
                 _ => "IncompleteBody",
             };
-            assert!(broken.contains(sign), "{version:?} {how}: {broken}");
+            assert!(truncated.contains(sign), "{version:?} {mode}: {truncated}");
         }
     }
 }

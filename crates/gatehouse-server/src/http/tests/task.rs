@@ -1,8 +1,8 @@
-//! Batches and Tasks as a client sees them; workers are stepped by the test.
+//! Batches and Tasks; the tests step the workers.
 
 use serde_json::json;
 
-use super::openapi::hold;
+use super::openapi::assert_documented;
 use super::*;
 use crate::http::openapi::document;
 use crate::http::routes;
@@ -13,20 +13,20 @@ impl Gatehouse {
         &self.gate.server.app
     }
 
-    /// Works off everything that was accepted.
+    /// Processes all accepted Tasks.
     pub(super) async fn work(&self) {
         let mut worker = TaskWorker::new(self.app().clone());
         while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
     }
 
-    /// Steps a worker until it has done some items, and lets it go.
+    /// Steps a worker until it has processed some items, and releases its lease.
     async fn work_a_little(&self) {
         let mut worker = TaskWorker::new(self.app().clone());
         while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         worker.release_lease().await.unwrap();
     }
 
-    /// Has a batch accepted and tells the path of its Task.
+    /// Sends a batch; returns the path of its Task.
     pub(super) async fn accept(&self, path: &str, body: Value) -> String {
         let response = self.post(path, &body.to_string()).await;
         assert_eq!(response.status, 202, "{}", response.body);
@@ -34,7 +34,7 @@ impl Gatehouse {
         location.strip_prefix("http://gate.example").unwrap().to_owned()
     }
 
-    /// The same, and it is worked off.
+    /// Sends and processes a batch; returns the path and the body of its Task.
     async fn run(&self, path: &str, body: Value) -> (String, Value) {
         let task = self.accept(path, body).await;
         self.work().await;
@@ -81,7 +81,7 @@ async fn a_batch_is_accepted_at_once() {
     "#);
 }
 
-/// Every state of every kind of Task, and the keys that its payload has. Exhaustive: the contract's table.
+/// Every state of every kind of Task, as in the contract's table.
 #[tokio::test]
 async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
     const BASE: [&str; 4] = ["id", "state", "@baseType", "@type"];
@@ -103,7 +103,7 @@ async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
             |contract: &str, accesses: Value| json!({"contractId": contract, "accesses": accesses});
         let taken = json!([{"username": "same"}, {"username": "same"}]);
         let kinds = [
-            // kind, path, all goes well, something fails, everything fails, rejected, long
+            // kind, path; batches that succeed, fail partly, fail, are rejected, take long
             (
                 "batchCreation",
                 "/acme/access/batch",
@@ -162,8 +162,8 @@ async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
             check(&stopped.json(), "TERMINATED", &BASE);
             check(&gate.get(&task).await.json(), "TERMINATED", &BASE);
             assert_eq!(gate.delete(&task).await.status, 409, "{kind}");
-            let never_begun = gate.accept(path, long).await;
-            check(&gate.delete(&never_begun).await.json(), "TERMINATED", &BASE);
+            let never_started = gate.accept(path, long).await;
+            check(&gate.delete(&never_started).await.json(), "TERMINATED", &BASE);
             gate.work().await;
 
             let (_, task) = gate.run(path, well).await;
@@ -174,7 +174,7 @@ async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
             assert_eq!(task["errors"].as_array().unwrap().len(), 1, "{kind}");
             let (_, task) = gate.run(path, badly).await;
             check(&task, "FAILED", &BOTH);
-            assert_eq!(task["accesses"], json!([]), "{kind}: there also when empty");
+            assert_eq!(task["accesses"], json!([]), "{kind}: present also when empty");
             let (task, payload) = gate.run(path, rejected).await;
             check(&payload, "REJECTED", &ERRORS);
             assert_eq!(payload["errors"].as_array().unwrap().len(), 1, "{kind}");
@@ -229,7 +229,7 @@ async fn an_error_names_its_item() {
     assert_eq!(keys(&all[0]), ["index", "state", "access"]);
     assert_eq!(keys(&all[1]), ["index", "state", "error"]);
     let bad = gate.get(&format!("{task}/items?state=odd&pageSize=0")).await;
-    assert_eq!(bad.faults(), (400, vec!["state".into(), "pageSize".into()]));
+    assert_eq!(bad.faults(), (400, "state pageSize".into()));
     let progress = gate.get(&format!("{task}/progress")).await.json();
     assert_eq!(keys(&progress)[..3], ["total", "succeeded", "failed"]);
     let counts = [&progress["total"], &progress["succeeded"], &progress["failed"]];
@@ -261,7 +261,7 @@ async fn a_batch_creation_returns_its_accesses_in_order_with_working_passwords()
         let listed = listed.json();
         assert_eq!(ids(&listed), ids(&payload["accesses"]), "{}", gate.kind);
         assert!(!listed.to_string().contains("password"));
-        assert_eq!(gate.get(&task).await.json(), payload, "{}: as often as one likes", gate.kind);
+        assert_eq!(gate.get(&task).await.json(), payload, "{}: repeatable", gate.kind);
     }
 }
 
@@ -289,7 +289,7 @@ async fn a_batch_of_changes_reports_the_result_of_each_access() {
         assert_eq!(told, [(Some(404), Some(1)), (Some(404), Some(3))], "{}", gate.kind);
         assert_eq!(errors[0]["accessId"], rivals);
 
-        // The other spelling, with either content type; the month ends in Berlin.
+        // PATCH, with either content type; the month ends in Berlin's time zone.
         for media_type in ["application/json", "application/merge-patch+json"] {
             let body = json!({"operationType": "terminate", "accessesIdList": [made[1]], "operationBody": {}});
             let accepted = gate
@@ -310,7 +310,7 @@ async fn a_batch_of_changes_reports_the_result_of_each_access() {
             assert_eq!(access.get("password"), None);
         }
         let back = gate.patch(&format!("/acme/access/{}", made[1]), r#"{"status":"ACTIVE"}"#).await;
-        assert_eq!(back.json().get("endDateTime"), None, "{}: called off", gate.kind);
+        assert_eq!(back.json().get("endDateTime"), None, "{}: cancelled", gate.kind);
     }
 }
 
@@ -385,7 +385,7 @@ async fn an_invalid_batch_is_refused_and_creates_no_task() {
     assert_eq!(plain.status, 415);
     let patch = gate.call("PATCH", create, &[("content-type", "text/plain")], "{}").await;
     let types = "application/json, application/merge-patch+json";
-    assert_eq!((patch.status, patch.header("accept-patch")), (415, Some(types)));
+    assert_eq!(patch.status_and("accept-patch"), (415, Some(types)));
     assert_eq!(gate.post("/nobody/access/batch", "{}").await.status, 404);
     let list = gate.get("/acme/access/batch").await;
     assert_eq!((list.body.as_str(), list.header("x-total-count")), ("[]", Some("0")));
@@ -463,7 +463,7 @@ async fn a_finished_task_is_available_as_csv() {
             text(&payload["accesses"][1]["id"])
         );
         let rest = [third.as_str(), second.as_str(), ""];
-        assert_eq!(lines[2..], rest, "{}: and nothing of what failed", gate.kind);
+        assert_eq!(lines[2..], rest, "{}: no failed items", gate.kind);
         let rejected = json!({"contractId": "none", "numberOfAccesses": 1});
         let (task, _) = gate.run("/acme/access/batch", rejected).await;
         assert_eq!(gate.call("GET", &task, &csv, "").await.status, 409);
@@ -486,7 +486,7 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
             );
             if method == "GET" {
                 let route = format!("/{{tenantName}}/access/batch/{{taskId}}{part}");
-                hold(&document, &route, method, &response);
+                assert_documented(&document, &route, method, &response);
             }
             (response.header("x-passwords-until").map(str::to_owned), response.body)
         };
@@ -499,9 +499,9 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
 
         let create = json!({"contractId": "payg", "numberOfAccesses": 2500});
         let made = gate.accept("/acme/access/batch", create.clone()).await;
-        assert_eq!(until(&made).await, None, "{}: it has not begun", gate.kind);
+        assert_eq!(until(&made).await, None, "{}: not started", gate.kind);
         gate.work_a_little().await;
-        assert_eq!(until(&made).await, None, "{}: it is under way", gate.kind);
+        assert_eq!(until(&made).await, None, "{}: in progress", gate.kind);
         gate.work().await;
         for (part, accept) in [("", "application/json"), ("", "text/csv"), ("/items", "*/*")] {
             for method in ["GET", "HEAD"] {
@@ -512,7 +512,7 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
         let stopped = gate.accept("/acme/access/batch", create.clone()).await;
         gate.work_a_little().await;
         gate.delete(&stopped).await;
-        assert_eq!(until(&stopped).await, end, "{}: items have what was made", gate.kind);
+        assert_eq!(until(&stopped).await, end, "{}: the items have passwords", gate.kind);
         assert_eq!(told(&stopped, "GET", "/items", "*/*").await.0, end, "{}", gate.kind);
         let change = |operation: &str, body: Value| {
             let ids = &ids[..2];
@@ -533,13 +533,13 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
             let items = told(&task, "GET", "/items", "*/*").await;
             assert_eq!(items.0, *expected, "{}: {}", gate.kind, items.1);
         }
-        let never_begun = gate.accept(create_path, create).await;
-        gate.delete(&never_begun).await;
-        assert_eq!(until(&never_begun).await, None, "{}: it made nothing", gate.kind);
+        let never_started = gate.accept(create_path, create).await;
+        gate.delete(&never_started).await;
+        assert_eq!(until(&never_started).await, None, "{}: no passwords", gate.kind);
 
         gate.clock.set(at("2027-03-02T11:59:59.999Z"));
         let (until, body) = told(&made, "GET", "/items", "*/*").await;
-        assert!(until == end && body.contains("password"), "{}: to the last moment", gate.kind);
+        assert!(until == end && body.contains("password"), "{}: until the end", gate.kind);
         gate.clock.set(at("2027-03-02T12:00:00Z"));
         for when in ["their time is over", "they are destroyed"] {
             for part in ["", "/items"] {
@@ -573,7 +573,7 @@ async fn the_items_of_a_stopped_task_include_everything_it_created() {
         gate.clock.set(at("2027-03-02T12:00:00Z"));
         while gate.app().run_upkeep_step().await.unwrap() {}
         let items = gate.get(&format!("{task}/items")).await;
-        assert!(!items.body.contains("password"), "{}: their time is over", gate.kind);
+        assert!(!items.body.contains("password"), "{}: expired", gate.kind);
     }
 }
 
@@ -591,7 +591,7 @@ async fn passwords_of_a_batch_need_the_write_scope() {
         let (changed, _) = gate.run("/acme/access/batchUpdate", change).await;
         let chosen = json!({"contractId": "payg", "accesses": [{"password": "another-secret"}]});
         let (chosen, _) = gate.run("/acme/access/batch", chosen).await;
-        // One that was stopped shows what it has made in its items alone.
+        // A stopped Task returns its accesses only as items.
         let long = json!({"contractId": "payg", "numberOfAccesses": 2500});
         let stopped = gate.accept("/acme/access/batch", long).await;
         gate.work_a_little().await;
@@ -674,7 +674,7 @@ async fn progress_has_the_times_of_a_task_and_its_change() {
         assert_eq!((rejected.get("startedAt"), rejected["endedAt"].is_string()), (None, true));
         assert_eq!(rejected.get("change"), None, "{}", gate.kind);
 
-        // The list shows each Task's; one Task and the answer to the batch stay as they were.
+        // The list has the progress of each Task; a single Task and the response to a batch don't.
         let listed = gate.get("/acme/access/batch").await.json();
         for listed in listed.as_array().unwrap() {
             let task = format!("/acme/access/batch/{}", listed["id"].as_str().unwrap());
