@@ -48,7 +48,7 @@ fn essence(media_type: &str) -> &str {
     media_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// How specifically a range of `Accept` matches a media type, and its quality.
+/// Specificity and quality of a range of `Accept` that matches a media type.
 fn match_range(range: &str, media_type: &str) -> Option<(u8, Quality)> {
     let (range, quality) = with_quality(range);
     let media_type = essence(media_type);

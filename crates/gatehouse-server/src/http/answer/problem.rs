@@ -91,14 +91,14 @@ impl Problem {
 
     /// 404: an unknown path.
     pub(crate) fn unknown_path() -> Self {
-        let detail = "nothing is at this path; the document /-/openapi.json lists what there is";
+        let detail = "nothing is at this path; the document /-/openapi.json lists all paths";
         Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
     }
 
     /// 404: a path that the operators' listener doesn't serve.
     pub(crate) fn not_for_operators() -> Self {
-        let detail = "nothing is at this path; this address is for operators, who find /-/live, \
-                      /-/ready and /-/metrics here";
+        let detail = "nothing is at this path; this address is for operators and serves /-/live, \
+                      /-/ready and /-/metrics";
         Self::new(StatusCode::NOT_FOUND, "Unknown path", detail)
     }
 
@@ -303,19 +303,19 @@ impl Problem {
             ),
             Unsure(_) => Self::unavailable(
                 "Outcome unknown",
-                "the store was lost while it was writing this down: it may have happened or not; look before \
-                 you send it again, or send it with an Idempotency-Key",
+                "the store was lost during the write, which may have happened or not; check before you send the \
+                 request again, or send it with an Idempotency-Key",
             ),
             TooSlow => Self::unavailable(
                 "Too slow",
                 format!(
-                    "this looks at accesses one by one, and took longer than {SNAPSHOT_SECONDS_MAX} s; \
+                    "the query looks at accesses one by one, and took longer than {SNAPSHOT_SECONDS_MAX} s; \
                      narrow a filter by contractId, createdBy or createdAt"
                 ),
             ),
             Busy => Self::unavailable(
                 "Busy",
-                "too many requests that look at accesses one by one are waiting, try again later",
+                "too many queries that look at accesses one by one are waiting, try again later",
             ),
             Unexpected(_)
             | Taken(_)

@@ -1,8 +1,8 @@
 //! Headers of a tenant's rate limit.
 //!
-//! `RateLimit` and `RateLimit-Policy` follow the IETF's current draft; `RateLimit-Limit`, `-Remaining` and `-Reset` follow
-//! its earlier versions, which most clients read today. The policy is the tenant's whole limit; the remaining requests
-//! are those that this server still accepts.
+//! `RateLimit` and `RateLimit-Policy` follow the IETF's current draft; `RateLimit-Limit`, `-Remaining` and `-Reset`
+//! follow its earlier versions, which most clients read today. The policy is the tenant's whole limit; the remaining
+//! requests are those that this server still accepts.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 

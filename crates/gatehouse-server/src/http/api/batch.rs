@@ -1,7 +1,7 @@
 //! `/{tenantName}/access/batch` and `/{tenantName}/access/batchUpdate`: creates and updates many accesses.
 //!
-//! The response is a Task, which `task` serves. Faults of the request as a whole are refused here; the Task reports those
-//! of single items, and conflicts with the current state.
+//! The response is a Task, which `task` serves. Faults of the request as a whole are refused here; the Task reports
+//! those of single items, and conflicts with the current state.
 
 use gatehouse_core::TaskId;
 use gatehouse_core::rights::Scope;

@@ -90,7 +90,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     let (name, scopes) = call.object(read_new)?;
     let made = call.app().create_client(call.tenant(), name, scopes.value()).await?;
     let id = made.client.id.to_string();
-    let location = format!("{}/{}", call.address.here(), encoded(&id));
+    let location = format!("{}/{}", call.address.request_url(), encoded(&id));
     let body = client_body(&made.client, Some(made.secret.reveal()));
     Ok(Reply::json(StatusCode::CREATED, &body)
         .with(header::LOCATION, &location)

@@ -183,7 +183,7 @@ fn refused(error: OAuthError, detail: &str) -> Problem {
     Problem::new(StatusCode::BAD_REQUEST, "Token refused", detail).with_oauth_error(error)
 }
 
-/// Refuses an unknown client and a wrong secret in the same way.
+/// One response for an unknown client and a wrong secret.
 fn unknown_client() -> Problem {
     let detail = "client_id and client_secret are needed, by HTTP Basic or in the form, and must be \
                   those of a client that exists";

@@ -91,7 +91,8 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let listing = call.app().list_products(call.tenant(), &filter, page, context).await?;
     let (products, problems) = page_contents(listing, page);
     let body = view(&call, fields).envelope(&products, &problems);
-    let links = paging::links_without_total(&call.address.here(), &call.query, page, number_max);
+    let links =
+        paging::links_without_total(&call.address.request_url(), &call.query, page, number_max);
     let reply = Reply::whole(StatusCode::PARTIAL_CONTENT, JSON, body);
     Ok(match links {
         Some(links) => reply.with(header::LINK, &links),

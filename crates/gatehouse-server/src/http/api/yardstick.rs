@@ -1,7 +1,7 @@
 //! `/{tenantName}/yardstick`: responses that cost nothing, for the bench. Only a server started for it has them.
 //!
-//! They pass all layers (connection, token, log, metrics) but don't use the store. So the difference to another operation
-//! is the cost of that operation's work.
+//! They pass all layers (connection, token, log, metrics) but don't use the store. So the difference to another
+//! operation is the cost of that operation's work.
 
 use bytes::Bytes;
 use gatehouse_core::rights::Scope;

@@ -155,7 +155,7 @@ fn units(n_bytes: u64) -> u64 {
     n_bytes.div_ceil(UNIT_BYTES)
 }
 
-/// Most bytes of a body that is parsed on a thread of the async runtime. Parsing a larger one would delay other requests.
+/// Most bytes of a body that is parsed on a runtime thread. Parsing a larger one would delay other requests.
 pub(in crate::http) const SMALL_BYTES_MAX: usize = 64 << 10;
 
 /// Runs work on a body of this size: for a large one on a blocking thread, so that no other request waits.

@@ -1,7 +1,7 @@
 //! Responses to connections that never send a valid request, as bytes for the wire, with the usual problem body.
 //!
 //! Malformed HTTP never reaches a handler: hyper responds with a bare status and closes. The server recognises these
-//! responses on their way out, because none of its own is a 4xx without a body. For a head that doesn't arrive, or a
+//! responses before they are sent, because none of its own is a 4xx without a body. For a head that doesn't arrive, or a
 //! connection too many, hyper sends no response at all.
 
 use gatehouse_core::Timestamp;

@@ -10,7 +10,7 @@ use super::connection_info::ListenerKind;
 use crate::config::Limits;
 use crate::http::answer::problem::Problem;
 
-/// Most concurrent requests on the operator listener. They have slots apart, so that operators can look at a full server.
+/// Most concurrent requests on the operator listener. Their slots are separate, so that operators can see a full server.
 const OPERATOR_REQUESTS_MAX: usize = 16;
 
 /// Most concurrent streamed responses. Each holds a few chunks and perhaps a gzip encoder, some 900 KiB in all, for as

@@ -1,7 +1,7 @@
 //! `/-/docs`: the OpenAPI document as a page, from files embedded in the binary (decision 0005).
 //!
-//! The page is Swagger UI, which `build.rs` takes out of a package, and a few lines of gatehouse's. Its URLs are relative,
-//! so that it works under any `base_path`, and its content security policy allows only files from this server.
+//! The page is Swagger UI, which `build.rs` takes out of a package, and a few lines of gatehouse's. Its URLs are
+//! relative, so that it works under any `base_path`, and its content security policy allows only files from this server.
 
 use http::{StatusCode, header};
 

@@ -47,7 +47,7 @@ impl Address {
     }
 
     /// The request's URL, without its query.
-    pub(crate) fn here(&self) -> String {
+    pub(crate) fn request_url(&self) -> String {
         format!("{}{}", self.base, self.path)
     }
 

@@ -80,9 +80,8 @@ impl Call {
     pub(crate) fn reply_to_put(&self, put: Put, body: &impl Serialize) -> Reply {
         match put {
             Put::Replaced => Reply::json(StatusCode::OK, body),
-            Put::Created => {
-                Reply::json(StatusCode::CREATED, body).with(header::LOCATION, &self.address.here())
-            }
+            Put::Created => Reply::json(StatusCode::CREATED, body)
+                .with(header::LOCATION, &self.address.request_url()),
         }
     }
 

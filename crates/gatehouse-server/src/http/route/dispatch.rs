@@ -65,8 +65,7 @@ where
     let dropped = CancellationToken::new();
     let client = ClientDisconnection::new(dropped.clone(), closed);
     let work = outgoing(gate, connection, client, request);
-    let answered = DetachOnDrop::new(requests, dropped, work);
-    answered.await.send(requests, busy)
+    DetachOnDrop::new(requests, dropped, work).await.send(requests, busy)
 }
 
 /// The response to a request, also if the handler panics.
@@ -82,11 +81,11 @@ where
     let correlation = Correlation::of(request.headers(), gate.server.app.now());
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
-    let answered = {
-        let answered = pin!(answer(&gate, connection, &client, &correlation, &trace, request));
-        AssertUnwindSafe(trace.run(answered)).catch_unwind().await
+    let processed = {
+        let processed = pin!(process(&gate, connection, &client, &correlation, &trace, request));
+        AssertUnwindSafe(trace.run(processed)).catch_unwind().await
     };
-    let (reply, route) = answered.unwrap_or_else(|panic| {
+    let (reply, route) = processed.unwrap_or_else(|panic| {
         let (correlation_id, trace_id) = (&correlation.id, trace.id());
         let panic = panic_message(&*panic);
         tracing::error!(correlation_id, trace_id, panic, "a request panicked");
@@ -121,7 +120,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> Option<&str> {
 
 type RoutedReply = (Reply, &'static str);
 
-async fn answer<B>(
+async fn process<B>(
     gate: &Gate,
     connection: ConnectionInfo,
     client: &ClientDisconnection,
@@ -230,10 +229,10 @@ where
     let path = path.strip_prefix(gate.server.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
     let found = gate.routes.find(path);
-    let is_here = |it: &RouteMatch<'_>| {
+    let is_served = |it: &RouteMatch<'_>| {
         it.resource.served.at(connection.listener, gate.server.has_operator_listener)
     };
-    let Some(RouteMatch { resource, params }) = found.filter(is_here) else {
+    let Some(RouteMatch { resource, params }) = found.filter(is_served) else {
         return Err(match connection.listener {
             ListenerKind::Main => Box::pin(refuse_unknown_path(gate, parts, path, record)).await,
             ListenerKind::Operator => Problem::not_for_operators(),
@@ -376,7 +375,7 @@ async fn count(
     record.allowance.map_or(Ok(()), Allowance::check)
 }
 
-/// Refuses a tenant that the token doesn't cover, in the same way whether the tenant exists or not.
+/// Refuses a tenant that the token doesn't cover, equally whether the tenant exists or not.
 fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
     let covered = match tenant.parse::<TenantName>() {
         Ok(name) => caller.rights.cover(&name),

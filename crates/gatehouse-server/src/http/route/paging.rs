@@ -110,7 +110,7 @@ fn links(call: &Call, request: PageRequest, total: u64) -> Option<String> {
     if request.number < last {
         links.push(("next", request.number + 1));
     }
-    let address = page_url(&call.address.here(), &call.query, request.size);
+    let address = page_url(&call.address.request_url(), &call.query, request.size);
     within_limit(links, |(rel, number)| format!("<{}>; rel=\"{rel}\"", address(number)))
 }
 
@@ -138,7 +138,7 @@ fn within_limit(
 
 /// Link header of a list without a known total.
 pub(crate) fn links_without_total(
-    here: &str,
+    url: &str,
     query: &Query,
     request: PageRequest,
     number_max: u64,
@@ -150,15 +150,15 @@ pub(crate) fn links_without_total(
     if request.number > 1 {
         links.push(("prev", request.number - 1));
     }
-    let address = page_url(here, query, request.size);
+    let address = page_url(url, query, request.size);
     // Without a space, as the documented interface writes it.
     within_limit(links, |(rel, number)| format!("<{}>;rel=\"{rel}\"", address(number)))
 }
 
 /// URLs of pages: this list's URL with the rest of its query.
-fn page_url(here: &str, query: &Query, size: u64) -> impl Fn(u64) -> String + use<> {
+fn page_url(url: &str, query: &Query, size: u64) -> impl Fn(u64) -> String + use<> {
     let rest = utf8_percent_encode(query.without_page(), NOT_IN_URI).to_string();
     let rest = if rest.is_empty() { rest } else { rest + "&" };
-    let before = format!("{here}?{rest}{PAGE_NUMBER}=");
+    let before = format!("{url}?{rest}{PAGE_NUMBER}=");
     move |number| format!("{before}{number}&{PAGE_SIZE}={size}")
 }

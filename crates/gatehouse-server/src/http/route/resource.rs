@@ -71,7 +71,7 @@ pub(crate) struct Operation {
     pub(crate) query: &'static [&'static str],
     /// Names that its parameter `fields` may have.
     pub(crate) fields: &'static [&'static str],
-    /// How its list is paged, if it has the parameters of a page.
+    /// Kind of paging, if it has the parameters of a page.
     pub(crate) pages: Pages,
     /// The fields of its filter. With a filter, the whole query is one expression.
     pub(crate) filter: Option<&'static FilterFields>,
@@ -124,7 +124,7 @@ pub(crate) enum Need {
     AdminOfAll,
 }
 
-/// How a list is paged.
+/// Kind of paging.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pages {
     /// With a total: a page is an array, and the first page is the default.

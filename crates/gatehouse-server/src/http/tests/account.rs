@@ -436,8 +436,8 @@ async fn a_setting_that_becomes_a_url_counts_like_the_base_url() {
         )
     };
     let secrets = r#", "credentials": {"clientId": "c", "clientSecret": "correct horse"}"#;
-    let made = gate.put(&path, &body("https://a.example/oauth", secrets)).await;
-    assert_eq!(made.status, 201, "{}", made.body);
+    let created = gate.put(&path, &body("https://a.example/oauth", secrets)).await;
+    assert_eq!(created.status, 201, "{}", created.body);
     let response = gate.put(&path, &body("https://b.example/oauth", "")).await;
     assert_eq!(response.faults(), (400, "credentials".into()), "{}", response.body);
     assert_eq!(gate.put(&path, &body("https://a.example/oauth", "")).await.status, 200);

@@ -268,8 +268,8 @@ async fn a_repeated_batch_is_one_task() {
 #[tokio::test]
 async fn both_methods_of_a_batch_update_share_their_keys() {
     for gate in Gatehouse::on_each("idem_spellings").await {
-        let (_, made) = gate.create(ONE).await;
-        let id = made["id"].as_str().unwrap();
+        let (_, created) = gate.create(ONE).await;
+        let id = created["id"].as_str().unwrap();
         // Long enough to be processed on a blocking thread.
         let ids = vec![format!("\"{id}\""); 2000].join(", ");
         let body = format!(

@@ -43,7 +43,7 @@ impl Gatehouse {
         (task, response.json())
     }
 
-    async fn make(&self, n: u32) -> Vec<String> {
+    async fn create_many(&self, n: u32) -> Vec<String> {
         let body = json!({"contractId": "payg", "numberOfAccesses": n});
         let (_, task) = self.run("/acme/access/batch", body).await;
         ids(&task["accesses"])
@@ -89,7 +89,7 @@ async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
     const ERRORS: [&str; 5] = ["id", "state", "@baseType", "@type", "errors"];
     const BOTH: [&str; 6] = ["id", "state", "@baseType", "@type", "accesses", "errors"];
     for gate in Gatehouse::on_each("task_payloads").await {
-        let made = gate.make(2500).await;
+        let created = gate.create_many(2500).await;
         let prepaid = gate.create(r#"{"contractId": "pre"}"#).await.1["id"].clone();
         let change = |operation: &str, ids: Value| {
             let body = match operation {
@@ -116,20 +116,20 @@ async fn the_payload_of_a_task_has_exactly_the_keys_of_its_state() {
             (
                 "batchUpdate",
                 "/acme/access/batchUpdate",
-                change("update", json!([made[0]])),
-                change("update", json!([made[1], prepaid])),
+                change("update", json!([created[0]])),
+                change("update", json!([created[1], prepaid])),
                 change("update", json!([prepaid])),
                 change("update", nobody.clone()),
-                change("update", json!(made)),
+                change("update", json!(created)),
             ),
             (
                 "batchTerminate",
                 "/acme/access/batchUpdate",
-                change("terminate", json!([made[0]])),
-                change("terminate", json!([made[1], prepaid])),
+                change("terminate", json!([created[0]])),
+                change("terminate", json!([created[1], prepaid])),
                 change("terminate", json!([prepaid])),
                 change("terminate", nobody),
-                change("terminate", json!(made)),
+                change("terminate", json!(created)),
             ),
         ];
         for (kind, path, well, partly, badly, rejected, long) in kinds {
@@ -268,30 +268,35 @@ async fn a_batch_creation_returns_its_accesses_in_order_with_working_passwords()
 #[tokio::test]
 async fn a_batch_of_changes_reports_the_result_of_each_access() {
     for gate in Gatehouse::on_each("task_change").await {
-        let made = gate.make(3).await;
+        let created = gate.create_many(3).await;
         let rivals =
             gate.post("/rival/access", r#"{"contractId": "payg"}"#).await.json()["id"].clone();
         let body = json!({
             "operationType": "update",
-            "accessesIdList": [made[2], rivals, made[0], "nonsense\u{0}", made[2]],
+            "accessesIdList": [created[2], rivals, created[0], "nonsense\u{0}", created[2]],
             "operationBody": {"status": "SUSPENDED", "password": "shared secret"},
         });
         let (_, payload) = gate.run("/acme/access/batchUpdate", body.clone()).await;
         assert_eq!(payload["state"], "FAILED", "{}: {payload}", gate.kind);
-        assert_eq!(ids(&payload["accesses"]), [made[2].clone(), made[0].clone()], "{}", gate.kind);
+        assert_eq!(
+            ids(&payload["accesses"]),
+            [created[2].clone(), created[0].clone()],
+            "{}",
+            gate.kind
+        );
         for access in payload["accesses"].as_array().unwrap() {
             assert_eq!(access["password"], "shared secret");
             assert_eq!(access["status"], "SUSPENDED");
         }
         let errors = payload["errors"].as_array().unwrap();
-        let told: Vec<_> =
+        let items: Vec<_> =
             errors.iter().map(|it| (it["status"].as_u64(), it["index"].as_u64())).collect();
-        assert_eq!(told, [(Some(404), Some(1)), (Some(404), Some(3))], "{}", gate.kind);
+        assert_eq!(items, [(Some(404), Some(1)), (Some(404), Some(3))], "{}", gate.kind);
         assert_eq!(errors[0]["accessId"], rivals);
 
         // PATCH, with either content type; the month ends in Berlin's time zone.
         for media_type in ["application/json", "application/merge-patch+json"] {
-            let body = json!({"operationType": "terminate", "accessesIdList": [made[1]], "operationBody": {}});
+            let body = json!({"operationType": "terminate", "accessesIdList": [created[1]], "operationBody": {}});
             let accepted = gate
                 .call(
                     "PATCH",
@@ -309,7 +314,8 @@ async fn a_batch_of_changes_reports_the_result_of_each_access() {
             assert_eq!(access["endDateTime"], "2027-03-31T22:00:00.000Z");
             assert_eq!(access.get("password"), None);
         }
-        let back = gate.patch(&format!("/acme/access/{}", made[1]), r#"{"status":"ACTIVE"}"#).await;
+        let back =
+            gate.patch(&format!("/acme/access/{}", created[1]), r#"{"status":"ACTIVE"}"#).await;
         assert_eq!(back.json().get("endDateTime"), None, "{}: cancelled", gate.kind);
     }
 }
@@ -476,7 +482,7 @@ async fn a_finished_task_is_available_as_csv() {
 async fn a_task_shows_until_when_its_passwords_are_readable() {
     let document = document(&routes::table(), &Config::default().limits);
     for gate in Gatehouse::on_each("task_passwords_until").await {
-        let told = async |task: &str, method: &str, part: &str, accept: &str| {
+        let read = async |task: &str, method: &str, part: &str, accept: &str| {
             let response =
                 gate.call(method, &format!("{task}{part}"), &[("accept", accept)], "").await;
             assert_eq!(
@@ -491,29 +497,34 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
             (response.header("x-passwords-until").map(str::to_owned), response.body)
         };
         let until = async |task: &str| {
-            let (until, _) = told(task, "GET", "", "application/json").await;
-            assert_eq!(told(task, "HEAD", "", "application/json").await.0, until, "{}", gate.kind);
+            let (until, _) = read(task, "GET", "", "application/json").await;
+            assert_eq!(read(task, "HEAD", "", "application/json").await.0, until, "{}", gate.kind);
             until
         };
         let end = Some("2027-03-02T12:00:00.000Z".to_owned());
 
         let create = json!({"contractId": "payg", "numberOfAccesses": 2500});
-        let made = gate.accept("/acme/access/batch", create.clone()).await;
-        assert_eq!(until(&made).await, None, "{}: not started", gate.kind);
+        let created = gate.accept("/acme/access/batch", create.clone()).await;
+        assert_eq!(until(&created).await, None, "{}: not started", gate.kind);
         gate.work_a_little().await;
-        assert_eq!(until(&made).await, None, "{}: in progress", gate.kind);
+        assert_eq!(until(&created).await, None, "{}: in progress", gate.kind);
         gate.work().await;
         for (part, accept) in [("", "application/json"), ("", "text/csv"), ("/items", "*/*")] {
             for method in ["GET", "HEAD"] {
-                assert_eq!(told(&made, method, part, accept).await.0, end, "{} {part}", gate.kind);
+                assert_eq!(
+                    read(&created, method, part, accept).await.0,
+                    end,
+                    "{} {part}",
+                    gate.kind
+                );
             }
         }
-        let ids = ids(&gate.get(&made).await.json()["accesses"]);
+        let ids = ids(&gate.get(&created).await.json()["accesses"]);
         let stopped = gate.accept("/acme/access/batch", create.clone()).await;
         gate.work_a_little().await;
         gate.delete(&stopped).await;
         assert_eq!(until(&stopped).await, end, "{}: the items have passwords", gate.kind);
-        assert_eq!(told(&stopped, "GET", "/items", "*/*").await.0, end, "{}", gate.kind);
+        assert_eq!(read(&stopped, "GET", "/items", "*/*").await.0, end, "{}", gate.kind);
         let change = |operation: &str, body: Value| {
             let ids = &ids[..2];
             json!({"operationType": operation, "accessesIdList": ids, "operationBody": body})
@@ -530,7 +541,7 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
         ] {
             let (task, payload) = gate.run(path, body).await;
             assert_eq!(until(&task).await, *expected, "{}: {payload}", gate.kind);
-            let items = told(&task, "GET", "/items", "*/*").await;
+            let items = read(&task, "GET", "/items", "*/*").await;
             assert_eq!(items.0, *expected, "{}: {}", gate.kind, items.1);
         }
         let never_started = gate.accept(create_path, create).await;
@@ -538,12 +549,12 @@ async fn a_task_shows_until_when_its_passwords_are_readable() {
         assert_eq!(until(&never_started).await, None, "{}: no passwords", gate.kind);
 
         gate.clock.set(at("2027-03-02T11:59:59.999Z"));
-        let (until, body) = told(&made, "GET", "/items", "*/*").await;
+        let (until, body) = read(&created, "GET", "/items", "*/*").await;
         assert!(until == end && body.contains("password"), "{}: until the end", gate.kind);
         gate.clock.set(at("2027-03-02T12:00:00Z"));
         for when in ["their time is over", "they are destroyed"] {
             for part in ["", "/items"] {
-                let (until, body) = told(&made, "GET", part, "application/json").await;
+                let (until, body) = read(&created, "GET", part, "application/json").await;
                 assert!(until.is_none() && !body.contains("password"), "{}: {when}", gate.kind);
             }
             while gate.app().run_upkeep_step().await.unwrap() {}
@@ -581,11 +592,11 @@ async fn the_items_of_a_stopped_task_include_everything_it_created() {
 async fn passwords_of_a_batch_need_the_write_scope() {
     for gate in Gatehouse::on_each("passwords_to_writers").await {
         let chosen = json!({"contractId": "payg", "accesses": [{"password": "chosen-secret"}]});
-        let (made, _) = gate.run("/acme/access/batch", chosen).await;
+        let (created, _) = gate.run("/acme/access/batch", chosen).await;
         let (counted, _) = gate
             .run("/acme/access/batch", json!({"contractId": "payg", "numberOfAccesses": 1}))
             .await;
-        let id = gate.get(&made).await.json()["accesses"][0]["id"].as_str().unwrap().to_owned();
+        let id = gate.get(&created).await.json()["accesses"][0]["id"].as_str().unwrap().to_owned();
         let change = json!({"operationType": "update", "accessesIdList": [id],
                             "operationBody": {"password": "changed-secret"}});
         let (changed, _) = gate.run("/acme/access/batchUpdate", change).await;
@@ -634,7 +645,7 @@ async fn passwords_of_a_batch_need_the_write_scope() {
 #[tokio::test]
 async fn progress_has_the_times_of_a_task_and_its_change() {
     for gate in Gatehouse::on_each("progress_tells_when").await {
-        let ids = gate.make(2).await;
+        let ids = gate.create_many(2).await;
         let progress = async |task: &str| gate.get(&format!("{task}/progress")).await.json();
         let update = json!({"operationType": "update", "accessesIdList": ids,
             "operationBody": {"status": "SUSPENDED", "password": "s3cret-one"}});

@@ -4,11 +4,11 @@ use super::*;
 async fn a_put_creates_a_tenant_and_then_replaces_it() {
     for gate in Gatehouse::on_each("tenant_made_once").await {
         let path = "/-/admin/tenants/new.tenant_1";
-        let made = gate.put(path, r#"{"timeZone": "europe/berlin"}"#).await;
-        assert_eq!(made.status, 201, "{}", gate.kind);
-        assert_eq!(made.body, r#"{"name":"new.tenant_1","timeZone":"Europe/Berlin"}"#);
+        let created = gate.put(path, r#"{"timeZone": "europe/berlin"}"#).await;
+        assert_eq!(created.status, 201, "{}", gate.kind);
+        assert_eq!(created.body, r#"{"name":"new.tenant_1","timeZone":"Europe/Berlin"}"#);
         assert_eq!(
-            made.header("location"),
+            created.header("location"),
             Some("http://gate.example/-/admin/tenants/new.tenant_1")
         );
         let again = gate.put(path, "{}").await;

@@ -60,9 +60,9 @@ async fn every_refused_check_looks_the_same() {
 #[tokio::test]
 async fn the_first_check_starts_the_validity_period() {
     for gate in Gatehouse::on_each("first_connection").await {
-        let (path, made) = gate.create(r#"{"contractId": "pre"}"#).await;
+        let (path, created) = gate.create(r#"{"contractId": "pre"}"#).await;
         let (name, password) =
-            (made["username"].as_str().unwrap(), made["password"].as_str().unwrap());
+            (created["username"].as_str().unwrap(), created["password"].as_str().unwrap());
         gate.clock.set(at("2027-03-05T00:00:00Z"));
         assert_eq!(gate.verify(name, "wrong").await.status, 401);
         assert_eq!(gate.get(&path).await.json()["status"], "PENDING_ACTIVE", "not activated");
@@ -81,9 +81,9 @@ async fn the_first_check_starts_the_validity_period() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_first_checks_activate_once() {
     for gate in Gatehouse::on_each("fifty_first_checks").await {
-        let (path, made) = gate.create(r#"{"contractId": "pre"}"#).await;
+        let (path, created) = gate.create(r#"{"contractId": "pre"}"#).await;
         let (name, password) =
-            (made["username"].as_str().unwrap(), made["password"].as_str().unwrap());
+            (created["username"].as_str().unwrap(), created["password"].as_str().unwrap());
         let checks = futures_util::future::join_all((0..50).map(|_| gate.verify(name, password)));
         for check in checks.await {
             assert_eq!(check.status, 200, "{}", check.body);
@@ -165,13 +165,13 @@ async fn failed_checks_are_limited() {
             assert_eq!(n_hashes(&gate), n_before, "{name} {}", gate.kind);
         }
         // Generated passwords have no limit.
-        let made = gate.create(r#"{"contractId": "payg", "username": "drawn"}"#).await.1;
+        let created = gate.create(r#"{"contractId": "payg", "username": "drawn"}"#).await.1;
         for name in ["drawn", &unknown(&gate, false)] {
             for _ in 0..30 {
                 assert_eq!(gate.verify(name, "wrong").await.status, 401, "{name}");
             }
         }
-        let password = made["password"].as_str().unwrap();
+        let password = created["password"].as_str().unwrap();
         assert_eq!(gate.verify("drawn", password).await.status, 200, "{}", gate.kind);
     }
 }
