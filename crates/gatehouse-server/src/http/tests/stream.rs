@@ -29,7 +29,7 @@ const STREAM: Operation = Operation {
     ],
     run: |call| {
         Box::pin(async move {
-            let mode = call.headers().get("x-mode").map(|it| it.to_str().unwrap().to_owned());
+            let mode = call.headers().get("x-how").map(|it| it.to_str().unwrap().to_owned());
             let produce = async move |mut sink: Sink| {
                 if mode.as_deref() == Some("hold") {
                     sink.write(b"first part").await?;
@@ -129,7 +129,7 @@ async fn a_streamed_response_is_compressed_if_the_client_accepts_gzip() {
 #[tokio::test]
 async fn head_returns_the_same_headers_and_starts_no_producer() {
     let gate = gatehouse(Config::default()).await;
-    for headers in [&[("x-mode", "fail")][..], &[("accept-encoding", "gzip")]] {
+    for headers in [&[("x-how", "fail")][..], &[("accept-encoding", "gzip")]] {
         let headers = [headers, &[("x-correlation-id", "mine")]].concat();
         let (head, body) = stream(&gate, "HEAD", &headers).await.into_parts();
         assert_eq!(body.collect().await.unwrap().to_bytes(), "");
@@ -145,7 +145,7 @@ async fn head_returns_the_same_headers_and_starts_no_producer() {
 #[tokio::test]
 async fn a_disconnect_cancels_the_producer() {
     let gate = gatehouse(Config::default()).await;
-    let response = stream(&gate, "GET", &[("x-mode", "wait")]).await;
+    let response = stream(&gate, "GET", &[("x-how", "wait")]).await;
     until(&gate, [1, 0, 0, 0]).await;
     drop(response);
     until(&gate, [0, 0, 1, 0]).await;
@@ -193,7 +193,7 @@ async fn the_number_of_streams_is_limited() {
 async fn a_failed_producer_truncates_the_response() {
     let gate = gatehouse(Config::default()).await;
     for (n, mode) in [(1, "fail"), (2, "panic")] {
-        let response = stream(&gate, "GET", &[("x-mode", mode)]).await;
+        let response = stream(&gate, "GET", &[("x-how", mode)]).await;
         assert_eq!(response.status(), 200, "the response had started");
         let truncated: Result<_, TruncatedBody> = response.into_body().collect().await;
         assert!(truncated.is_err(), "{mode}");
@@ -219,7 +219,7 @@ async fn over_the_wire(gate: &Gatehouse, version: Version, mode: &str) -> Result
         // The connection fails if the response does.
         let _ = server.serve_connection(TokioIo::new(theirs), service).await;
     };
-    let request = request(gate, "GET", &[("x-mode", mode)][..usize::from(!mode.is_empty())]);
+    let request = request(gate, "GET", &[("x-how", mode)][..usize::from(!mode.is_empty())]);
     let client = async move {
         let io = TokioIo::new(ours);
         let response = if version == Version::HTTP_2 {
