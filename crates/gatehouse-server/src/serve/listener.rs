@@ -244,7 +244,8 @@ impl ListenerState {
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (gate, requests) = (self.gate.clone(), self.requests.clone());
             async move {
-                let response = handle(&requests, gate, connection, close_watch, active, request).await;
+                let response =
+                    handle(&requests, gate, connection, close_watch, active, request).await;
                 Ok::<_, Infallible>(response)
             }
         });
