@@ -165,7 +165,7 @@ pub struct Expression {
     /// Faults of the query. Use the filter only if there are none.
     pub faults: Vec<FilterFault>,
     /// The query without the parameters of the request, as the client wrote it: for links to other pages.
-    pub kept: String,
+    pub link_query: String,
 }
 
 impl Expression {
@@ -186,7 +186,7 @@ impl Expression {
 struct Parser<'v> {
     fields: &'v FilterFields,
     expression: Expression,
-    /// Separator before the next part of `kept`; `None` at its start.
+    /// Separator before the next part of `link_query`; `None` at its start.
     separator: Option<char>,
 }
 
@@ -222,7 +222,7 @@ impl<'v> Parser<'v> {
         // Perhaps a whole expression, which may have further alternatives.
         let decoded: Cow<'_, [u8]> = percent_decode(bare).into();
         let mut is_whole = true;
-        let mut kept: Vec<Vec<u8>> = Vec::new();
+        let mut link_query: Vec<Vec<u8>> = Vec::new();
         for (n, alternative) in decoded.split(|byte| *byte == b';').enumerate() {
             if n > 0 {
                 self.expression.filter.alternatives.push(Vec::new());
@@ -231,13 +231,13 @@ impl<'v> Parser<'v> {
             let n_parts = parts.len();
             parts.retain(|inner| !self.take(without_filter_name(inner)));
             is_whole &= parts.len() == n_parts;
-            kept.push(parts.join(&b'&'));
+            link_query.push(parts.join(&b'&'));
         }
-        let kept = kept.join(&b';');
+        let link_query = link_query.join(&b';');
         if is_whole {
             self.keep(raw);
-        } else if !kept.is_empty() {
-            self.keep(&format!("filter={}", encoded(&kept)));
+        } else if !link_query.is_empty() {
+            self.keep(&format!("filter={}", encoded(&link_query)));
         }
     }
 
@@ -261,8 +261,8 @@ impl<'v> Parser<'v> {
     }
 
     fn keep(&mut self, raw: &str) {
-        self.expression.kept.extend(self.separator);
-        self.expression.kept.push_str(raw);
+        self.expression.link_query.extend(self.separator);
+        self.expression.link_query.push_str(raw);
         self.separator = Some('&');
     }
 

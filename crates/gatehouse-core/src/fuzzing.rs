@@ -52,11 +52,11 @@ fn keeps_its_meaning(query: &str, fields: &FilterFields) -> Expression {
     assert!(printed.ignored.is_empty() && printed.request.is_empty(), "printed as {text:?}");
     assert!(text.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)));
 
-    let kept = Expression::parse(&expression.kept, fields);
-    assert_eq!(kept.filter, expression.filter, "kept as {:?}", expression.kept);
-    assert!(kept.request.is_empty(), "kept as {:?}", expression.kept);
+    let link_query = Expression::parse(&expression.link_query, fields);
+    assert_eq!(link_query.filter, expression.filter, "kept as {:?}", expression.link_query);
+    assert!(link_query.request.is_empty(), "kept as {:?}", expression.link_query);
     let names = |it: &Expression| it.ignored.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
-    assert_eq!(names(&kept), names(&expression), "kept as {:?}", expression.kept);
+    assert_eq!(names(&link_query), names(&expression), "kept as {:?}", expression.link_query);
     expression
 }
 
@@ -154,7 +154,7 @@ where
     T::Err: Debug,
 {
     let read = text.parse::<T>().ok()?;
-    assert_eq!(read.to_string().parse::<T>().expect("what is printed can be read"), read);
+    assert_eq!(read.to_string().parse::<T>().expect("a printed value parses"), read);
     Some(read)
 }
 

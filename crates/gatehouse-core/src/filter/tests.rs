@@ -140,13 +140,13 @@ fn parameters_of_the_request_may_stand_anywhere() {
         ("pageSize%3E=10",                            "",                            "pageSize%3E=10"),
         ("x=%zz&contractId=%41;&y",                   "",                            "x=%zz&contractId=%41;y"),
     ];
-    for (query, request, kept) in cases {
+    for (query, request, link_query) in cases {
         let expression = Expression::parse(query, &VOCABULARY);
         let shown: Vec<_> =
             expression.request.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
-            (shown.join(" ").as_str(), expression.kept.as_str()),
-            (request, kept),
+            (shown.join(" ").as_str(), expression.link_query.as_str()),
+            (request, link_query),
             "{query}"
         );
     }
@@ -192,13 +192,17 @@ fn keeps_its_meaning(query: &str, fields: &FilterFields) {
     assert!(again.ignored.is_empty() && again.request.is_empty(), "{printed:?}");
     assert!(printed.bytes().all(|byte| byte.is_ascii_graphic() && !b"<>\"#".contains(&byte)));
     // Links keep the client's text, so it must keep its meaning.
-    let kept = Expression::parse(&expression.kept, fields);
-    assert_eq!(kept.filter, expression.filter, "{query:?} kept as {:?}", expression.kept);
-    assert_eq!(kept.request, []);
+    let link_query = Expression::parse(&expression.link_query, fields);
+    assert_eq!(
+        link_query.filter, expression.filter,
+        "{query:?} kept as {:?}",
+        expression.link_query
+    );
+    assert_eq!(link_query.request, []);
     let names = |expression: &Expression| {
         expression.ignored.iter().map(|it| it.name.clone()).collect::<Vec<_>>()
     };
-    assert_eq!(names(&kept), names(&expression));
+    assert_eq!(names(&link_query), names(&expression));
 }
 
 /// Filters that can be printed: `<` followed by `=` is always `<=`.

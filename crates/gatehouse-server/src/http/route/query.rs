@@ -59,7 +59,7 @@ impl Query {
         let ignored = match filter {
             Some(fields) => {
                 query.expression = Expression::parse(&raw, fields);
-                query.rest.clone_from(&query.expression.kept);
+                query.rest.clone_from(&query.expression.link_query);
                 for (name, value) in std::mem::take(&mut query.expression.request) {
                     if !PAGE.contains(&name) {
                         query.append_to_rest(name, &value);
