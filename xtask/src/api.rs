@@ -69,7 +69,7 @@ fn send_requests(tools: &ApiTools, server: &ApiServer) -> Result<Summary, Failur
     schemathesis
         .args(["--config-file", "schemathesis.toml", "run", "--checks", "all", "--no-color"])
         .arg(server.document())
-        // The settings name a file beside them.
+        // The settings name a file next to them.
         .current_dir(settings_directory())
         .env("API_TOKEN", &server.token)
         .env("API_CLIENT_ID", &server.client.0)

@@ -220,7 +220,7 @@ fn build_release() -> Result<PathBuf, Failure> {
 }
 
 fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
-    // The bench starts the server binary that is beside its own.
+    // The bench starts the server binary that is next to its own.
     let packages = ["--package", "gatehouse", "--package", "gatehouse-bench"];
     cargo::run(&[&["build", "--release"], &packages[..]].concat(), &[])?;
 

@@ -8,7 +8,7 @@ use crate::cargo;
 use crate::failure::Failure;
 use crate::tools::installer::{copy_file, install_npm_packages, tool_directory};
 
-/// The installed tools, with a copy of the tests beside them.
+/// The installed tools, with a copy of the tests next to them.
 #[derive(Debug)]
 pub(super) struct ConsoleTools {
     directory: PathBuf,
@@ -36,7 +36,7 @@ impl ConsoleTools {
         self.directory.join("node_modules/.bin").join(name)
     }
 
-    /// The directory of the copied tests: Node.js looks for packages beside it.
+    /// The directory of the copied tests: Node.js looks for packages next to it.
     pub(super) fn tests_directory(&self) -> PathBuf {
         self.directory.join("tests")
     }

@@ -66,7 +66,7 @@ impl CargoDeny {
     }
 }
 
-/// The directory of this version, so that another version is installed beside it.
+/// The directory of this version, so that another version is installed next to it.
 fn directory() -> PathBuf {
     tool_directory(&format!("cargo-deny-{VERSION}"))
 }

@@ -39,7 +39,7 @@ struct Package<'text> {
     checksum: Option<&'text str>,
 }
 
-/// An entry of `bans.skip`: versions of a crate that are allowed beside another version.
+/// An entry of `bans.skip`: versions of a crate that are allowed next to another version.
 #[derive(Debug, PartialEq, Eq)]
 struct ExplainedVersion<'text> {
     name: &'text str,

@@ -9,7 +9,7 @@ pub(super) struct Finding {
     path: String,
     /// Line in the file, counted from 1; `None` if the finding is about a folder.
     line: Option<usize>,
-    /// What is wrong, and then what would be right.
+    /// The fault, and then what would be right.
     text: String,
     /// Further places that the finding is about, a line each.
     places: Vec<String>,
