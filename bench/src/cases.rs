@@ -2,12 +2,10 @@
 
 use crate::store_kind::StoreKind::{self, Postgres, Sqlite};
 
-/// A case.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) number: u8,
     pub(crate) title: &'static str,
-    /// The yardstick of the case.
     pub(crate) yardstick: &'static str,
     pub(crate) stores: &'static [StoreKind],
 }

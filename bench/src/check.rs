@@ -81,7 +81,6 @@ fn without_look_up(fixture: &Fixture, credentials: &Credentials, n_bytes: usize)
     })
 }
 
-/// A request with credentials.
 pub(crate) fn request(fixture: &Fixture, path: &str, credentials: &Credentials) -> Vec<u8> {
     let Credentials { username, password } = credentials;
     let body = json!({"username": username, "password": password}).to_string();

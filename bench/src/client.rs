@@ -20,15 +20,12 @@ const ANSWER_BYTES: usize = 16 << 10;
 /// Buffer for the chunks of a response.
 const STREAM_BYTES: usize = 256 << 10;
 
-/// A connection to a server.
 pub(crate) struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
-    /// Time of the last request.
     sent_at: Instant,
 }
 
-/// A response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
@@ -67,7 +64,6 @@ impl Client {
         serde_json::from_slice(answer.body).map_err(|_| Failure::WrongAnswer(body()))
     }
 
-    /// Sends a request.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), Failure> {
         self.sent_at = Instant::now();
         self.stream
@@ -132,7 +128,6 @@ impl Client {
     }
 }
 
-/// A chunked response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Streamed {
     pub(crate) status: u16,
@@ -140,10 +135,8 @@ pub(crate) struct Streamed {
     pub(crate) latency: Duration,
 }
 
-/// Parser of a chunked body.
 #[derive(Debug, Default)]
 struct Chunks {
-    /// The body so far.
     body: Vec<u8>,
     /// Bytes that remain of the present chunk.
     n_left: usize,
@@ -190,17 +183,14 @@ pub(crate) fn with_header(request: &[u8], header: &str) -> Vec<u8> {
     text.replacen("\r\n\r\n", &format!("\r\n{header}\r\n\r\n"), 1).into()
 }
 
-/// A GET request in bytes.
 pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
     format!("GET {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\r\n").into()
 }
 
-/// A POST request in bytes.
 pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
     with_body("POST", path, token, body)
 }
 
-/// A PATCH request in bytes.
 pub(crate) fn patch(path: &str, token: &str, body: &str) -> Vec<u8> {
     with_body("PATCH", path, token, body)
 }

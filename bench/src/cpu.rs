@@ -59,7 +59,6 @@ impl CpuReading {
     }
 }
 
-/// The parent of a process.
 pub(crate) fn parent_of(process_id: i32) -> io::Result<i32> {
     let text = fs::read_to_string(format!("/proc/{process_id}/stat"))?;
     // The name in parentheses may contain anything; state and parent follow it.

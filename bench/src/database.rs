@@ -9,7 +9,6 @@ use crate::store_kind::StoreKind;
 /// Variable with the URL of the PostgreSQL that `cargo xtask bench` has started.
 const POSTGRES_URL: &str = "BENCH_POSTGRES_URL";
 
-/// The database under measurement.
 pub(crate) enum Database {
     Sqlite,
     Postgres { url: String, cluster: fill::postgres::Cluster, runtime: tokio::runtime::Runtime },

@@ -11,7 +11,6 @@ use crate::fleet::shuffle;
 /// Number of devices, from all over the store.
 const N_DEVICES: u64 = 5000;
 
-/// A username and its password.
 #[derive(Clone, Debug)]
 pub(crate) struct Credentials {
     pub(crate) username: String,

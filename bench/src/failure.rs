@@ -9,7 +9,6 @@ use std::process::ExitCode;
 pub(crate) enum Failure {
     /// The command line is wrong; the text says what would be right.
     Usage(String),
-    /// A step failed.
     Step(String),
     /// The server's response contradicts its store. All figures are void.
     WrongAnswer(String),

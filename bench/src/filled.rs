@@ -149,7 +149,6 @@ pub(crate) fn empty(setup: &Setup, database: &Database) -> Result<Instance, Fail
     Ok(instance)
 }
 
-/// Name of the database for a fleet of this size.
 fn database_name(n_accesses: u64) -> String {
     format!("bench_{n_accesses}")
 }

@@ -14,7 +14,6 @@ use crate::server::Server;
 /// Scopes of a token for all operations of tenants.
 const SCOPES: &str = "access:read access:write access:verify";
 
-/// A server on a filled store.
 pub(crate) struct Fixture {
     pub(crate) fleet: Fleet,
     pub(crate) server: Server,
@@ -33,7 +32,6 @@ impl Fixture {
         Ok(Self { fleet, server, token, database_process_id })
     }
 
-    /// Stops the server.
     pub(crate) fn stop(self) -> Result<(), Failure> {
         self.server.stop()
     }
@@ -45,7 +43,6 @@ pub(crate) struct Setup {
     pub(crate) options: Options,
     /// The server program, next to this one.
     pub(crate) binary: PathBuf,
-    /// Directory for filled stores.
     pub(crate) store_directory: PathBuf,
 }
 

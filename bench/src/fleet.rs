@@ -16,7 +16,6 @@
 
 use uuid::Uuid;
 
-/// The one tenant.
 pub(crate) const TENANT: &str = "bench";
 
 /// The tenant's contracts. The first half is of the first offering.
@@ -50,7 +49,6 @@ pub(crate) const NO_END_BEFORE_MS: i64 = 30 * DAY_MS;
 /// All expiries are within two years.
 const ENDS_SPREAD_MS: u64 = 730 * DAY_MS as u64;
 
-/// All accesses of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fleet {
     pub(crate) n_accesses: u64,
@@ -74,7 +72,6 @@ pub(crate) struct Access {
 /// The job that created an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobPosition {
-    /// Index of the job, from zero.
     pub(crate) job: u64,
     pub(crate) job_number: u64,
 }
@@ -101,12 +98,10 @@ impl Fleet {
         })
     }
 
-    /// Creation time of an access.
     pub(crate) fn created_at(self, number: u64) -> i64 {
         self.latest_at - (self.n_accesses - number) as i64 * INTERVAL_MS
     }
 
-    /// Number of jobs.
     pub(crate) fn n_jobs(self) -> u64 {
         self.n_accesses / (2 * STRETCH)
     }

@@ -21,7 +21,6 @@ pub(crate) struct Measured {
     pub(crate) against_small: Vec<ResultLine>,
 }
 
-/// Measures every page on both stores.
 pub(crate) fn measure(
     large: &Fixture,
     small: &Fixture,

@@ -59,7 +59,6 @@ struct Kind {
     status: u16,
 }
 
-/// Measures each kind of overload.
 pub(crate) fn measure(setup: &Setup, database: &Database) -> Result<Vec<ResultLine>, Failure> {
     let options = &setup.options;
     let filled = setup.fill(database, options.usual_rows())?;

@@ -20,7 +20,6 @@ const PALE: &str = "#a9c9c2";
 const INK: &str = "#22302d";
 const FAINT: &str = "#d5dedb";
 
-/// The pictures, by the names of their files.
 pub(crate) fn all(report: &Report) -> Vec<(&'static str, String)> {
     vec![
         ("goals.svg", goals(report)),
@@ -130,7 +129,6 @@ impl Canvas {
         canvas
     }
 
-    /// A vertical line with a name.
     fn rule(&mut self, x: f64, name: &str) {
         let bottom = self.height - 12.0;
         self.body += &format!(

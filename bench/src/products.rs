@@ -40,7 +40,6 @@ const SHARE: u32 = (PAGE_SIZE / N_ACCOUNTS) as u32;
 /// Pages per figure, requested one after the other.
 const N_PAGES: u64 = 10;
 
-/// Measures everything.
 pub(crate) fn measure(setup: &Setup, n_rounds: usize) -> Result<Vec<ResultLine>, Failure> {
     let Setup { options, binary, store_directory } = setup;
     let binary = binary.clone();
@@ -85,7 +84,6 @@ pub(crate) fn about() -> String {
     )
 }
 
-/// The platforms of the two tenants.
 fn wanted_platforms() -> Vec<(String, Paging)> {
     let all = [Paging::Page, Paging::Offset, Paging::Cursor];
     let mixed = (0..N_ACCOUNTS).map(|n| (format!("MIXED{n}"), all[n % all.len()]));

@@ -23,7 +23,6 @@ pub(crate) fn goal(fixture: &Fixture) -> f64 {
     if fixture.database_process_id.is_some() { GOAL_POSTGRES } else { GOAL_SQLITE }
 }
 
-/// Measures reads.
 pub(crate) fn measure(fixture: &Fixture, plan: RoundPlan) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: reading accesses");
     let requests = reads(fixture);
@@ -89,7 +88,6 @@ pub(crate) fn of_bytes(answer: &Answer<'_>, n_bytes: usize) -> Result<(), String
     }
 }
 
-/// The median length of the responses.
 pub(crate) fn typical_bytes(
     fixture: &Fixture,
     requests: &[CheckedRequest],

@@ -6,7 +6,6 @@ use crate::result_line::Goal;
 /// Highest ratio as a multiple of the stored ratio.
 const TOLERANCE: f64 = 1.25;
 
-/// Result of a comparison.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
     /// Measurements that are in both reports.

@@ -7,14 +7,12 @@ use crate::result_line::ResultLine;
 use crate::store_kind::StoreKind;
 use crate::table::{figure, layout};
 
-/// All measurements.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// Chapters by case, and by store.
     pub(crate) chapters: Vec<Chapter>,
 }
 
-/// A case on one store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Chapter {
     pub(crate) case: u8,
@@ -44,7 +42,6 @@ impl Report {
         self.chapters.sort_by_key(key);
     }
 
-    /// Number of missed goals.
     pub(crate) fn n_missed(&self) -> usize {
         let lines = self.chapters.iter().flat_map(|chapter| &chapter.lines);
         lines.filter(|line| line.is_missed()).count()

@@ -11,7 +11,6 @@ use crate::runner::Sample;
 pub(crate) struct ResultLine {
     pub(crate) what: String,
     pub(crate) unit: String,
-    /// Number of measurements.
     pub(crate) n_rounds: usize,
     pub(crate) measured: f64,
     pub(crate) yardstick: Option<f64>,
@@ -29,7 +28,6 @@ pub(crate) struct ResultLine {
     pub(crate) database_us: Option<f64>,
 }
 
-/// Goal of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Goal {
@@ -104,7 +102,6 @@ impl ResultLine {
         Self { database_us, ..line }
     }
 
-    /// Marks the figure as CPU.
     pub(crate) fn cpu(self) -> Self {
         Self { is_cpu: true, ..self }
     }
@@ -119,7 +116,6 @@ impl ResultLine {
         Self { goal: Some(Goal::AtLeast(least)), ..self }
     }
 
-    /// Adds the clients' latencies.
     pub(crate) fn with_latencies(self, latencies: Latencies) -> Self {
         Self {
             p50_us: Some(latencies.p50_us),

@@ -38,7 +38,6 @@ impl CheckedRequest {
         Self { request, check: Box::new(check) }
     }
 
-    /// Checks a response.
     pub(crate) fn check(&self, answer: &Answer<'_>) -> Result<(), Failure> {
         (self.check)(answer).map_err(|fault| {
             let head = self.request.split(|byte| *byte == b'\r').next().unwrap_or_default();

@@ -17,7 +17,6 @@ pub(crate) const MASTER_KEY: &str =
 /// Program, data directory and database of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
-    /// The server program.
     pub(crate) binary: PathBuf,
     /// The data directory; on PostgreSQL, for the log alone.
     pub(crate) directory: PathBuf,
@@ -25,7 +24,6 @@ pub(crate) struct Instance {
 }
 
 impl Instance {
-    /// The file of the SQLite store.
     pub(crate) fn database_file(&self) -> PathBuf {
         self.directory.join("gatehouse.db")
     }
@@ -122,7 +120,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Host and port.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }

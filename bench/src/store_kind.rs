@@ -11,7 +11,6 @@ pub(crate) enum StoreKind {
 }
 
 impl StoreKind {
-    /// Every kind.
     pub(crate) const ALL: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
     /// The name in options and file names.

@@ -17,7 +17,6 @@ use crate::options::Options;
 use crate::quantiles::Latencies;
 use crate::result_line::ResultLine;
 
-/// Checks in a storm.
 const N_CHECKS: usize = 50_000;
 const N_CHECKS_QUICK: usize = 5_000;
 

@@ -13,24 +13,20 @@ use crate::fleet::TENANT;
 use crate::memory::anonymous_mib;
 use crate::result_line::ResultLine;
 
-/// Accesses of the Task.
 const N_ACCESSES: u32 = 100_000;
 
 /// Most CPU as a multiple of sending its bytes, and most memory meanwhile.
 const GOAL_CPU: f64 = 12.0;
 const GOAL_MIB: f64 = 32.0;
 
-/// Cost of a response.
 struct Cost {
     n_bytes: u64,
     cpu: Duration,
     latency: Duration,
-    /// Peak memory of the server.
     most_mib: f64,
     body: Vec<u8>,
 }
 
-/// Measures polls of a finished Task.
 pub(crate) fn measure(fixture: &Fixture, n_rounds: usize) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: a Task of {N_ACCESSES}");
     let address = fixture.server.address().to_owned();

@@ -13,7 +13,6 @@ use crate::fill::{self, Row};
 use crate::fleet::Access;
 use crate::server::Instance;
 
-/// Target of bare rows.
 pub(crate) enum Bare<'a> {
     Sqlite(Connection),
     Postgres { url: String, runtime: &'a tokio::runtime::Runtime },

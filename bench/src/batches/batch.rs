@@ -23,10 +23,8 @@ pub(crate) struct Caller {
     pub(crate) token: String,
 }
 
-/// A finished batch.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedBatch {
-    /// The Task's identifier.
     pub(crate) id: String,
     pub(crate) took: Duration,
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
-/// Duration of the measurement.
 pub(crate) const FOR: Duration = Duration::from_secs(3);
 
 /// Parameters of the server's hashes of chosen passwords.

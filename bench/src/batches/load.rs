@@ -86,7 +86,6 @@ fn repeat_until(
     Ok(latencies)
 }
 
-/// Sleeps.
 #[expect(clippy::disallowed_methods, reason = "time is what is measured here")]
 pub(crate) fn pause(time: Duration) -> Result<(), Failure> {
     thread::sleep(time);

@@ -68,7 +68,6 @@ impl<'a> Driver<'a> {
         Ok(Self { runtime, stores, tenant, pool, sequence })
     }
 
-    /// Closes the store.
     pub(crate) fn close(self) {
         for store in &self.stores {
             self.runtime.block_on(store.close());

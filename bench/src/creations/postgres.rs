@@ -32,7 +32,6 @@ const GOAL_DATABASE: f64 = 0.5;
 /// Three servers must reach three quarters of one server's rate: they wait for each other's transactions.
 const GOAL_SEVERAL: f64 = 0.75;
 
-/// Result of one mode in one round.
 #[derive(Clone, Copy, Debug)]
 struct ModeResult {
     latencies: Latencies,
@@ -44,10 +43,8 @@ struct ModeResult {
     per_transaction: f64,
 }
 
-/// Number of modes.
 const N_MODES: usize = 5;
 
-/// Results of all modes in one round.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     gathered: ModeResult,
@@ -57,7 +54,6 @@ struct Round {
     several: ModeResult,
 }
 
-/// Measures everything.
 pub(crate) fn measure(
     setup: &Setup,
     database: &Database,

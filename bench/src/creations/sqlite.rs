@@ -41,7 +41,6 @@ struct Round {
     alone: [f64; 3],
 }
 
-/// Measures everything.
 pub(crate) fn measure(
     setup: &Setup,
     database: &Database,

@@ -8,10 +8,8 @@ use serde_json::Value;
 use crate::client::Answer;
 use crate::fleet::{Access, DAY_MS, Fleet, SHARED_DEVICE_NAME, TENANT};
 
-/// A page of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
-    /// The list's name.
     pub(crate) list: &'static str,
     pub(crate) page: PageKind,
     pub(crate) path: String,
@@ -20,7 +18,6 @@ pub(crate) struct Page {
     pub(crate) goal: Option<f64>,
 }
 
-/// The expected page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) total: u64,
@@ -28,7 +25,6 @@ pub(crate) struct Expected {
     pub(crate) first_username: String,
 }
 
-/// Position of a page in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageKind {
     First,
@@ -36,7 +32,6 @@ pub(crate) enum PageKind {
     Last,
 }
 
-/// The server's default.
 const PAGE_SIZE: u64 = 100;
 
 const EVERY_PAGE: &[PageKind] = &[PageKind::First, PageKind::Middle, PageKind::Last];

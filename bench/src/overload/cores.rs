@@ -11,7 +11,6 @@ pub(super) struct Cores {
     second: usize,
 }
 
-/// Finds two cores.
 pub(super) fn two() -> Result<Cores, Failure> {
     let all = sched_getaffinity(None).map_err(failed)?;
     let mut usable = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));

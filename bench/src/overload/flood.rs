@@ -18,7 +18,6 @@ const RESPONSE_BYTES: usize = 64 << 10;
 /// Time between two arrivals of requests.
 const TICK: Duration = Duration::from_millis(1);
 
-/// One tenant's requests.
 pub(super) struct Flood<'a> {
     pub(super) address: &'a str,
     pub(super) requests: &'a [Vec<u8>],
@@ -30,7 +29,6 @@ pub(super) struct Flood<'a> {
     pub(super) per_second: Option<f64>,
 }
 
-/// Requests and responses of a flood.
 pub(super) struct Flooded {
     pub(super) sent_per_second: f64,
     pub(super) good_per_second: f64,

@@ -138,7 +138,6 @@ pub(super) fn measure_without_marks(
     Ok(ResultLine::new(&what, "ms", rounds))
 }
 
-/// Clients that send requests at once.
 struct ConcurrentClients(Vec<Client>);
 
 impl ConcurrentClients {

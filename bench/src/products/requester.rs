@@ -16,7 +16,6 @@ pub(crate) struct Requester {
     pub(crate) token: String,
 }
 
-/// The expected response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Expected<'a> {
     pub(crate) status: u16,
@@ -25,7 +24,6 @@ pub(crate) struct Expected<'a> {
     pub(crate) errors: &'a [(u16, usize)],
 }
 
-/// A page of the product list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page<'a> {
     pub(crate) tenant: &'a str,
@@ -58,7 +56,6 @@ impl Requester {
         Client::connect(&self.address)
     }
 
-    /// A request for a page.
     pub(crate) fn page(&self, page: &Page<'_>) -> Vec<u8> {
         let Page { tenant, number, size, more } = page;
         let path = format!("/{tenant}/product?pageNumber={number}&pageSize={size}{more}");
@@ -105,7 +102,6 @@ pub(crate) fn call(
 }
 
 impl Expected<'_> {
-    /// Checks a response.
     pub(crate) fn check(&self, status: u16, body: &[u8]) -> Result<(), Failure> {
         let Self { n_products, errors, .. } = self;
         let wrong = |what: String| {

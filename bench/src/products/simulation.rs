@@ -46,12 +46,10 @@ impl Paging {
     }
 }
 
-/// A listening platform.
 #[derive(Clone, Debug)]
 pub(crate) struct Platform {
     pub(crate) name: String,
     pub(crate) paging: Paging,
-    /// Host and port.
     pub(crate) address: String,
 }
 

@@ -26,7 +26,7 @@ async fn callers_beyond_the_queue_are_refused_and_the_others_get_permits() {
     let first = permits.take(&acme).await.unwrap();
     let mut second = Box::pin(permits.take(&acme));
     assert!(poll!(&mut second).is_pending(), "one waits");
-    assert_eq!(permits.take(&acme).await.err(), Some(QueueFull), "the next is turned away");
+    assert_eq!(permits.take(&acme).await.err(), Some(QueueFull), "the next is refused");
     let mut other = Box::pin(permits.take(&rival));
     assert!(poll!(&mut other).is_pending(), "and another tenant's waits");
     assert_eq!(permits.n_waiting(), 2);
@@ -75,7 +75,7 @@ async fn when_all_queues_are_full_the_longest_loses_its_last_caller() {
         assert!(poll!(waiting).is_pending());
     }
     assert!(attacks.pop().unwrap().await.is_err(), "the last of the longest");
-    assert!(permits.take(&acme).await.is_err(), "whose own queue would be the longest");
+    assert!(permits.take(&acme).await.is_err(), "its own queue would be the longest");
     drop(held);
     let all = own.into_iter().chain(attacks).map(async |it| it.await.is_ok());
     assert!(join_all(all).await.into_iter().all(|it| it));

@@ -5,8 +5,8 @@
 //! there. A write whose flush fails may never become durable, though reads still see it and the next flush succeeds.
 //! Linux treats a disk with a transient failure in this way.
 //!
-//! A [`Plan`] says at which call the disk fails, and how. [`Disk::after_power_cut`] gives the files after a power cut: all
-//! flushed writes, and some of the others, torn and in any order.
+//! A [`Plan`] says at which call the disk fails, and how. [`Disk::after_power_cut`] gives the files after a power cut:
+//! all flushed writes, and some of the others, torn and in any order.
 //!
 //! The only `unsafe` code of the project is here, and no released program contains it.
 
@@ -115,8 +115,8 @@ impl Disk {
         self.write_out(directory, |image, random| image.after_power_cut(random))
     }
 
-    /// Writes the durable files after a complete write-back into another directory: everything but the writes that a failed
-    /// flush has lost.
+    /// Writes the durable files after a complete write-back into another directory: everything but the writes that a
+    /// failed flush has lost.
     pub fn after_reading_anew(&self, directory: &Path) -> std::io::Result<()> {
         self.write_out(directory, |image, _| image.after_reading_anew())
     }

@@ -62,7 +62,7 @@ fn keys(bytes: &[u8]) {
     }
     if let Ok(keys) = TokenKeys::from_bytes(bytes) {
         let written = keys.to_text();
-        let again = TokenKeys::from_text(&written).expect("what is written can be read");
+        let again = TokenKeys::from_text(&written).expect("written keys parse");
         assert_eq!(*again.to_text(), *written);
         let now = Timestamp::EPOCH;
         assert_eq!(again.key_set(now).digest(), keys.key_set(now).digest());

@@ -60,7 +60,7 @@ impl VaultMeter {
             ),
             refused: counter(
                 "gatehouse_vault_hashes_refused_total",
-                "Slow hashes that were turned away because too many waited",
+                "Slow hashes that were refused because too many waited",
             ),
             durations: Histogram::with_opts(durations.buckets(SECONDS.to_vec())).expect(SOUND),
             batch_waiting: gauge(

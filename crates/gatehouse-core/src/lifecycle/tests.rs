@@ -110,7 +110,11 @@ fn a_termination_is_planned_for_the_end_of_the_month_or_of_the_access() {
         assert_eq!((planned.status, planned.end), (status, Some(end)), "{from:?}");
         assert_eq!(planned.termination, Some(PlannedTermination { end_before }), "{from:?}");
         assert_eq!(planned.version, from.version + 1);
-        assert_eq!(plan_termination(&planned, &utc, day(6)), planned, "once is enough");
+        assert_eq!(
+            plan_termination(&planned, &utc, day(6)),
+            planned,
+            "a second plan changes nothing"
+        );
 
         assert_eq!(at(&planned, after(end, -1)), planned);
         assert_eq!(at(&planned, end).status, Status::Terminated);
@@ -363,7 +367,7 @@ proptest! {
         if let Ok(inside) = connect(&access, &contract, now) {
             prop_assert!(matches!(inside.status, Status::Active | Status::PendingTerminate));
             prop_assert!(inside.end.is_none_or(|end| end > now));
-            prop_assert_eq!(connect(&inside, &contract, now), Ok(inside), "twice is once");
+            prop_assert_eq!(connect(&inside, &contract, now), Ok(inside), "a second connection changes nothing");
         }
     }
 }

@@ -42,14 +42,14 @@ async fn hashes_beyond_the_queue_are_refused_and_the_others_run() {
     let mut second = run(&acme);
     assert!(poll!(&mut second).is_pending(), "one waits");
     assert_eq!(busy(&pool), (1, 1));
-    assert_eq!(run(&acme).await, Err(PoolBusy), "the next is turned away");
+    assert_eq!(run(&acme).await, Err(PoolBusy), "the next is refused");
     let mut other = run(&rival);
     assert!(poll!(&mut other).is_pending(), "and another tenant's waits");
     assert_eq!(pool.meter.refused.get(), 1);
     open.send(()).unwrap();
     assert_eq!((second.await, other.await), (Ok(true), Ok(true)));
     assert_eq!(run(&acme).await, Ok(true), "and there is room again");
-    assert_eq!(busy(&pool), (0, 0), "nobody is left");
+    assert_eq!(busy(&pool), (0, 0), "the pool is idle");
     assert_eq!(pool.meter.durations.get_sample_count(), 4);
 }
 

@@ -25,10 +25,14 @@ fn tokens_of_a_former_key_are_trusted_for_a_while() {
     assert_eq!(third.jwks(at(10))["keys"].as_array().unwrap().len(), 3);
     assert_eq!(third.jwks(at(10))["keys"][0]["kid"], third.id());
     let refused = first.key_set(at(0)).verify(&tokens[1]);
-    assert_eq!(refused.unwrap_err(), BadToken::UnknownKey, "who doesn't know yet can tell");
+    assert_eq!(
+        refused.unwrap_err(),
+        BadToken::UnknownKey,
+        "an outdated key set reports an unknown key"
+    );
     let sooner = third.rotated(at(20), at(10)).unwrap();
     assert_eq!(sooner.key_set(at(19)).n_keys(), 4);
-    assert_eq!(sooner.key_set(at(20)).n_keys(), 1, "none is trusted for longer than was said");
+    assert_eq!(sooner.key_set(at(20)).n_keys(), 1, "a rotation shortens the trust in former keys");
     assert_eq!(third.rotated(at(10), at(10)).unwrap().key_set(at(10)).n_keys(), 1);
 }
 
@@ -78,5 +82,5 @@ fn a_key_file_is_replaced_atomically() {
     assert_eq!(*TokenKeys::load(&path).unwrap().unwrap().to_text(), *second.to_text());
     use std::os::unix::fs::PermissionsExt;
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "nothing is left beside it");
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file is left");
 }

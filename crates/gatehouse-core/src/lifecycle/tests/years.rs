@@ -79,7 +79,7 @@ fn simulate(zone: &ZoneName, mut random: Random) -> EventCounts {
         now = step(&mut random, zone, now);
         counts.n_leap_days += u32::from(matches!(date(zone, now), (_, 2, 29)));
         swept = at(&swept, now);
-        assert_eq!(at(&unswept, now), swept, "the sweep writes what everyone sees already");
+        assert_eq!(at(&unswept, now), swept, "the sweep stores what readers see already");
 
         let before = swept.clone();
         let result = match random.below(20) {
@@ -97,7 +97,7 @@ fn simulate(zone: &ZoneName, mut random: Random) -> EventCounts {
         };
         let after_now = at(&after, now);
         if before.status == Status::Terminated {
-            assert_eq!(after_now, before, "what is over stays as it was");
+            assert_eq!(after_now, before, "an ended access stays as it was");
             (unswept, swept) = replace_ended(&mut random, &mut counts, &before, now);
             continue;
         }

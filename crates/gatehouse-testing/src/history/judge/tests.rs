@@ -141,7 +141,7 @@ fn a_creation_with_unknown_outcome_exists_at_most_once() {
             access["id"] = format!("id-b-{copy}").into();
             history.settled.accesses.push(access);
         }
-        if n < 2 { history.passes() } else { history.fails("made twice") }
+        if n < 2 { history.passes() } else { history.fails("created twice") }
     }
 }
 
@@ -309,6 +309,6 @@ fn every_response_is_valid() {
     ] {
         let mut history = HistoryBuilder::new();
         history.add(Request::Count, answer);
-        history.fails("nobody should get");
+        history.fails("no client should get");
     }
 }
