@@ -1,5 +1,4 @@
-//! Makes the manifests and recordings in `connectors/` a part of the crate: what is there is shipped, whatever it is
-//! called.
+//! Embeds every manifest and recording in `connectors/` into the crate, whatever the file's name.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ fn main() {
     fs::write(out.join("shipped.rs"), list).expect("what cargo gives can be written to");
 }
 
-/// Writes down the files of a directory with an extension: name and text of each.
+/// Writes a constant with the name and text of every file in `dir` that has the extension.
 fn write_list(list: &mut String, name: &str, dir: &Path, extension: &str) {
     println!("cargo:rerun-if-changed={}", dir.display());
     let entries = fs::read_dir(dir).expect("the connectors are part of the project");

@@ -1,23 +1,23 @@
-//! Settings and credentials of an account, and what can be wrong with them.
+//! Settings and credentials of an account, and their faults.
 
 use gatehouse_core::account::{AddressSource, Credentials};
 use serde_json::Value;
 
-/// What an account says about how its platform is reached.
+/// Settings of an account: how its platform is reached.
 pub type Settings = serde_json::Map<String, Value>;
 
-/// What an account is reached with.
+/// Everything needed to reach an account.
 #[derive(Clone, Copy)]
 pub struct AccountSetup<'a> {
-    /// How its platform is reached.
+    /// The account's settings.
     pub settings: &'a Settings,
-    /// What it proves itself with.
+    /// The account's credentials.
     pub credentials: &'a Credentials,
-    /// Whose word it is where its platform is.
+    /// Who chose the platform's address: an operator, or an admin of the tenant.
     pub address_source: AddressSource,
 }
 
-/// One thing that is wrong with an account.
+/// A fault in an account's settings or credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingFault {
     /// The field: `settings.baseUrl`.
@@ -26,7 +26,7 @@ pub struct SettingFault {
     pub reason: String,
 }
 
-/// What a value is, in words.
+/// The JSON type of a value, in words.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,7 +1,7 @@
-//! Which connectors there are, and what each asks of an account.
+//! The connectors that exist, and the settings that each expects of an account.
 //!
-//! Some settings are the same whatever the connector: where the platform is, and how much it may be asked.
-//! They are read here; the others are the connector's own.
+//! The platform's address and the account's limits are the same for every connector, and are read here. All other
+//! settings belong to the connector.
 
 use std::sync::Arc;
 
@@ -20,23 +20,23 @@ use crate::manifests::Manifests;
 use crate::meter::AccountMeter;
 use crate::simulator::{self, SimulatorConnector};
 
-/// The setting that says where a platform is.
+/// The setting for the platform's address.
 const BASE_URL: &str = "baseUrl";
 
-/// The setting that bounds how many calls an account makes at the same time.
+/// The setting that bounds an account's concurrent calls.
 const CALLS_AT_ONCE: &str = "callsAtOnce";
 
-/// The setting that bounds how many calls an account makes in a second.
+/// The setting that bounds an account's calls per second.
 const CALLS_PER_SECOND: &str = "callsPerSecond";
 
-/// Most calls of one account at the same time, and how many where nothing else is said.
+/// Most concurrent calls of one account, and the default.
 const CALLS_AT_ONCE_MAX: u32 = 1000;
 const CALLS_AT_ONCE_DEFAULT: u32 = 128;
 
-/// Most that calls in a second can be bounded to; who wants more wants no bound.
+/// Highest bound on calls per second; without the setting there is no bound.
 const CALLS_PER_SECOND_MAX: f64 = 100_000.0;
 
-/// What is told of an account that its connector can't do with.
+/// Detail for a tenant whose account has faults. The operator finds the faults in the log.
 const UNFIT: &str =
     "the account can't be asked as it is set up; `gatehouse doctor --deep` tells its operator why";
 
@@ -48,23 +48,23 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// All connectors, and where platforms may be.
+    /// Builds the catalog; `addresses` says where platforms may be.
     pub fn new(addresses: AddressRules, manifests: Manifests) -> Self {
         Self { addresses, manifests }
     }
 
-    /// Their names.
+    /// Names of all connectors.
     pub fn names(&self) -> Vec<&str> {
         let manifests = self.manifests.all().map(|it| it.name().as_str());
         manifests.chain([simulator::NAME]).collect()
     }
 
-    /// Those that are manifests.
+    /// Connectors that are manifests.
     pub fn manifests(&self) -> &Manifests {
         &self.manifests
     }
 
-    /// All that is wrong with an account, before it is ever asked. Nothing is sent anywhere.
+    /// Lists every fault of an account. Sends nothing.
     pub fn faults(
         &self,
         connector: &ConnectorName,
@@ -88,14 +88,14 @@ impl Catalog {
         faults
     }
 
-    /// All addresses that an account's secrets may be sent to; `None` where its connector can't do with the settings.
+    /// All addresses that an account's secrets may be sent to; `None` if the connector rejects the settings.
     pub fn addresses(
         &self,
         connector: &ConnectorName,
         settings: &Settings,
     ) -> Option<Vec<BaseUrl>> {
         let manifest = self.manifests.get(connector.as_str()).map(|it| &**it);
-        // Whether they may be gone to is another question.
+        // Other callers check whether the addresses are allowed.
         let anywhere =
             Self { addresses: AddressRules::anywhere(), manifests: self.manifests.clone() };
         let (Common { base_url, own, .. }, _) = anywhere.common(settings, manifest);
@@ -106,8 +106,8 @@ impl Catalog {
         Some(addresses)
     }
 
-    /// What speaks to an account, or that nothing can. Why is for the operator, who finds it in the log: a
-    /// tenant must not see how its account is reached.
+    /// Opens the connector for an account. A tenant must not see how its account is reached, so the faults go to the
+    /// log.
     pub(crate) fn open(
         &self,
         tenant: &TenantName,
@@ -148,7 +148,7 @@ impl Catalog {
         Ok(Box::new(ManifestConnector::new(Arc::clone(manifest), values, line)))
     }
 
-    /// Reads the settings that every connector has, and leaves the others.
+    /// Reads the settings that every connector has; returns the others as `own`.
     fn common(
         &self,
         settings: &Settings,
@@ -202,7 +202,7 @@ impl Catalog {
             match given.as_f64().filter(|it| *it >= 0.01 && *it <= CALLS_PER_SECOND_MAX) {
                 Some(rate) => {
                     limits.calls_per_second = Some(rate);
-                    // As many as are allowed in a second may come at once.
+                    // A whole second's calls may be made at once.
                     limits.burst = rate.ceil() as u32;
                 }
                 None => fault(
@@ -218,14 +218,14 @@ impl Catalog {
     }
 }
 
-/// What every connector is told, and the settings that are the connector's own.
+/// Settings that every connector has, and the connector's own.
 struct Common {
     base_url: Option<BaseUrl>,
     limits: PlatformLimits,
     own: Settings,
 }
 
-/// A value that may be repeated: numbers are, whatever else isn't.
+/// A value for an error text: numbers are repeated, anything else is named by its type.
 fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),

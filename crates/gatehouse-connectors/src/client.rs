@@ -1,10 +1,9 @@
-//! The way out to one account's platform: guarded, bounded and patient.
+//! The HTTP client for one account's platform: guarded, bounded, with retries.
 //!
-//! Around each call: an address that may be gone to (`address.rs` and `resolver.rs`, over `reach.rs` and `network.rs`), the account's budgets
-//! (`bucket.rs`) and those that its platform gives (`quota.rs`, `allowance.rs`), what the calls before have
-//! shown (`standing.rs`, `breaker.rs`), retries with pauses (`pause.rs`), and an end to everything at the
-//! deadline. What a platform says is told without secrets (`secrets.rs`), also to whoever looks on
-//! (`witness.rs`).
+//! Each call checks the address (`address.rs`, `resolver.rs`, `address_scope.rs`, `network.rs`), the account's limits
+//! (`bucket.rs`), the platform's quotas (`quota.rs`, `allowance.rs`) and the platform's health (`health.rs`,
+//! `breaker.rs`), and retries with pauses (`pause.rs`) until the deadline. Texts about a platform hide secrets
+//! (`secrets.rs`), also for observers (`observer.rs`).
 
 mod address;
 mod allowance;
@@ -59,22 +58,22 @@ pub use self::observer::{Exchange, Observer, ShownResponse};
 pub use self::response::PlatformResponse;
 pub(crate) use self::secrets::forms;
 
-/// Most bytes of an answer's body.
+/// Most bytes of a response body.
 pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 
-/// How often one question is asked in all, where it may be asked again.
+/// Most attempts per request, if the request may be repeated.
 const TRIES_MAX: u32 = 3;
 
-/// How long at most a call waits because the platform wants to be left alone; who would have to wait longer is told so.
+/// Longest time that a call waits because the platform asked for a pause; beyond it the call fails at once.
 const WAITED_OUT_MAX: Duration = Duration::from_secs(5);
 
-/// Most bytes of what others say in a failure's detail.
+/// Most bytes of platform text in a failure's detail.
 const DETAIL_BYTES_MAX: usize = 512;
 
-/// Most bytes of a host's name, as names go.
+/// Most bytes of a host name in a failure's detail.
 const HOST_BYTES_MAX: usize = 255;
 
-/// The way out to one account's platform.
+/// The HTTP client for one account's platform.
 pub struct PlatformClient {
     outside: Arc<ClientPool>,
     base: BaseUrl,
@@ -83,38 +82,37 @@ pub struct PlatformClient {
     secrets: Secrets,
     meter: AccountMeter,
     permits: Semaphore,
-    /// Whoever waits for a token holds it, and the others stand in line behind.
+    /// A call that waits for a token holds the lock; other calls queue behind it.
     bucket: Option<tokio::sync::Mutex<Bucket>>,
     allowances: Allowances,
     standing: Mutex<Standing>,
     jitter: Jitter,
     judge: Option<Judge>,
-    /// Whether failures include the raw text of a platform's answer: only where an operator set the address.
+    /// Whether failures include the raw text of a response: only if an operator set the address.
     tells_text: bool,
 }
 
-/// Whether an answer tells that the platform fails, whatever its status says.
+/// Tells whether a response means that the platform fails, whatever its status.
 pub(crate) type Judge = Box<dyn Fn(&PlatformResponse) -> bool + Send + Sync>;
 
-/// What is asked of a platform.
+/// A request to a platform.
 pub struct PlatformRequest {
-    /// What it is asked for.
+    /// Kind of call, for quotas and metrics.
     pub kind: CallKind,
-    /// What to do with what is there.
+    /// HTTP method.
     pub method: Method,
-    /// Where: a path and perhaps a query behind the base URL, or a whole address that the line may go to.
+    /// A path and perhaps a query behind the base URL, or an absolute URL on an allowed origin.
     pub target: String,
-    /// What is said about the request. Credentials are among them.
+    /// Headers, credentials included.
     pub headers: HeaderMap,
-    /// What is sent along.
+    /// Body; may be empty.
     pub body: Bytes,
-    /// Whether asking twice is the same as asking once. Methods that only look are so in any case.
+    /// Whether the request may be sent twice. Safe methods may in any case.
     pub is_repeatable: bool,
 }
 
 impl PlatformClient {
-    /// A way to `base`, within `limits`, for an account with this connector. The secrets are the ones that it proves
-    /// with who it is: they are left out of everything that is told about the platform.
+    /// A client for `base`, within `limits`. The account's secrets are hidden in every text about the platform.
     pub fn new(
         outside: Arc<ClientPool>,
         connector: &ConnectorName,
@@ -125,7 +123,7 @@ impl PlatformClient {
     ) -> Self {
         let n_permits = (limits.calls_at_once.max(1) as usize).min(Semaphore::MAX_PERMITS);
         let bucket = limits.calls_per_second.map(|rate| {
-            // What has become this server's a moment ago may just have been used by others.
+            // Another server may just have used a share that became this server's a moment ago.
             let filled_within = Duration::try_from_secs_f64(f64::from(limits.burst) / rate);
             let (filled_within, now) = (filled_within.unwrap_or(Duration::MAX), Instant::now());
             let slice = outside.slice().narrowest_for(filled_within, now.into_std());
@@ -150,7 +148,7 @@ impl PlatformClient {
         }
     }
 
-    /// The same, which may also go to whole addresses there: to an issuer of tokens, say.
+    /// Also allows absolute URLs on this origin: a token issuer, say.
     pub fn and_to(mut self, other: BaseUrl) -> Self {
         self.also.push(other);
         self
@@ -162,13 +160,13 @@ impl PlatformClient {
         self
     }
 
-    /// The same, to a platform whose failures are told by more than their status.
+    /// Sets a check for failures that the status doesn't show.
     pub(crate) fn judged_by(mut self, judge: Judge) -> Self {
         self.judge = Some(judge);
         self
     }
 
-    /// Asks for what is at `target` of a list: a path and perhaps a query, behind the base URL.
+    /// Reads a list at `target`: a path and perhaps a query, behind the base URL.
     pub async fn get(
         &self,
         ask: CallContext,
@@ -180,7 +178,7 @@ impl PlatformClient {
         self.send(ask, PlatformRequest { kind, method, target, headers, body, is_repeatable }).await
     }
 
-    /// Asks, and asks again where that may help. An answer is given back with whatever status it has.
+    /// Sends a request, with retries where they may help. Returns a response of any status.
     pub async fn send(
         &self,
         ask: CallContext,
@@ -189,7 +187,7 @@ impl PlatformClient {
         self.send_hiding(ask, Vec::new(), request).await
     }
 
-    /// The same, where the request holds further secrets anywhere in it: what a log-in gave, say.
+    /// Sends a request that holds further secrets, such as a log-in's token.
     pub(crate) async fn send_hiding(
         &self,
         ask: CallContext,
@@ -208,14 +206,14 @@ impl PlatformClient {
             };
             let pause = self.jitter.pause(retry).max(at_least.unwrap_or_default());
             let Some(resume) = Instant::now().checked_add(pause) else { break };
-            // What can't help any more is not waited for.
+            // A retry must be able to succeed in time.
             let is_worth_it = is_repeatable && resume < ask.deadline && self.look(resume).is_ok();
             if !is_worth_it {
                 break;
             }
             sleep_until(resume).await;
             match self.attempt(ask, &request, &url, &secrets).await {
-                // What the platform did tells more than that it wasn't asked again.
+                // The platform's response says more than a retry that was not sent.
                 Err(mishap) if !mishap.is_made => break,
                 other => tried = other,
             }
@@ -224,15 +222,14 @@ impl PlatformClient {
         tried.map_err(|mishap| mishap.failure)
     }
 
-    /// The whole address of a link that an answer gave: as it stands, or as seen from the target that was asked.
-    /// It may be asked in its turn; one that leads away from the platform is refused.
+    /// Absolute URL of a link in a response, absolute or relative to the target `from`. Refuses links to other origins.
     pub fn follow(&self, from: &str, link: &str) -> Result<String, Failure> {
         let bad = |words: String| Failure::new(FailureKind::Error, words);
         let Ok(mut next) = self.locate(from)?.join(link) else {
             return Err(bad("the platform gives a link that is no address".into()));
         };
         if !self.base.is_origin_of(&next) {
-            // The host alone: the rest may hold what nobody is to read.
+            // The host alone: the rest may hold secrets.
             let Some(host) = next.host_str() else {
                 return Err(bad("the platform gives a link that leads to no host".into()));
             };
@@ -250,14 +247,14 @@ impl PlatformClient {
         Ok(next.into())
     }
 
-    /// The address of a target, where this line may go to.
+    /// URL of a target on an allowed origin.
     fn locate(&self, target: &str) -> Result<Url, Failure> {
         let also = || {
             let url = address::whole(target)?;
             self.also.iter().any(|it| it.is_origin_of(&url)).then_some(url)
         };
         self.base.join(target).or_else(also).ok_or_else(|| {
-            // The rest of it may hold what nobody is to read.
+            // The host alone: the rest may hold secrets.
             let host = address::whole(target).and_then(|it| it.host_str().map(str::to_owned));
             let told = host.map(|host| {
                 format!(" (`{}`)", self.secrets.clean(host.as_bytes(), HOST_BYTES_MAX))
@@ -270,7 +267,7 @@ impl PlatformClient {
         })
     }
 
-    /// Asks once, redirects included.
+    /// Sends a request once, and follows redirects.
     async fn attempt(
         &self,
         ask: CallContext,
@@ -296,7 +293,7 @@ impl PlatformClient {
             let room = room.map_err(|failure| self.not_made(failure))?;
             let turn = self.outside.turn(ask, self.meter.tenant()).await;
             let _turn = turn.map_err(|failure| self.not_made(failure))?;
-            // Only now, so that it is counted when it is made.
+            // Counted only now, when the call is really made.
             room.take(Instant::now());
             let call = Call::begin(ask, &self.standing, &self.meter);
             let call = call.map_err(|failure| self.not_made(failure))?;
@@ -322,7 +319,7 @@ impl PlatformClient {
         }
     }
 
-    /// Shows a call to whoever looks on, if it was made.
+    /// Shows a call to the observer, if the request was sent.
     fn show(
         &self,
         request: &PlatformRequest,
@@ -341,7 +338,7 @@ impl PlatformClient {
         witness.saw(&Exchange::new(account, request, url, secrets, result, took));
     }
 
-    /// Waits until the platform no longer wants to be left alone, where that is soon.
+    /// Waits until the platform's requested pause ends, if that is soon.
     async fn wait_out(&self, ask: CallContext) {
         loop {
             let until = self.standing.lock().quiet_until();
@@ -354,15 +351,15 @@ impl PlatformClient {
         }
     }
 
-    /// Whether the platform may be asked at a time, as far as can be foreseen.
+    /// Checks whether the platform may be called at a time, as far as can be foreseen.
     fn look(&self, now: Instant) -> Result<(), Failure> {
         self.standing.lock().look(now)
     }
 
-    /// Waits for one of the calls that may run at once.
+    /// Waits for one of the account's concurrent calls.
     async fn turn(&self, ask: CallContext) -> Result<SemaphorePermit<'_>, Failure> {
         let permit = timeout_at(ask.deadline, self.permits.acquire()).await;
-        // It is never closed, so it is only ever too late.
+        // The semaphore is never closed, so only the deadline can pass.
         permit.ok().and_then(Result::ok).ok_or_else(|| {
             let n_calls = self.limits.calls_at_once.max(1);
             let words = format!(
@@ -372,7 +369,7 @@ impl PlatformClient {
         })
     }
 
-    /// Waits for a token of the bucket.
+    /// Waits for a token of the rate limit.
     async fn token(&self, ask: CallContext) -> Result<(), Failure> {
         let Some(bucket) = &self.bucket else { return Ok(()) };
         let take = async {
@@ -396,12 +393,12 @@ impl PlatformClient {
         Err(Failure::new(FailureKind::Throttled, words))
     }
 
-    /// Counts a call that is not made, where that is the platform's wish or for the sake of a budget.
+    /// Counts a call that was not made because of the platform's pause or a budget.
     fn not_made(&self, failure: Failure) -> Mishap {
         match failure.kind {
             FailureKind::Open => self.meter.count(Outcome::Refused),
             FailureKind::Throttled => self.meter.count_throttled(),
-            // Its turn did not come in time, which is nobody's wish.
+            // The deadline passed in a queue.
             _ => {}
         }
         Mishap::before(failure)
@@ -409,7 +406,7 @@ impl PlatformClient {
 }
 
 fn span() -> Span {
-    // Work that no request waits for is part of no trace.
+    // A call that serves no request belongs to no trace.
     if Span::current().is_none() { Span::none() } else { tracing::info_span!("platform call") }
 }
 
@@ -421,12 +418,12 @@ impl fmt::Debug for PlatformClient {
 
 impl fmt::Debug for PlatformRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Everything else may hold secrets, its query too.
+        // Other fields may hold secrets, the query too.
         f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
-/// Whether an answer with this status may be another one soon.
+/// Whether a retry may get another response than this status.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }

@@ -1,9 +1,8 @@
-//! The time of day, where a platform's own words need one: a date in an answer, a time in a question. No rule of
-//! ours rests on it.
+//! This machine's clock, for dates in requests and responses of platforms. No rule of gatehouse depends on it.
 
 use std::time::SystemTime;
 
-/// What this machine's clock shows.
+/// Time by this machine's clock.
 #[expect(
     clippy::disallowed_methods,
     reason = "a date means nothing without a clock, and no rule rests on it"

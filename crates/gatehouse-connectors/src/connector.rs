@@ -1,7 +1,7 @@
-//! What speaks to one account at a platform, whatever the platform.
+//! The interface to one account at a platform.
 //!
-//! An implementation says what the platform can do and turns each question into calls on its
-//! [`crate::PlatformClient`]. It never retries, counts, remembers or waits for its turn: that is done around it.
+//! An implementation declares the platform's capabilities and turns each request into calls on its
+//! [`crate::PlatformClient`]. Retries, limits, caches and queues are around it, never in it.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,49 +16,48 @@ use tokio::time::Instant;
 
 use crate::failure::Failure;
 
-/// An answer on its way.
+/// A platform's pending result.
 pub type PlatformFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Failure>> + Send + 'a>>;
 
-/// What is common to all that is asked for one request.
+/// Context of all platform calls of one request.
 #[derive(Clone, Copy, Debug)]
 pub struct CallContext {
-    /// When the answer is no longer worth having.
+    /// When the request times out.
     pub deadline: Instant,
-    /// What is to be known of connections.
+    /// Which parts of products the request needs.
     pub parts: ProductParts,
 }
 
-/// What is to be known of connections, beside what they are called and how they are connected. Some
-/// platforms have to be asked once more for a part of it.
+/// Parts of a product beyond its ids and connection type. Some platforms need further calls for a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ProductParts {
-    /// Their status.
+    /// The status.
     pub status: bool,
-    /// The numbers that they carry, and what else is a characteristic.
+    /// Numbers and other characteristics.
     pub characteristics: bool,
-    /// What the customer wrote on them.
+    /// Properties set by the customer.
     pub properties: bool,
 }
 
 impl ProductParts {
-    /// All there is.
+    /// All parts.
     pub const ALL: Self = Self { status: true, characteristics: true, properties: true };
 
-    /// What connections carry: what they are recognised by.
+    /// Characteristics alone, which identify a connection.
     pub const CHARACTERISTICS: Self =
         Self { status: false, characteristics: true, properties: false };
 
-    /// What the customer wrote on them.
+    /// Properties alone.
     pub const PROPERTIES: Self = Self { status: false, characteristics: false, properties: true };
 
-    /// Whether two have something in common.
+    /// Whether the two have a part in common.
     pub fn meets(self, other: Self) -> bool {
         (self.status && other.status)
             || (self.characteristics && other.characteristics)
             || (self.properties && other.properties)
     }
 
-    /// What is in either.
+    /// The parts of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             status: self.status || other.status,
@@ -68,39 +67,39 @@ impl ProductParts {
     }
 }
 
-/// How much later than the deadline everything is over, whatever a connector does. Who keeps to the deadline
-/// can say what it was waiting for.
+/// Time after the deadline at which a connector's call is cancelled. A connector that keeps the deadline can say what
+/// it
+/// was waiting for.
 const GRACE: Duration = Duration::from_millis(100);
 
 impl CallContext {
-    /// Asks for everything, until then.
+    /// A context for all parts, until the deadline.
     pub fn until(deadline: Instant) -> Self {
         Self { deadline, parts: ProductParts::ALL }
     }
 
-    /// The same, where this is to be known as well.
+    /// Adds parts.
     pub(crate) fn and_for(self, parts: ProductParts) -> Self {
         Self { parts: self.parts.and(parts), ..self }
     }
 
-    /// When whoever didn't keep to the deadline is left.
+    /// When a call that missed the deadline is cancelled.
     pub(crate) fn end(self) -> Instant {
         self.deadline + GRACE
     }
 }
 
-/// Speaks to one account.
+/// Calls one account's platform.
 pub trait Connector: Send + Sync {
-    /// What the platform can do.
+    /// The platform's capabilities.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Asks for one page, of a size that the platform's pages may have. What its list doesn't tell of
-    /// connections is left to [`Connector::complete`].
+    /// Reads one page, of an allowed size. Parts missing from the list are left to [`Connector::complete`].
     fn page<'a>(&'a self, ask: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage>;
 
-    /// Asks for the connections that are called or that carry any of these, in a way that the platform can
-    /// be asked, at most as many as can be at once. What comes back may be more: equality is checked again.
-    /// It holds all that is to be known.
+    /// Looks up connections by their id or number, at most `values_max` at once. The result has all parts. It may hold
+    /// other
+    /// connections too: the caller checks equality.
     fn look_up<'a>(
         &'a self,
         ask: CallContext,
@@ -108,7 +107,7 @@ pub trait Connector: Send + Sync {
         values: &'a [String],
     ) -> PlatformFuture<'a, Vec<Arc<Connection>>>;
 
-    /// Asks for what is to be known of connections that came on pages, where pages don't tell it.
+    /// Reads the parts that pages leave out.
     fn complete<'a>(
         &'a self,
         ask: CallContext,
@@ -119,26 +118,26 @@ pub trait Connector: Send + Sync {
     }
 }
 
-/// Connections of which all is known that is to be.
+/// Connections with all requested parts.
 #[derive(Clone, Debug, Default)]
 pub struct DetailedConnections {
-    /// In the order that they came in. Of whom more could not be learnt is not among them.
+    /// In their original order, without those whose details could not be read.
     pub connections: Vec<Arc<Connection>>,
-    /// Why some are not.
+    /// Why details could not be read.
     pub failures: Vec<Failure>,
 }
 
-/// What connections are looked up by.
+/// Key that connections are looked up by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LookUpKey {
-    /// By what the platform calls them.
+    /// The platform's id of a connection.
     Id,
-    /// By a number that they carry.
+    /// A number of a connection.
     Number(IdentifierKind),
 }
 
 impl LookUpKey {
-    /// Every way.
+    /// Every key.
     pub const ALL: [Self; 5] = [
         Self::Id,
         Self::Number(IdentifierKind::Iccid),
@@ -148,27 +147,27 @@ impl LookUpKey {
     ];
 }
 
-/// What a platform can do.
+/// Capabilities of a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// How its lists are paged through.
+    /// How lists are paged.
     pub paging: Paging,
-    /// How connections are looked up by what the platform calls them.
+    /// Look-up by the platform's ids.
     pub id: LookUp,
-    /// How ICCIDs are looked up.
+    /// Look-up by ICCID.
     pub iccid: LookUp,
-    /// How IMSIs are looked up.
+    /// Look-up by IMSI.
     pub imsi: LookUp,
-    /// How MSISDNs are looked up.
+    /// Look-up by MSISDN.
     pub msisdn: LookUp,
-    /// How serial numbers are looked up.
+    /// Look-up by serial number.
     pub serial_number: LookUp,
-    /// What its list leaves out, where it does.
+    /// Parts that the list leaves out.
     pub detail: Option<Detail>,
 }
 
 impl Capabilities {
-    /// How connections are looked up.
+    /// Look-up by a key.
     pub fn look_up(&self, by: LookUpKey) -> LookUp {
         match by {
             LookUpKey::Id => self.id,
@@ -179,59 +178,59 @@ impl Capabilities {
         }
     }
 
-    /// Whether the list doesn't show what connections are looked up by.
+    /// Whether the list leaves out the numbers of this key.
     pub(crate) fn is_hidden(&self, by: LookUpKey) -> bool {
         let LookUpKey::Number(kind) = by else { return false };
         self.detail.as_ref().is_some_and(|it| it.numbers.contains(&kind))
     }
 }
 
-/// What a platform's list leaves out, and has to be asked for besides.
+/// Parts that a platform's list leaves out and that need further calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Detail {
-    /// What it is.
+    /// The parts.
     pub parts: ProductParts,
-    /// The kinds of numbers among it.
+    /// Kinds of numbers among them.
     pub numbers: Vec<IdentifierKind>,
-    /// For how many connections it can be asked for at once, at least one.
+    /// Most connections per call, at least one.
     pub values_max: u32,
 }
 
 impl Detail {
-    /// How many calls it takes for so many connections.
+    /// Number of calls for so many connections.
     pub(crate) fn n_calls(&self, n_connections: usize) -> u64 {
         (n_connections as u64).div_ceil(u64::from(self.values_max.max(1)))
     }
 }
 
-/// How a platform's lists are paged through.
+/// Paging of a platform's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paging {
-    /// How one gets from page to page.
+    /// How to get from page to page.
     pub steps: PagingMethod,
-    /// Fewest connections that can be asked for, at least one.
+    /// Smallest page size, at least one.
     pub size_min: u32,
-    /// Most connections on a page.
+    /// Largest page size.
     pub size_max: u32,
-    /// Whether its pages may tell how long the list is.
+    /// Whether pages may give the list's length.
     pub tells_total: bool,
-    /// Whether a page with fewer than were asked for is surely the last.
+    /// Whether a page shorter than requested is surely the last.
     pub ends_short: bool,
 }
 
-/// How one gets from page to page.
+/// How to get from page to page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PagingMethod {
-    /// Pages have numbers.
+    /// By page number.
     Numbered,
-    /// By the number of connections before.
+    /// By the number of connections before the page.
     Offset,
-    /// By a mark that each page gives for the next.
+    /// By a cursor that each page gives for the next.
     Cursor,
 }
 
 impl Paging {
-    /// By numbered pages, of any size up to this one.
+    /// Numbered pages of any size up to `size_max`.
     pub const fn numbered(size_max: u32) -> Self {
         Self {
             steps: PagingMethod::Numbered,
@@ -242,64 +241,64 @@ impl Paging {
         }
     }
 
-    /// By numbered pages, all of one size.
+    /// Numbered pages of one size.
     pub const fn fixed(size: u32) -> Self {
         Self { size_min: size, ..Self::numbered(size) }
     }
 
-    /// By the number of connections before.
+    /// Pages by offset.
     pub const fn offset(size_max: u32) -> Self {
         Self { steps: PagingMethod::Offset, ..Self::numbered(size_max) }
     }
 
-    /// By marks.
+    /// Pages by cursor.
     pub const fn cursor(size_max: u32) -> Self {
         Self { steps: PagingMethod::Cursor, tells_total: false, ..Self::numbered(size_max) }
     }
 }
 
-/// How connections are looked up in one way.
+/// Look-up by one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookUp {
-    /// The platform can be asked for so many at once.
+    /// The platform can search for the values.
     Searched {
-        /// Most values in one question, at least one.
+        /// Most values per call, at least one.
         values_max: u32,
     },
-    /// Its connections never carry one.
+    /// The platform's connections never have such a number.
     NeverCarried,
-    /// They carry them, and it can't be asked for them.
+    /// Connections have the number, but the platform can't search for it.
     NotSearchable,
 }
 
-/// Which page is asked for.
+/// Position of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Position {
-    /// A numbered one, counted from zero.
+    /// By page number, from zero.
     Page {
-        /// How many pages lie before.
+        /// Number of pages before.
         index: u64,
-        /// How many connections are on each.
+        /// Page size.
         size: u32,
     },
-    /// What comes behind so many connections.
+    /// By offset.
     Offset {
-        /// How many lie before.
+        /// Number of connections before.
         offset: u64,
-        /// How many are wanted.
+        /// Page size.
         size: u32,
     },
-    /// What comes behind a mark; without one, the first page.
+    /// By cursor; `None` for the first page.
     Cursor {
-        /// The mark that the page before gave.
+        /// Cursor that the page before gave.
         after: Option<String>,
-        /// How many are wanted.
+        /// Page size.
         size: u32,
     },
 }
 
 impl Position {
-    /// How many connections are wanted.
+    /// Page size.
     pub fn size(&self) -> u32 {
         match self {
             Self::Page { size, .. } | Self::Offset { size, .. } | Self::Cursor { size, .. } => {
@@ -309,31 +308,31 @@ impl Position {
     }
 }
 
-/// A page as a platform gave it.
+/// A page of a platform's list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformPage {
-    /// What is on it, in the platform's order.
+    /// Connections in the platform's order.
     pub connections: Vec<Arc<Connection>>,
-    /// The mark for the page behind it, where pages have marks and there is one.
+    /// Cursor of the next page, if there is one.
     pub next: Option<String>,
-    /// How many connections the account has, where the platform says so.
+    /// Length of the list, if the platform gives it.
     pub total: Option<u64>,
-    /// Whether the platform says that nothing comes behind it.
+    /// Whether the platform says that this page is the last.
     pub is_last: bool,
 }
 
-/// What a call is made for.
+/// Kind of call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
-    /// To log in.
+    /// A log-in.
     Session,
-    /// For a page of the list.
+    /// A page of the list.
     List,
-    /// To look connections up.
+    /// A look-up.
     LookUp,
-    /// For what the list leaves out.
+    /// Parts that the list leaves out.
     Detail,
 }
 
@@ -341,7 +340,7 @@ impl CallKind {
     /// Every kind.
     pub const ALL: [Self; 4] = [Self::Session, Self::List, Self::LookUp, Self::Detail];
 
-    /// What it is called where limits are written down.
+    /// Name of the kind in manifests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -352,36 +351,36 @@ impl CallKind {
     }
 }
 
-/// How much a platform may be asked at once and over time.
+/// Limits on the calls of an account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlatformLimits {
-    /// Most calls at the same time, at least one.
+    /// Most concurrent calls, at least one.
     pub calls_at_once: u32,
-    /// Most calls in a second, over time; `None` for any number.
+    /// Most calls per second; `None` for no limit.
     pub calls_per_second: Option<f64>,
-    /// Calls that may come together before the rate holds.
+    /// Calls that may be made at once before the rate limit holds.
     pub burst: u32,
-    /// What the platform itself allows over time.
+    /// The platform's quotas.
     pub quotas: Vec<Quota>,
-    /// How its answers tell that it wants to be left alone, where they tell it in a way of its own.
+    /// The platform's own rate-limit headers.
     pub wait: Option<WaitRule>,
 }
 
-/// How often a platform lets itself be asked: in no stretch of that length more often than that.
+/// A quota: most calls in any period of a given length.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Quota {
-    /// Most calls in the stretch, at least one and at most [`Quota::CALLS_MAX`].
+    /// Most calls per period, from one to [`Quota::CALLS_MAX`].
     pub calls: u32,
-    /// How long the stretch is.
+    /// Length of the period.
     pub per: Duration,
-    /// The calls that count; where none is named, all do.
+    /// Kinds of calls that count; all if empty.
     pub of: Vec<CallKind>,
     /// Whose calls count.
     pub scope: QuotaScope,
 }
 
 impl Quota {
-    /// Most calls that a quota may allow: when each of them was made is kept.
+    /// Most calls of a quota: the time of each is in memory.
     pub const CALLS_MAX: u32 = 10_000;
 }
 
@@ -390,33 +389,32 @@ impl Quota {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum QuotaScope {
-    /// The account's own.
+    /// Calls of the account.
     #[default]
     Account,
-    /// Those of all accounts with the same connector at the same host and port.
+    /// Calls of all accounts with the same connector at the same host and port.
     Host,
 }
 
-/// How answers tell, in a way of the platform's own, that it wants to be left alone. `Retry-After` needs no
-/// such words, and wins over them.
+/// Rate-limit headers that ask for a pause. `Retry-After` is understood anyway, and wins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitRule {
-    /// The header that tells how many calls are left. Without it, only an answer with status 429 is heeded.
+    /// Header with the number of remaining calls. Without it, only responses with status 429 count.
     pub remaining: Option<HeaderName>,
-    /// The header that tells when there are more.
+    /// Header with the time when more calls are allowed.
     pub reset: HeaderName,
-    /// How it tells that.
+    /// Unit of `reset`.
     pub unit: ResetUnit,
 }
 
-/// How a header tells a time to come.
+/// Unit of a time in a header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ResetUnit {
-    /// In seconds from now.
+    /// Seconds from now.
     #[default]
     Seconds,
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     Epoch,
 }

@@ -1,4 +1,4 @@
-//! The engine: one question over all accounts of a tenant, asked at once, within limits and deadlines.
+//! The engine: requests over all accounts of a tenant at once, within limits and deadlines.
 
 pub(super) mod find;
 pub(super) mod latency;

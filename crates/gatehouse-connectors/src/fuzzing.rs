@@ -1,6 +1,6 @@
 //! Fuzz targets for this crate's parsers; `gatehouse_core::fuzzing` says why they are here.
 //!
-//! `line/fuzzing` has the targets for platforms' responses, `manifest/fuzzing` those for manifests, and
+//! `client/fuzzing` has the targets for platforms' responses, `manifest/fuzzing` those for manifests, and
 //! `simulator/fuzzing` those for requests to a simulated platform.
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -31,7 +31,7 @@ fn with_text(bytes: &[u8], check: impl FnOnce(&str)) {
     }
 }
 
-/// Any text is a recording or none; one that is can be written and read again.
+/// A recording that parses can be written and parsed again.
 fn recording(text: &str) {
     let Ok(recording) = Recording::parse("r.json", text) else { return };
     let written = recording.to_text();
@@ -39,7 +39,7 @@ fn recording(text: &str) {
     assert_eq!(again.to_text(), written);
 }
 
-/// An answer as it would come from a platform: a line with a word and a status, lines of headers, an empty line and a body.
+/// A platform's response from bytes: a line with a word and a status, header lines, an empty line and a body.
 pub(crate) struct Heard<'a> {
     pub(crate) word: &'a str,
     pub(crate) answer: PlatformResponse,

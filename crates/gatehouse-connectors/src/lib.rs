@@ -1,9 +1,9 @@
-//! The world outside: asking the external platforms that tenants have accounts at.
+//! Calls to the external platforms at which tenants have accounts.
 //!
-//! A [`Connector`] knows one kind of platform: how a page is asked for, how identifiers are looked up.
-//! What every account needs whatever its platform is built around it once: a way out that is guarded,
-//! bounded and patient ([`PlatformClient`]), and an engine that asks all accounts of a tenant at once and tells
-//! what it got from what failed ([`Platforms`]). A failure is a value beside the good part.
+//! A [`Connector`] knows one kind of platform: how to read a page, how to look up identifiers. The rest is shared by
+//! all
+//! connectors: an HTTP client with address rules, limits and retries ([`PlatformClient`]), and an engine that calls all
+//! accounts of a tenant at once and keeps results apart from failures ([`Platforms`]).
 
 mod account_settings;
 mod catalog;

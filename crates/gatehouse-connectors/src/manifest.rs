@@ -1,9 +1,9 @@
-//! Manifests: a platform as a file.
+//! Manifests: a platform described by a file.
 //!
-//! A [`Manifest`] says how one platform authenticates, pages, looks up, names its states and reports its errors, in
-//! YAML. Each part of it is a file here, with what it means beside how it is written; `check.rs` sees to it that
-//! the parts fit together, `run` asks a platform as a manifest says and holds its session.
-//! `docs/writing-a-connector.md` is the reference.
+//! A [`Manifest`] describes in YAML how one platform authenticates, pages, looks up, names its states and reports
+//! errors.
+//! `format` has a file for each part, `check.rs` checks that the parts fit together, and `run` calls a platform by its
+//! manifest. `docs/writing-a-connector.md` is the reference.
 
 mod check;
 pub(crate) mod format;
@@ -32,63 +32,63 @@ use crate::manifest::format::product::Mapping;
 use crate::manifest::format::session::Session;
 use crate::manifest::format::{place, template};
 
-/// A platform as a file: how it is asked, and what its answers mean.
+/// A platform described by a file: how to call it, and what its responses mean.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, schemars(title = "A gatehouse connector"))]
 pub struct Manifest {
-    /// The version of this language: 1.
+    /// Version of the manifest format: 1.
     pub(crate) manifest: Version,
-    /// What accounts name it by: lower-case letters, digits and hyphens.
+    /// Name of the connector in accounts: lower-case letters, digits and hyphens.
     pub(crate) name: Name,
-    /// What people call the platform.
+    /// Name of the platform for people.
     pub(crate) title: String,
-    /// What its connections are connected over, unless the mapping says otherwise.
+    /// Connection type of its connections, unless the mapping says otherwise.
     pub(crate) connectivity: ConnectivityWord,
-    /// Public pages that it was written from.
+    /// Public pages that the manifest was written from.
     #[serde(default)]
     pub(crate) documentation: Vec<String>,
-    /// What an account has to say.
+    /// Settings and credentials that an account needs.
     #[serde(default)]
     pub(crate) account: AccountForm,
-    /// How a session is begun, where the platform has sessions.
+    /// How to log in, if the platform has sessions.
     #[serde(default)]
     pub(crate) session: Option<Session>,
-    /// What goes along with every call but those of the session.
+    /// Headers and parameters of every call except those of the session.
     #[serde(default)]
     pub(crate) every_call: EveryCall,
-    /// How lists are paged through.
+    /// How lists are paged.
     pub(crate) paging: Paging,
-    /// How the list of all connections is asked for.
+    /// How to read the list of all connections.
     pub(crate) list: List,
-    /// How connections are looked up.
+    /// How to look up connections.
     pub(crate) look_up: LookUps,
-    /// What the list leaves out, and how it is asked for.
+    /// Parts that the list leaves out, and how to read them.
     #[serde(default)]
     pub(crate) detail: Option<Detail>,
-    /// What of a document becomes a product.
+    /// How a document becomes a product.
     pub(crate) product: Mapping,
-    /// What answers mean.
+    /// Meaning of responses.
     #[serde(default)]
     pub(crate) errors: Errors,
-    /// How much the platform may be asked.
+    /// Limits on calls.
     #[serde(default)]
     pub(crate) limits: Limits,
 }
 
-/// How the list of all connections is asked for.
+/// How to read the list of all connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
-    /// What is asked.
+    /// The call.
     pub(crate) call: Call,
-    /// Where in the answer the connections are: the list itself.
+    /// Path to the connections in the response: the list itself.
     pub(crate) items: Path,
 }
 
-/// The version of this language.
+/// Version of the manifest format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u64")]
 pub(crate) struct Version;
@@ -108,11 +108,11 @@ impl JsonSchema for Version {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        schemars::json_schema!({ "description": "The version of this language: 1.", "const": 1 })
+        schemars::json_schema!({ "description": "Version of the manifest format: 1.", "const": 1 })
     }
 }
 
-/// The name of a connector.
+/// Name of a connector.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
@@ -127,46 +127,46 @@ impl TryFrom<String> for Name {
     }
 }
 
-/// What connections are connected over.
+/// Type of connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum ConnectivityWord {
-    /// A cellular network.
+    /// Cellular network.
     Cellular,
-    /// Satellites.
+    /// Satellite.
     Satellite,
 }
 
-/// All that is wrong with a manifest, line by line.
+/// All faults of a manifest, line by line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFaults {
     file: String,
     faults: Vec<ManifestFault>,
 }
 
-/// One thing that is wrong with a manifest.
+/// A fault of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFault {
-    /// Where: a line and a column, counted from one.
+    /// Line, from one.
     pub line: u64,
-    /// The column.
+    /// Column, from one.
     pub column: u64,
-    /// What is wrong, and what would be right.
+    /// The fault, and how to correct it.
     pub what: String,
 }
 
 impl Manifest {
-    /// Reads a manifest; `file` is what faults call it.
+    /// Parses and checks a manifest; `file` is its name in faults.
     pub fn parse(file: &str, text: &str) -> Result<Self, ManifestFaults> {
         let bad = |faults| ManifestFaults { file: file.to_owned(), faults };
         let manifest: Self = serde_saphyr::from_str(text).map_err(|error| {
             let place = error.location();
             let what = error.without_snippet().to_string();
-            // The library says the place once more, behind the words.
+            // The library repeats the position at the end.
             let what =
                 what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what).to_owned();
-            // And gives an advice to who calls it, which is of no use here.
+            // And adds advice for programmers.
             let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or_default().to_owned();
             let (line, column) = place.map_or((1, 1), |it| (it.line(), it.column()));
             bad(vec![ManifestFault { line, column, what }])
@@ -183,11 +183,11 @@ impl Manifest {
         Err(bad(located.collect()))
     }
 
-    /// The schema of the language, for editors. A test sees that it is the schema of the types: those that make it
-    /// take as long to compile as those that read manifests.
+    /// JSON Schema of the format, for editors. A test compares it with the types: deriving it here would double their
+    /// compile time.
     pub const SCHEMA: &str = include_str!("../../../connectors/manifest.schema.json");
 
-    /// That the name is another connector's, which is no manifest.
+    /// The fault of a manifest whose name a built-in connector has.
     pub(crate) fn taken_name(&self, file: &str, text: &str) -> ManifestFaults {
         let (line, column) = place::Places::read(text).of("name");
         let what = format!("`name` must be another one than `{}`, which is built in", self.name.0);
@@ -195,12 +195,12 @@ impl Manifest {
         ManifestFaults { file: file.to_owned(), faults }
     }
 
-    /// The name that accounts know it by.
+    /// Name of the connector in accounts.
     pub fn name(&self) -> &ConnectorName {
         &self.name.0
     }
 
-    /// What the platform can do.
+    /// Capabilities of the platform.
     pub fn capabilities(&self) -> Capabilities {
         let [id, iccid, imsi, msisdn, serial_number] =
             self.look_up.all().map(|(_, look_up)| look_up.capability());
@@ -217,12 +217,12 @@ impl Manifest {
         Capabilities { paging, id, iccid, imsi, msisdn, serial_number, detail }
     }
 
-    /// The parameters of queries that carry secrets.
+    /// Query parameters that hold secrets.
     pub(crate) fn secret_parameters(&self) -> Vec<String> {
         self.parameters(template::Template::is_secret)
     }
 
-    /// The parameters of queries that are others at another time.
+    /// Query parameters that hold the current time.
     pub(crate) fn passing_parameters(&self) -> Vec<String> {
         let is_time = |it: &template::What| matches!(it, template::What::Now { .. });
         self.parameters(|template| template.mentions(is_time))
@@ -250,7 +250,7 @@ impl Manifest {
 }
 
 impl ManifestFaults {
-    /// Each of them.
+    /// All faults.
     pub fn each(&self) -> &[ManifestFault] {
         &self.faults
     }

@@ -1,4 +1,4 @@
-//! The manifests that there are: those in the binary, and the operator's own.
+//! All manifests: the shipped ones, and the operator's own.
 
 mod custom;
 pub(super) mod summary;
@@ -13,25 +13,25 @@ use crate::simulator;
 
 include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
-/// Manifests by their names.
+/// Manifests by name.
 #[derive(Clone)]
 pub struct Manifests(BTreeMap<String, Known>);
 
-/// A manifest, and the text that it was read from.
+/// A manifest and its source text.
 #[derive(Clone)]
 struct Known {
     manifest: Arc<Manifest>,
     text: Arc<str>,
 }
 
-/// The recording of a manifest in the binary.
+/// The shipped recording of a connector.
 pub(crate) fn shipped_recording(connector: &str) -> Option<&'static str> {
     let of_it = |file: &str| file.strip_suffix(".json") == Some(connector);
     RECORDINGS.iter().find(|(file, _)| of_it(file)).map(|(_, text)| *text)
 }
 
 impl Manifests {
-    /// Those in the binary.
+    /// The shipped manifests.
     pub fn shipped() -> Self {
         static ALL: LazyLock<Manifests> = LazyLock::new(Manifests::read_shipped);
         ALL.clone()
@@ -47,13 +47,13 @@ impl Manifests {
         Self(known.collect())
     }
 
-    /// A single one, without its text.
+    /// A single manifest, without its text.
     pub(crate) fn only(manifest: Arc<Manifest>) -> Self {
         let name = manifest.name().to_string();
         Self(BTreeMap::from([(name, Known { manifest, text: "".into() })]))
     }
 
-    /// Takes another one in, in place of a shipped one of the same name.
+    /// Adds a manifest, in place of a shipped one of the same name.
     pub fn add(&mut self, file: &str, text: &str) -> Result<Arc<Manifest>, ManifestFaults> {
         let manifest = Manifest::parse(file, text)?;
         if manifest.name().as_str() == simulator::NAME {
@@ -65,22 +65,22 @@ impl Manifests {
         Ok(manifest)
     }
 
-    /// Whether one of this name is in the binary.
+    /// Whether a shipped manifest has this name.
     pub fn is_shipped(name: &str) -> bool {
         MANIFESTS.iter().any(|(file, _)| file.strip_suffix(".yaml") == Some(name))
     }
 
-    /// The one of a name.
+    /// The manifest with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<Manifest>> {
         self.0.get(name).map(|it| &it.manifest)
     }
 
-    /// The text of the one of a name.
+    /// Source text of the manifest with this name.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(|it| &*it.text)
     }
 
-    /// All of them, by name.
+    /// All manifests, by name.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Manifest>> {
         self.0.values().map(|it| &it.manifest)
     }

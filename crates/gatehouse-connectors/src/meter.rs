@@ -1,7 +1,7 @@
-//! What is measured of the calls to platforms, account by account.
+//! Metrics of platform calls, by account.
 //!
-//! Accounts come from operators, not from clients, and are few. The figures of one that is gone go with
-//! it; two versions of an account, for a moment side by side, have them together.
+//! Operators create accounts, not clients, so there are few. An account's metrics are removed with its last meter; two
+//! versions of an account share them for a moment.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,13 +18,13 @@ use prometheus::{
 
 use crate::engine::latency::Latency;
 
-/// From what a platform nearby takes to the longest that anybody waits, in seconds.
+/// Buckets in seconds, from a nearby platform's latency to the longest timeout.
 const SECONDS: [f64; 12] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 const LABELS: [&str; 3] = ["tenant", "platform", "account"];
 const LABELS_AND_OUTCOME: [&str; 4] = ["tenant", "platform", "account", "outcome"];
 
-/// The figures of all accounts.
+/// Metrics of all accounts.
 #[derive(Clone)]
 pub struct PlatformMeter(Arc<Figures>);
 
@@ -35,19 +35,19 @@ struct Figures {
     throttled: IntCounterVec,
     circuit: IntGaugeVec,
     in_flight: IntGaugeVec,
-    /// How many meters each account has.
+    /// Number of meters per account.
     meters: Mutex<HashMap<Labels, usize>>,
 }
 
-/// A tenant, a platform, and an account's name.
+/// Tenant, platform and account name.
 type Labels = [String; 3];
 
-/// The figures of one account, which last as long as any of its meters.
+/// Metrics of one account, which last as long as any of its meters.
 #[derive(Clone)]
 pub struct AccountMeter(Arc<Series>);
 
 struct Series {
-    /// Whose account it is.
+    /// Tenant of the account.
     tenant: TenantName,
     figures: Arc<Figures>,
     labels: Labels,
@@ -60,29 +60,29 @@ struct Series {
     latency: Latency,
 }
 
-/// What came of a call.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The platform answered; that there is no such thing is an answer too.
+    /// A response, also that there is no such object.
     Ok,
-    /// It could not be reached, or answered that something is wrong.
+    /// No connection, or an error response.
     Error,
-    /// It took too long.
+    /// The deadline passed.
     Timeout,
-    /// It wants to be asked less often.
+    /// The platform limits the calls.
     Throttled,
-    /// It was not asked, because it fails again and again.
+    /// No call, since the circuit is open.
     Refused,
 }
 
-/// What an account's circuit looks like.
+/// State of an account's circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Circuit {
-    /// Calls go through.
+    /// Calls are made.
     Closed,
-    /// One call finds out whether the platform works again.
+    /// One call probes the platform.
     HalfOpen,
-    /// No call goes through.
+    /// No calls are made.
     Open,
 }
 
@@ -101,7 +101,7 @@ impl Outcome {
 }
 
 impl PlatformMeter {
-    /// Figures without an account.
+    /// Metrics without accounts.
     #[expect(clippy::new_without_default, reason = "figures are made once, and on purpose")]
     pub fn new() -> Self {
         let counter = |name: &str, help: &str, labels: &[&str]| {
@@ -111,40 +111,37 @@ impl PlatformMeter {
             |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &LABELS).expect(SOUND);
         let durations = HistogramOpts::new(
             "gatehouse_platform_call_duration_seconds",
-            "How long calls to platforms take, from when they are sent until all of the answer is there",
+            "Duration of calls to platforms, from sending the request until the whole response is read",
         );
         Self(Arc::new(Figures {
             calls: counter(
                 "gatehouse_platform_calls_total",
-                "Calls to platforms, by what came of them",
+                "Calls to platforms, by outcome",
                 &LABELS_AND_OUTCOME,
             ),
             durations: HistogramVec::new(durations.buckets(SECONDS.to_vec()), &LABELS)
                 .expect(SOUND),
             retries: counter(
                 "gatehouse_platform_retries_total",
-                "Calls to platforms that were made again",
+                "Retries of calls to platforms",
                 &LABELS,
             ),
             throttled: counter(
                 "gatehouse_platform_throttled_total",
-                "Calls that were not made, since the platform wants to be left alone or a budget is spent, \
-                 the account's own or one that its platform gives",
+                "Calls that were not made, since the platform asked for a pause or a budget is spent, the \
+                 account's own or a quota of its platform",
                 &LABELS,
             ),
             circuit: gauge(
                 "gatehouse_platform_circuit",
-                "Whether an account is asked: 0 closed (it is), 1 half-open (it is tried), 2 open (it is not)",
+                "Circuit breaker of an account: 0 closed (calls are made), 1 half-open (one call probes), 2 open (no calls)",
             ),
-            in_flight: gauge(
-                "gatehouse_platform_calls_in_flight",
-                "Calls to platforms that are under way",
-            ),
+            in_flight: gauge("gatehouse_platform_calls_in_flight", "Calls to platforms under way"),
             meters: Mutex::default(),
         }))
     }
 
-    /// Puts the figures where they are shown.
+    /// Registers the metrics.
     pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
         let all: [Box<dyn Collector>; 6] = [
             Box::new(self.0.calls.clone()),
@@ -157,12 +154,12 @@ impl PlatformMeter {
         all.into_iter().try_for_each(|one| registry.register(one))
     }
 
-    /// The figures of an account. All of them are shown from now on: nothing is a figure too.
+    /// Creates a meter of an account. All its metrics are shown from now on, at zero.
     pub fn account(&self, tenant: &TenantName, account: &Account) -> AccountMeter {
         let figures = &self.0;
         let names = [tenant.as_str(), account.platform.as_str(), account.name.as_str()];
         let labels = names.map(str::to_owned);
-        // Held until the figures are there: who removes them counts first.
+        // Locked until all series exist, since a meter's drop removes them.
         let mut meters = figures.meters.lock();
         *meters.entry(labels.clone()).or_default() += 1;
         let whose = tenant.clone();
@@ -186,44 +183,44 @@ impl PlatformMeter {
 }
 
 impl AccountMeter {
-    /// Whose account it is.
+    /// Tenant of the account.
     pub(crate) fn tenant(&self) -> &TenantName {
         &self.0.tenant
     }
 
-    /// The account's name.
+    /// Name of the account.
     pub(crate) fn account(&self) -> &str {
         let [_, _, account] = &self.0.labels;
         account
     }
 
-    /// How long the account's answers take, of late.
+    /// Recent latency of the account.
     pub(crate) fn latency(&self) -> &Latency {
         &self.0.latency
     }
 
-    /// Counts what came of a call.
+    /// Counts a call by outcome.
     pub(crate) fn count(&self, outcome: Outcome) {
         self.0.calls[outcome as usize].inc();
     }
 
-    /// Counts a call that was made, and how long it took.
+    /// Counts a call and its duration.
     pub(crate) fn observe(&self, outcome: Outcome, took: Duration) {
         self.count(outcome);
         self.0.durations.observe(took.as_secs_f64());
     }
 
-    /// Counts a call that is made again.
+    /// Counts a retry.
     pub(crate) fn count_retry(&self) {
         self.0.retries.inc();
     }
 
-    /// Counts a call that is not made, for the sake of a budget.
+    /// Counts a call that is not made because of a budget.
     pub(crate) fn count_throttled(&self) {
         self.0.throttled.inc();
     }
 
-    /// Shows what the circuit looks like.
+    /// Sets the state of the circuit.
     pub(crate) fn show(&self, circuit: Circuit) {
         self.0.circuit.set(match circuit {
             Circuit::Closed => 0,
@@ -232,7 +229,7 @@ impl AccountMeter {
         });
     }
 
-    /// One more call under way, for as long as this is held.
+    /// Counts a call under way until the guard is dropped.
     pub(crate) fn in_flight(&self) -> InFlight {
         self.0.in_flight.inc();
         InFlight(self.0.in_flight.clone())
@@ -264,7 +261,7 @@ impl Drop for Series {
         meters.remove(&self.labels);
         let names = self.labels.each_ref().map(String::as_str);
         let [tenant, platform, account] = names;
-        // An error means that they are gone, which is what is wanted.
+        // An error means that the series is gone already.
         for outcome in Outcome::ALL {
             let labels = [tenant, platform, account, outcome.as_str()];
             let _ = figures.calls.remove_label_values(&labels);
@@ -279,7 +276,7 @@ impl Drop for Series {
     }
 }
 
-/// One more in a gauge, for as long as it is held.
+/// Guard of a call under way.
 pub(crate) struct InFlight(IntGauge);
 
 impl Drop for InFlight {

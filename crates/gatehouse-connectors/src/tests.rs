@@ -1,4 +1,4 @@
-//! The engine against platforms that are made up: what they hold is known, so every answer can be.
+//! The engine against fake platforms, whose connections are known.
 
 mod detail;
 mod fake;
@@ -20,22 +20,22 @@ use crate::engine::latency::Latency;
 use crate::{CallContext, Listing, LiveAccount, PlatformOptions, Platforms};
 use fake::Fake;
 
-/// Platforms may be on this machine.
+/// Options that allow platforms on this machine.
 fn options() -> PlatformOptions {
     PlatformOptions { addresses: crate::client::tests::here(), ..PlatformOptions::default() }
 }
 
-/// Platforms that nothing is known about yet.
+/// Platforms without state.
 fn platforms() -> Platforms {
     Platforms::new(options()).unwrap()
 }
 
-/// All the time that a request has.
+/// The full time of a request.
 fn ask() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_secs(10))
 }
 
-/// An account whose platform is made up.
+/// An account at a fake platform.
 fn account(platform: &str, name: &str, fake: &Arc<Fake>) -> Arc<LiveAccount> {
     let account = Account {
         platform: platform.parse().unwrap(),
@@ -58,7 +58,7 @@ async fn list(accounts: &[Arc<LiveAccount>], query: &str, number: u64, size: u64
     platforms().list(accounts, &filter(query), page, ask()).await
 }
 
-/// What was found, by account.
+/// Ids of a listing, by account.
 fn names(listing: &Listing) -> Vec<String> {
     let name =
         |it: &gatehouse_core::Product| format!("{}/{}", it.account.name, it.connection.local_id);

@@ -1,8 +1,7 @@
-//! Where a platform may be: which addresses the server goes to because a tenant's account says so.
+//! Address rules: which hosts the server connects to because a tenant's account names them.
 //!
-//! A tenant's admin must not reach through an account what only this machine can: its own loopback, its
-//! neighbours, private networks. An operator who runs platforms there names their networks. The metadata of a
-//! cloud is refused whatever is named.
+//! A tenant's admin must not reach loopback, link-local or private networks through an account. An operator who runs
+//! platforms there allows their networks. A cloud's metadata service is always refused.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,32 +11,31 @@ use reqwest::Url;
 use super::network::Network;
 use super::reach::{self, Reach, THIS_MACHINE, embedded, reach};
 
-/// Names under which clouds tell a machine about itself, credentials included.
+/// Host names of clouds' metadata services, which hand out credentials.
 const METADATA_NAMES: [&str; 1] = ["metadata.google.internal"];
 
-/// The one name that means this machine, alone or behind other labels.
+/// The top-level label that means this machine.
 const LOCALHOST: &str = "localhost";
 
 /// Which addresses accounts may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRules {
-    /// Whether platforms may be asked without encryption wherever they are.
+    /// Whether platforms anywhere may be called over plain http.
     pub allow_insecure_urls: bool,
-    /// Networks that platforms may be in although not all the world can reach them, and in which they may be asked
-    /// without encryption.
+    /// Internal networks that platforms may be in; plain http is allowed there.
     pub allowed_networks: Vec<Network>,
-    /// Single places like those.
+    /// Single internal sockets that platforms may be at; plain http is allowed there.
     pub allowed_sockets: Vec<SocketAddr>,
 }
 
 impl AddressRules {
-    /// The rules for a person who asks from their own machine: what is reached is what they reach anyway.
+    /// Rules for a command-line user, who can reach internal networks anyway.
     pub fn of_a_person(allow_insecure_urls: bool) -> Self {
         let allowed_networks = reach::inside().collect();
         Self { allow_insecure_urls, allowed_networks, ..Self::default() }
     }
 
-    /// Rules that let everything through that is an address at all, for those who compare addresses.
+    /// Rules that allow every valid address, for comparing addresses.
     pub(crate) fn anywhere() -> Self {
         let allowed_networks = vec![Network::v4([0, 0, 0, 0], 0), Network::v6([0, 0], 0)];
         Self { allow_insecure_urls: true, allowed_networks, ..Self::default() }
@@ -54,7 +52,7 @@ impl AddressRules {
         within(address) || translated.is_some_and(|it| within(it.into()))
     }
 
-    /// Why a resolved address is not connected to, if so. Without encryption, only allowed networks are.
+    /// Why the resolver must drop an address; `None` if it is allowed. Over plain http, only allowed networks are.
     pub(in crate::client) fn refusal(
         &self,
         address: IpAddr,
@@ -71,7 +69,7 @@ impl AddressRules {
         }
     }
 
-    /// Looks at an address as it stands; what its name resolves to is looked at by the resolver.
+    /// Checks a URL as written; the resolver checks the addresses that a host name resolves to.
     pub(in crate::client) fn route(&self, url: &Url) -> Result<Route, Refused> {
         let is_plain = match url.scheme() {
             "https" => false,
@@ -117,30 +115,30 @@ impl AddressRules {
     }
 }
 
-/// How an address is gone to.
+/// Which HTTP client calls an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Route {
-    /// Into allowed networks and nowhere else, and without a proxy.
+    /// The client for allowed networks only, without a proxy.
     Inside,
-    /// To all the world, and into allowed networks.
+    /// The client for public addresses and allowed networks.
     World,
 }
 
-/// Where a platform is: an address that may be gone to, without a slash at its end.
+/// An allowed platform address, without a trailing slash.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
-/// Why an address can't be a platform's. Reads on after the field's name, and repeats no secret.
+/// Why an address is refused. Reads on after the field's name, and repeats no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadUrl(String);
 
 impl BaseUrl {
-    /// Takes an address that may be gone to.
+    /// Parses an address and checks it against the rules.
     pub fn parse(text: &str, rules: &AddressRules) -> Result<Self, BadUrl> {
         const EXPECTED: &str = "must be an https address such as `https://api.example.com/v1`";
         let Ok(mut url) = Url::parse(text) else {
-            // What can't be parsed may hold a password all the same.
+            // Even a text that can't be parsed may hold a password.
             let told = if text.contains('@') { String::new() } else { format!(", not `{text}`") };
             return Err(BadUrl(format!("{EXPECTED}{told}")));
         };
@@ -172,8 +170,7 @@ impl BaseUrl {
         Ok(Self(url))
     }
 
-    /// What is at `target`: a path and perhaps a query behind this address, or a whole address with the
-    /// same scheme, host and port.
+    /// URL of `target`: a path and perhaps a query behind this address, or an absolute URL on the same origin.
     pub(in crate::client) fn join(&self, target: &str) -> Option<Url> {
         if let Some(url) = whole(target) {
             return self.is_origin_of(&url).then_some(url);
@@ -185,19 +182,19 @@ impl BaseUrl {
         let prefix = self.0.path().trim_end_matches('/');
         let origin = self.0.origin().ascii_serialization();
         let url = Url::parse(&format!("{origin}{prefix}{target}")).ok()?;
-        // Dots in a path lead upwards: a value that a client sent must not.
+        // `..` in a client's value must not lead out of the base path.
         let is_behind =
             url.path().strip_prefix(prefix).is_some_and(|it| it.is_empty() || it.starts_with('/'));
         (is_behind && url.fragment().is_none()).then_some(url)
     }
 
-    /// Its host and port.
+    /// Host and port.
     pub(in crate::client) fn host_and_port(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         format!("{host}:{}", self.0.port_or_known_default().unwrap_or_default())
     }
 
-    /// Whether an address has the same scheme, host and port.
+    /// Whether a URL has the same scheme, host and port.
     pub(in crate::client) fn is_origin_of(&self, url: &Url) -> bool {
         self.0.origin() == url.origin()
     }
@@ -215,7 +212,7 @@ impl fmt::Debug for BaseUrl {
     }
 }
 
-/// A target that is a whole address, with nothing in it that is not sent as it stands.
+/// Parses an absolute URL without user, password and fragment.
 pub(in crate::client) fn whole(target: &str) -> Option<Url> {
     let url = Url::parse(target).ok()?;
     let is_plain =
@@ -223,35 +220,35 @@ pub(in crate::client) fn whole(target: &str) -> Option<Url> {
     (is_plain && url.has_host()).then_some(url)
 }
 
-/// Why an address is not gone to.
+/// Why a URL is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::client) enum Refused {
-    /// It is neither `https` nor `http`.
+    /// Neither `https` nor `http`.
     #[error("its address is neither https nor http")]
     Scheme,
-    /// What is sent could be read on the way.
+    /// Plain http outside the allowed networks.
     #[error(
         "http is for the networks that platforms.allowed_networks names, unless platforms.allow_insecure_urls is set"
     )]
     Plain,
-    /// It is a place that is no platform's; which one.
+    /// Never a platform; the kind of address.
     #[error("its address is {0}, where nothing is asked")]
     Never(&'static str),
-    /// It is a place where platforms are only if an operator says so; which one.
+    /// A platform only if an operator allows the network; the kind of address.
     #[error(
         "its address is {0}, where nothing is asked unless platforms.allowed_networks names its network"
     )]
     Inside(&'static str),
 }
 
-/// What stands for the host in an address.
+/// Host part of a URL.
 enum Host<'a> {
     Nothing,
     Name(&'a str),
     Address(IpAddr),
 }
 
-/// The parser has made names lower-case and given every spelling of an IPv4 address its usual one.
+/// Reads the host. The URL parser has lower-cased names and normalised every spelling of an IPv4 address.
 fn host(url: &Url) -> Host<'_> {
     let Some(text) = url.host_str() else { return Host::Nothing };
     match text.trim_matches(['[', ']']).parse() {

@@ -1,9 +1,9 @@
-//! What a platform allows over time: quotas of the account's own, and those that it shares with others there.
+//! Quotas of a platform: an account's own, and those that accounts on one host share.
 //!
-//! Whoever waits for room in a quota holds its turn, and the others stand in line behind. Turns are taken in one
-//! order: the account's own first, since only calls of the same account wait for those, then the shared ones as
-//! they compare. A call is counted in all of its quotas or in none. Each quota is this server's slice of what the
-//! platform gives, as that slice is now.
+//! A call that waits for a quota holds the quota's queue lock, and other calls wait behind it. To avoid deadlocks,
+//! locks
+//! are taken in one order: the account's own quotas first, then the shared ones, sorted. A call counts in all of its
+//! quotas or in none. This server may use its current share of each quota.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use super::quota::Tally;
 use crate::connector::{CallContext, CallKind, Quota, QuotaScope};
 use crate::failure::{Failure, FailureKind};
 
-/// All quotas that concern a line, in the order that turns are taken in.
+/// All quotas of an account's client, in locking order.
 pub(in crate::client) struct Allowances(Vec<Arc<Allowance>>);
 
-/// One quota, and what counts against it.
+/// A quota, and the calls that count against it.
 pub(in crate::client) struct Allowance {
     quota: Quota,
     slice: CurrentShare,
@@ -28,37 +28,37 @@ pub(in crate::client) struct Allowance {
     tally: Mutex<Tally>,
 }
 
-/// The quotas that lines share, and this server's slice of every quota.
+/// Quotas that several clients share, and this server's share of every quota.
 #[derive(Default)]
 pub(in crate::client) struct SharedQuotas {
     pub(in crate::client) slice: CurrentShare,
     all: Mutex<HashMap<Shared, Arc<Allowance>>>,
 }
 
-/// Who shares a quota.
+/// Key of a shared quota.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Shared {
     connector: ConnectorName,
-    /// With its port.
+    /// Host and port.
     host: String,
     quota: Quota,
 }
 
-/// Room for a call in every quota that concerns it. While it is held, nobody else gets any.
+/// Admission of a call by every quota that applies. While a reservation is held, no other call gets one.
 pub(in crate::client) struct Room<'a>(Vec<(tokio::sync::MutexGuard<'a, ()>, &'a Allowance)>);
 
 impl Room<'_> {
-    /// Counts the call, which is made now.
+    /// Counts the call as made now.
     pub(in crate::client) fn take(self, now: Instant) {
         for (_turn, allowance) in self.0 {
-            // There was room. If the slice has become a smaller one since, the next calls wait for longer.
+            // Reserved already. If the share has shrunk since, the next calls wait for longer.
             allowance.tally.lock().count(now);
         }
     }
 }
 
 impl Allowances {
-    /// The quotas of an account whose platform is at a host.
+    /// The quotas of an account whose platform is at `host`.
     pub(in crate::client) fn new(
         quotas: &[Quota],
         connector: &ConnectorName,
@@ -70,7 +70,7 @@ impl Allowances {
         let own = own.map(|quota| Arc::new(Allowance::new(quota, shared.slice.clone())));
         let mut theirs: Vec<Quota> = of_scope(QuotaScope::Host).collect();
         theirs.sort();
-        // Who took the turn of one twice would wait for itself.
+        // Locking one quota twice would deadlock.
         theirs.dedup();
         let theirs = theirs.into_iter().map(|quota| {
             shared.get(Shared { connector: connector.clone(), host: host.to_owned(), quota })
@@ -78,14 +78,14 @@ impl Allowances {
         Self(own.chain(theirs).collect())
     }
 
-    /// Waits until there is room for a call in every quota that concerns it; or tells which one is spent.
+    /// Waits until every quota that applies admits a call; fails with the spent quota if none will in time.
     pub(in crate::client) async fn room(
         &self,
         ask: CallContext,
         kind: CallKind,
     ) -> Result<Room<'_>, Failure> {
         let concerned = || self.0.iter().filter(|it| it.concerns(kind));
-        // Nobody stands in line for what won't be there in time.
+        // A call that can't be admitted in time doesn't queue.
         for allowance in concerned() {
             allowance.look(ask)?;
         }
@@ -114,7 +114,7 @@ impl Allowance {
         self.quota.of.is_empty() || self.quota.of.contains(&kind)
     }
 
-    /// When there is room for a call, where there is none now; or that there is none in time.
+    /// When a call is admitted, `None` if now; fails if the deadline is earlier.
     fn look(&self, ask: CallContext) -> Result<Option<Instant>, Failure> {
         let Err(wait) = self.room_now() else { return Ok(None) };
         match Instant::now().checked_add(wait) {
@@ -123,7 +123,7 @@ impl Allowance {
         }
     }
 
-    /// Whether there is room for a call, or how long it takes until there is.
+    /// Whether a call is admitted now, or the time until one is.
     fn room_now(&self) -> Result<(), Duration> {
         self.tally.lock().look(self.slice.get(), Instant::now())
     }
@@ -148,8 +148,9 @@ impl Allowance {
 }
 
 impl SharedQuotas {
-    /// The one that those share. It is kept while calls count against it, even if nobody has it just then: who
-    /// comes back must not find it unspent.
+    /// Returns the shared quota of a key. Quotas with counted calls stay, even without a client: an account that is
+    /// opened
+    /// again must not find an unspent one.
     fn get(&self, key: Shared) -> Arc<Allowance> {
         let now = Instant::now();
         let mut all = self.all.lock();
@@ -160,7 +161,7 @@ impl SharedQuotas {
     }
 }
 
-/// Words for what of a budget is this server's, where it isn't all of it.
+/// Note on this server's share of a budget; empty if the server has all of it.
 pub(in crate::client) fn share(slice: ReplicaShare) -> String {
     match slice.of() {
         1 => String::new(),
@@ -168,7 +169,7 @@ pub(in crate::client) fn share(slice: ReplicaShare) -> String {
     }
 }
 
-/// A quota whose kinds are in order, each once: two that mean the same are the same.
+/// A quota with sorted kinds, each once, so that equal quotas compare equal.
 fn tidy(quota: &Quota) -> Quota {
     let mut quota = quota.clone();
     quota.of.sort();

@@ -1,13 +1,13 @@
 //! The certificate authorities that this machine trusts, for every HTTP client of gatehouse.
 //!
-//! A bare machine or container may have none. The HTTP library then refuses to make a client at all, also for plain
-//! addresses; ours is made, and trusts no https server.
+//! A bare machine or container may have none. The HTTP library then refuses to build a client at all, also for plain
+//! http; [`build_client`] builds one that trusts no https server.
 
 use std::sync::OnceLock;
 
 use reqwest::{Client, ClientBuilder};
 
-/// The advice for a machine without authorities.
+/// Advice for a machine without authorities.
 pub const NO_AUTHORITIES: &str = "this machine has no certificates of authorities, so no https server can be trusted: \
                                   install the package ca-certificates, or name a file with SSL_CERT_FILE, and \
                                   start again";
@@ -19,17 +19,17 @@ pub const NO_AUTHORITIES: &str = "this machine has no certificates of authoritie
 )]
 pub struct BadAuthorities(String);
 
-/// Whether this machine has certificates of authorities. Looked at once.
+/// Whether this machine has certificates of authorities. Read once.
 pub fn has_authorities() -> bool {
     look().as_ref().is_ok_and(|found| *found)
 }
 
-/// Whether this machine has certificates of authorities; fails where the environment names some that can't be read.
+/// Whether this machine has certificates of authorities; fails if the environment names unreadable ones.
 pub fn check_authorities() -> Result<bool, BadAuthorities> {
     look().clone()
 }
 
-/// Makes a client that trusts the authorities of this machine; no server at all where there are none.
+/// Builds a client that trusts this machine's authorities, or no https server if there are none.
 pub fn build_client(
     configure: impl Fn(ClientBuilder) -> ClientBuilder,
 ) -> Result<Client, reqwest::Error> {

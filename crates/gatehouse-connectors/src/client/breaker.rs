@@ -1,7 +1,8 @@
-//! The circuit breaker: a platform that fails again and again is left alone for a while.
+//! The circuit breaker: stops calls to a platform that keeps failing.
 //!
-//! A state machine that knows no clock. Every call asks for a [`Pass`] and hands it back with what came
-//! of it; a pass of a time that is over (the circuit has opened or closed since) changes nothing.
+//! A state machine without a clock. Every call gets a [`Pass`] and returns it with a [`Verdict`]. A pass from before
+//! the
+//! last state change has no effect.
 
 use std::time::Duration;
 
@@ -9,17 +10,17 @@ use tokio::time::Instant;
 
 use crate::meter::Circuit;
 
-/// Failures without a success between them that open the circuit.
+/// Consecutive failures that open the circuit.
 pub(in crate::client) const FAILURES_MAX: u32 = 5;
 
-/// How long a platform is left alone before it is tried again.
+/// Time until an open circuit lets a probe through.
 pub(in crate::client) const OPEN_TIME: Duration = Duration::from_secs(10);
 
-/// Whether calls are let through.
+/// A circuit breaker.
 #[derive(Debug, Default)]
 pub(in crate::client) struct Breaker {
     state: State,
-    /// How often the state has changed.
+    /// Number of state changes.
     epoch: u64,
 }
 
@@ -36,35 +37,35 @@ impl Default for State {
     }
 }
 
-/// A call that was let through.
+/// Permission for one call.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub(in crate::client) struct Pass {
     epoch: u64,
 }
 
-/// Why a call is not let through.
+/// Why a call is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Shut {
-    /// The platform is left alone for so long still.
+    /// The circuit stays open for this time.
     For(Duration),
-    /// Another call is finding out whether it works again.
+    /// Another call is probing the platform.
     Probing,
 }
 
-/// What came of a call that was let through.
+/// What a call shows about the platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Verdict {
-    /// The platform is there.
+    /// The platform responded.
     Works,
-    /// It failed.
+    /// The platform failed.
     Fails,
-    /// Nobody waited for it.
+    /// The call was cancelled.
     Unknown,
 }
 
 impl Breaker {
-    /// Whether a call would be let through.
+    /// Whether a call would be admitted.
     pub(in crate::client) fn look(&self, now: Instant) -> Result<(), Shut> {
         match self.state {
             State::Closed { .. } => Ok(()),
@@ -74,7 +75,7 @@ impl Breaker {
         }
     }
 
-    /// Lets a call through; after a while of silence, one that finds out.
+    /// Admits a call; when the open time has passed, one call as a probe.
     pub(in crate::client) fn admit(&mut self, now: Instant) -> Result<Pass, Shut> {
         self.look(now)?;
         if let State::Open { .. } = self.state {
@@ -83,7 +84,7 @@ impl Breaker {
         Ok(Pass { epoch: self.epoch })
     }
 
-    /// Takes what came of a call.
+    /// Records a call's verdict.
     pub(in crate::client) fn settle(&mut self, pass: Pass, verdict: Verdict, now: Instant) {
         if pass.epoch != self.epoch {
             return;
@@ -100,13 +101,13 @@ impl Breaker {
             (State::Probing, Verdict::Fails) => {
                 self.turn(State::Open { until: now + OPEN_TIME });
             }
-            // The next call finds out instead.
+            // The next call probes instead.
             (State::Probing, Verdict::Unknown) => self.turn(State::Open { until: now }),
             (State::Closed { .. }, Verdict::Unknown) | (State::Open { .. }, _) => {}
         }
     }
 
-    /// What the circuit looks like.
+    /// State of the circuit, for metrics.
     pub(in crate::client) fn circuit(&self) -> Circuit {
         match self.state {
             State::Closed { .. } => Circuit::Closed,

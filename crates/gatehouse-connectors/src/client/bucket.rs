@@ -1,4 +1,4 @@
-//! How often an account may be asked: this server's slice of a rate.
+//! Rate limit of an account: this server's share of a token bucket.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use gatehouse_core::ReplicaShare;
 use gatehouse_core::rate::bucket;
 use tokio::time::Instant;
 
-/// Tokens for calls, as they were at an instant. It knows no clock.
+/// A token bucket at an instant. Has no clock.
 #[derive(Debug)]
 pub(in crate::client) struct Bucket {
     tokens: bucket::Bucket,
-    /// When `tokens` was right.
+    /// When `tokens` was last filled.
     at: Instant,
 }
 
 impl Bucket {
-    /// A full one, with room for one token at least.
+    /// A full bucket with a capacity of at least one token.
     pub(in crate::client) fn new(
         per_second: f64,
         burst: u32,
@@ -25,7 +25,7 @@ impl Bucket {
         Self { tokens: bucket::Bucket::full(per_second, burst.into(), slice), at: now }
     }
 
-    /// Takes a token, or tells how long it takes until there is one.
+    /// Takes a token, or returns the time until there is one.
     pub(in crate::client) fn take(
         &mut self,
         slice: ReplicaShare,

@@ -1,4 +1,4 @@
-//! One call: a request that is sent once, and what it shows of the platform.
+//! One call: a request that is sent once, and what it shows about the platform.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ use crate::meter::{AccountMeter, InFlight, Outcome};
 
 const NO_ANSWER: &str = "the platform did not answer in time";
 
-/// A call under way. One that nobody waits for any more is given up, and holds up no other.
+/// A call under way. Dropping it cancels it, without blocking other calls.
 pub(in crate::client) struct Call<'a> {
     standing: &'a Mutex<Standing>,
     meter: &'a AccountMeter,
@@ -33,7 +33,7 @@ pub(in crate::client) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Begins one, if the platform may be asked.
+    /// Begins a call, if the circuit admits it.
     pub(in crate::client) fn begin(
         ask: CallContext,
         standing: &'a Mutex<Standing>,
@@ -47,7 +47,7 @@ impl<'a> Call<'a> {
         Ok(Self { standing, meter, pass, began, deadline, _in_flight: in_flight })
     }
 
-    /// Takes what came of it.
+    /// Records the result.
     pub(in crate::client) fn end(
         mut self,
         result: Result<PlatformResponse, Mishap>,
@@ -67,19 +67,19 @@ impl<'a> Call<'a> {
         result
     }
 
-    /// What it says about the platform that it has not answered until now.
+    /// Verdict on a platform that has not responded until now.
     fn blame(&self) -> Verdict {
         let had_a_chance = self.began.elapsed() >= self.standing.lock().chance();
         if had_a_chance { Verdict::Fails } else { Verdict::Unknown }
     }
 
-    /// Takes an answer, and whether it tells that the platform fails, whatever its status.
+    /// Records a response; `is_failure` if the failure check says so, whatever the status.
     fn answered(&mut self, answer: &PlatformResponse, is_failure: bool) {
         let status = answer.status;
         let (outcome, verdict) = match status {
             _ if is_failure => (Outcome::Error, Verdict::Fails),
             StatusCode::TOO_MANY_REQUESTS => (Outcome::Throttled, Verdict::Works),
-            // There is no such thing: an answer like any other.
+            // A missing object is a normal response.
             StatusCode::NOT_FOUND => (Outcome::Ok, Verdict::Works),
             _ if status.is_server_error() => (Outcome::Error, Verdict::Fails),
             _ if status.is_client_error() => (Outcome::Error, Verdict::Works),
@@ -101,15 +101,15 @@ impl<'a> Call<'a> {
                 self.standing.lock().took(took);
                 self.meter.latency().take(took);
             }
-            // It takes at least so long.
+            // A lower bound of the latency.
             (Outcome::Timeout, Verdict::Fails) => self.meter.latency().take(took),
-            // What is refused at once tells nothing about what is done.
+            // A quick rejection says nothing about the latency of real work.
             _ => {}
         }
         self.meter.observe(outcome, took);
     }
 
-    /// Gives the pass back.
+    /// Returns the pass to the breaker.
     fn let_go(&mut self, verdict: Verdict, why: &str) -> Instant {
         let now = Instant::now();
         if let Some(pass) = self.pass.take() {
@@ -127,7 +127,7 @@ impl Drop for Call<'_> {
             return;
         }
         let now = Instant::now();
-        // Whoever waited may have looked at the clock before this line did.
+        // A caller's own timeout may fire just before the client's.
         if now >= self.deadline {
             self.settle(Outcome::Timeout, self.blame(), NO_ANSWER);
         } else {
@@ -136,26 +136,25 @@ impl Drop for Call<'_> {
     }
 }
 
-/// A try that came to nothing.
+/// An attempt that failed.
 pub(in crate::client) struct Mishap {
     pub(in crate::client) failure: Failure,
-    /// Whether the platform was asked at all.
+    /// Whether the request was sent.
     pub(in crate::client) is_made: bool,
-    /// Whether another try may come to something.
+    /// Whether a retry may succeed.
     pub(in crate::client) is_passing: bool,
-    /// What it says about the platform.
+    /// What the failure shows about the platform.
     verdict: Verdict,
 }
 
 impl Mishap {
-    /// The platform was not asked.
+    /// The request was not sent.
     pub(in crate::client) fn before(failure: Failure) -> Self {
         Self { failure, is_made: false, is_passing: false, verdict: Verdict::Unknown }
             .with(Verdict::Unknown)
     }
 
-    /// The same, with what it says about the platform: where that is nothing, it is our own affair. That a
-    /// platform is left alone is the platform's.
+    /// Sets the verdict. A failure that shows nothing about the platform is this server's, unless the circuit is open.
     fn with(mut self, verdict: Verdict) -> Self {
         self.verdict = verdict;
         self.failure.is_ours =
@@ -163,24 +162,24 @@ impl Mishap {
         self
     }
 
-    /// The platform is there, and would do the same again.
+    /// The platform responded, and would respond alike to a retry.
     pub(in crate::client) fn lasting(failure: Failure) -> Self {
         Self { failure, is_made: true, is_passing: false, verdict: Verdict::Works }
     }
 
-    /// The platform answers, and this server has no room for it.
+    /// This server has no capacity for the response.
     fn crowded(failure: Failure) -> Self {
         Self { failure, is_made: true, is_passing: false, verdict: Verdict::Unknown }
             .with(Verdict::Unknown)
     }
 
-    /// The platform took longer than there was time. Whether that was enough is for the call to say.
+    /// The deadline passed. Whether the platform had enough time is for [`Call::end`] to say.
     fn late(words: impl Into<String>) -> Self {
         let failure = Failure::new(FailureKind::Timeout, words);
         Self { failure, is_made: true, is_passing: false, verdict: Verdict::Fails }
     }
 
-    /// The platform could not be reached, or broke off; or this server has no room for a connection.
+    /// The connection failed, or this server could not open one.
     fn broken(error: reqwest::Error, outside: &ClientPool, secrets: &Secrets) -> Self {
         let trouble = words::trouble(error);
         let verdict = match &trouble.lack {
@@ -191,14 +190,14 @@ impl Mishap {
             None => Verdict::Fails,
         };
         let kind = if trouble.is_timeout { FailureKind::Timeout } else { FailureKind::Error };
-        // The words may repeat what the platform sent.
+        // The text may repeat what the platform sent.
         let words = secrets.clean(trouble.words.as_bytes(), DETAIL_BYTES_MAX);
         let failure = Failure::new(kind, words);
         Self { failure, is_made: true, is_passing: trouble.is_passing, verdict }.with(verdict)
     }
 }
 
-/// Sends a request and reads all of its answer.
+/// Sends a request and reads the whole response.
 pub(in crate::client) async fn exchange(
     ask: CallContext,
     (outside, tenant): (&ClientPool, &TenantName),
@@ -228,7 +227,7 @@ pub(in crate::client) async fn exchange(
     if announced > ANSWER_BYTES_MAX as u64 {
         return Err(too_large());
     }
-    // What is announced has its room at once, as far as it is no large one.
+    // Allocates the announced length at once, up to the size of a large response.
     let n_bytes = usize::try_from(announced).unwrap_or(LARGE_BYTES).min(LARGE_BYTES);
     let (mut body, mut place) = (BytesMut::with_capacity(n_bytes), None);
     loop {

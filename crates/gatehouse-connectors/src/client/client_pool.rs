@@ -1,4 +1,4 @@
-//! What all lines share: the HTTP clients, and how much of the server all calls together may take.
+//! What all platform clients share: HTTP clients, and the server-wide limits on calls.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,65 +18,68 @@ use crate::client::authorities::build_client;
 use crate::connector::CallContext;
 use crate::failure::{Failure, FailureKind};
 
-/// How long a connection may take to come about, its encryption included.
+/// Time limit for opening a connection, TLS handshake included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Most connections to one host that are kept for later: as many as an account may use at once unless it says
-/// otherwise. Were they fewer, every rush would close most of its connections and the next one open them again.
+/// Most idle connections per host: as many as an account's default concurrent calls. With fewer, every burst would
+/// close
+/// most of its connections, and the next one open them again.
 const IDLE_CONNECTIONS_MAX: usize = 128;
 
-/// Hosts that may keep as many as that while no more are kept in all than calls may be made at the same time.
+/// Hosts that may have so many idle connections at once without exceeding the server's concurrent calls.
 const RUSHED_HOSTS: usize = 32;
 
-/// How long they are kept: until the next rush, and no longer, since each is an open file.
+/// Time until an idle connection is closed. Short, since each is an open file.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Most answers of more than [`LARGE_BYTES`] that are in memory at the same time. Nearly all are smaller.
+/// Most responses of more than [`LARGE_BYTES`] in memory at once. Nearly all responses are smaller.
 pub(in crate::client) const LARGE_ANSWERS_MAX: usize = 16;
 
-/// Most of them that are one tenant's.
+/// Most large responses of one tenant.
 pub(in crate::client) const LARGE_ANSWERS_OF_TENANT_MAX: usize = 4;
 
-/// From how many bytes an answer is a large one.
+/// Size in bytes from which a response is large.
 pub(in crate::client) const LARGE_BYTES: usize = 1 << 20;
 
-/// One in so many calls is one tenant's: its platforms may be slow.
+/// A tenant gets one in so many concurrent calls: its platforms may be slow.
 const TENANT_SHARE: usize = 4;
 
-/// How many they may always be.
+/// Concurrent calls that a tenant always gets.
 const TENANT_CALLS_MIN: usize = 16;
 
-/// How often it is told that this machine lacks what a connection takes: with every call it would fill the log.
+/// Interval between warnings that this machine can't open connections: one per call would fill the log.
 const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// What all lines share: clients, what is allowed, and how much at the same time.
+/// HTTP clients, address rules and server-wide limits, shared by all platform clients.
 pub struct ClientPool {
     rules: Arc<AddressRules>,
-    /// A turn for each call that may be under way, over all accounts: tenants take turns with them.
+    /// Concurrent calls over all accounts, shared fairly between tenants.
     calls: FairSemaphore,
-    /// A place for each large answer that may be there.
+    /// Large responses in memory.
     large_answers: FairSemaphore,
-    /// What platforms allow several lines together, and which part of every budget is this server's.
+    /// Quotas that several clients share, and this server's share of every budget.
     pub(in crate::client) quotas: SharedQuotas,
-    /// Who looks on.
+    /// Observer of every call.
     pub(in crate::client) witness: Option<Arc<dyn Observer>>,
-    /// When it was last told that this machine lacks something.
+    /// Last warning that this machine can't open connections.
     lack_told: Mutex<Option<Instant>>,
-    /// Asks what is in allowed networks, without a detour over a proxy, where others could answer.
+    /// Client for allowed networks. Without a proxy, since another machine could respond there.
     inside: Client,
-    /// Asks what is elsewhere, over the environment's proxy where there is one. The proxy then resolves
-    /// the names: that they lead to no forbidden place is up to its rules. Addresses that stand in the URL
-    /// itself are looked at in any case. The proxy's own name goes through the same resolver.
+    /// Client for all other addresses, over the environment's proxy if there is one. The proxy then resolves host
+    /// names, so
+    /// its own rules must keep it from internal addresses. IP addresses in a URL are checked in any case. The proxy's
+    /// host
+    /// name goes through the same resolver.
     world: Client,
 }
 
 impl ClientPool {
-    /// Makes the clients. Nothing is asked yet.
+    /// Builds the HTTP clients. Connects to nothing yet.
     pub fn new(rules: AddressRules, calls_at_once: usize) -> Result<Self, reqwest::Error> {
         Self::build(rules, calls_at_once, names_of_machine, |builder| builder)
     }
 
-    /// The same, where someone looks on at every call.
+    /// Sets an observer of every call.
     pub fn witnessed_by(mut self, witness: Arc<dyn Observer>) -> Self {
         self.witness = Some(witness);
         self
@@ -92,7 +95,7 @@ impl ClientPool {
         let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
         let rules = Arc::new(rules);
         let configure = |builder: ClientBuilder, is_plain: bool| {
-            // Without a proxy, nothing of the environment counts.
+            // Without a proxy, the environment has no effect.
             let proxies = if is_plain { Arc::default() } else { proxies_of_environment() };
             let resolver = Resolver { names, rules: Arc::clone(&rules), is_plain, proxies };
             builder
@@ -101,10 +104,10 @@ impl ClientPool {
                 .pool_idle_timeout(IDLE_TIMEOUT)
                 .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
                 .referer(false)
-                // Both are done by the line, which knows how far to go.
+                // `PlatformClient` does both itself, within its limits.
                 .redirect(reqwest::redirect::Policy::none())
                 .retry(reqwest::retry::never())
-                // What is unpacked would be larger than what was counted.
+                // Decompressed bodies would be larger than the counted bytes.
                 .no_gzip()
                 .no_brotli()
                 .no_zstd()
@@ -123,12 +126,12 @@ impl ClientPool {
         })
     }
 
-    /// Which part of every budget is this server's.
+    /// This server's share of every budget.
     pub(crate) fn slice(&self) -> &CurrentShare {
         &self.quotas.slice
     }
 
-    /// The client for an address, after a look at whether it may be gone to.
+    /// The HTTP client for a URL, if the URL is allowed.
     pub(in crate::client) fn client(&self, url: &Url) -> Result<&Client, Refused> {
         Ok(match self.rules.route(url)? {
             Route::Inside => &self.inside,
@@ -136,7 +139,7 @@ impl ClientPool {
         })
     }
 
-    /// Tells the operator what this machine lacks for a connection; not of each one.
+    /// Warns the operator that this machine can't open connections, at most once per interval.
     pub(in crate::client) fn tell_of_lack(&self, lack: &str) {
         let now = Instant::now();
         let mut told = self.lack_told.lock();
@@ -149,15 +152,14 @@ impl ClientPool {
         }
     }
 
-    /// Waits for one of the calls that may be under way over all accounts. It is held from before there is a
-    /// connection until all of the answer is there.
+    /// Waits for one of the server's concurrent calls. The caller holds the permit until the whole response is read.
     pub(in crate::client) async fn turn(
         &self,
         ask: CallContext,
         tenant: &TenantName,
     ) -> Result<Permit, Failure> {
         let turn = timeout_at(ask.deadline, self.calls.take(tenant)).await;
-        // It is never full, so it is only ever too late.
+        // The queue is never full, so only the deadline can pass.
         turn.ok().and_then(Result::ok).ok_or_else(|| {
             let words = "there was no time left when it was this call's turn: the server itself has too \
                          many calls under way";
@@ -165,13 +167,13 @@ impl ClientPool {
         })
     }
 
-    /// How many calls wait for their turn.
+    /// Number of calls that wait for a permit.
     #[cfg(test)]
     pub(in crate::client) fn n_waiting(&self) -> usize {
         self.calls.n_waiting()
     }
 
-    /// Waits for a place for a large answer, which is held as long as the answer is there.
+    /// Waits for a large response's permit, which the response holds.
     pub(in crate::client) async fn place(
         &self,
         ask: CallContext,
@@ -186,8 +188,9 @@ impl ClientPool {
     }
 }
 
-/// A pool that tenants share, with a cap for each tenant. Its queues need no bound: each call has a deadline, and each
-/// tenant a bound on its requests for products.
+/// A semaphore with a cap per tenant. Its queues need no bound: each call has a deadline, and each tenant a bound on
+/// its
+/// requests for products.
 fn shared(at_once: usize, at_once_of_tenant: usize) -> FairSemaphore {
     let (waiting_of_tenant, waiting) = (usize::MAX, usize::MAX);
     FairSemaphore::new(Capacity { at_once, at_once_of_tenant, waiting_of_tenant, waiting })

@@ -1,4 +1,4 @@
-//! What the fuzzer does with what the line itself reads: addresses, headers of answers, and what is told of them.
+//! Fuzz targets of the client: addresses, response headers, and texts about responses.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use super::{
 use crate::connector::{CallKind, ResetUnit, WaitRule};
 use crate::fuzzing::Heard;
 
-/// What no word of a failure may hold.
+/// A secret that no text may contain.
 const SECRET: &str = "S3cret/Word+";
 
-/// An answer to an account that proves with [`SECRET`] who it is.
+/// A response to an account whose secret is [`SECRET`].
 pub(crate) fn answer(status: StatusCode, headers: HeaderMap, body: Vec<u8>) -> PlatformResponse {
     PlatformResponse {
         status,
@@ -39,12 +39,12 @@ fn secrets() -> Secrets {
     Secrets::new(vec![Zeroizing::new(SECRET.to_owned())])
 }
 
-/// Headers of an answer tell how long to wait and where to go: never away from the platform, and never as somebody.
+/// Response headers say how long to wait and where to redirect: never to another origin, and never with credentials.
 pub(crate) fn headers(bytes: &[u8]) {
     let Some(Heard { word, answer }) = Heard::read(bytes) else { return };
     let waits = [ResetUnit::Seconds, ResetUnit::Epoch].map(|unit| reset(&answer, unit));
     for wait in waits.into_iter().chain([retry_after(&answer.headers)]).flatten() {
-        // A platform may ask for longer than any clock goes.
+        // A platform may ask for a longer pause than the clock can represent.
         Standing::default().keep_quiet(wait, Instant::now());
     }
     let request = PlatformRequest {
@@ -77,7 +77,7 @@ fn reset(answer: &PlatformResponse, unit: ResetUnit) -> Option<Duration> {
     reset_after(answer.status, &answer.headers, &wait)
 }
 
-/// An address of a platform is one that may be gone to, is read again as it is printed, and nothing leads out of it.
+/// A parsed address is https, parses again as printed, and no target leads out of it.
 pub(crate) fn url(text: &str) {
     let strict = AddressRules::default();
     if let Ok(base) = BaseUrl::parse(text, &strict) {
@@ -89,7 +89,7 @@ pub(crate) fn url(text: &str) {
     if let Some(joined) = base.join(text) {
         assert!(base.is_origin_of(&joined), "{joined}");
         assert!(joined.username().is_empty() && joined.password().is_none(), "{joined}");
-        // A whole address may be anywhere on the platform; a path stays where it belongs.
+        // An absolute URL may have any path on the platform; a path stays behind the base.
         let is_whole = Url::parse(text).is_ok();
         assert!(
             is_whole || joined.path() == "/v1" || joined.path().starts_with("/v1/"),
@@ -101,7 +101,7 @@ pub(crate) fn url(text: &str) {
     }
 }
 
-/// What is told of an answer has bounds, no control characters and no secret, wherever in it that stands.
+/// Cleaned text is bounded, and has no control characters and no secret, wherever the secret stands.
 pub(crate) fn words(bytes: &[u8]) {
     let secrets = secrets();
     let middle = bytes.len() / 2;

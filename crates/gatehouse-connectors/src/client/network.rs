@@ -1,4 +1,4 @@
-//! Networks as operators write them: an address, a slash and how many of its bits count.
+//! Networks in CIDR notation, as operators write them.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A network: all addresses that begin with the same bits.
+/// An IP network: all addresses with the same prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Network {
@@ -14,30 +14,30 @@ pub struct Network {
     n_bits: u8,
 }
 
-/// Why a text is no network. Reads on after the setting's name.
+/// Why a text is not a network. Reads on after the setting's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadNetwork(String);
 
 impl Network {
-    /// The network whose addresses begin with the first bits of this one.
+    /// The IPv4 network with this prefix.
     pub const fn v4(first: [u8; 4], n_bits: u8) -> Self {
         let [a, b, c, d] = first;
         Self { first: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), n_bits }
     }
 
-    /// The network whose addresses begin with the first bits of this one; what follows the first two groups is zero.
+    /// The IPv6 network with this prefix; groups after the second are zero.
     pub const fn v6(first: [u16; 2], n_bits: u8) -> Self {
         let [a, b] = first;
         Self { first: IpAddr::V6(Ipv6Addr::new(a, b, 0, 0, 0, 0, 0, 0)), n_bits }
     }
 
-    /// One address alone.
+    /// The network of a single address.
     pub const fn single(address: Ipv6Addr) -> Self {
         Self { first: IpAddr::V6(address), n_bits: 128 }
     }
 
-    /// Whether an address is in it.
+    /// Whether an address is in the network.
     pub fn contains(self, address: IpAddr) -> bool {
         match (self.first, address) {
             (IpAddr::V4(first), IpAddr::V4(address)) => {
@@ -54,7 +54,7 @@ impl Network {
 impl FromStr for Network {
     type Err = BadNetwork;
 
-    /// Reads `10.20.0.0/16`, `fd12::/48`, or a single address.
+    /// Parses `10.20.0.0/16`, `fd12::/48`, or a single address.
     fn from_str(text: &str) -> Result<Self, BadNetwork> {
         let expected = || {
             BadNetwork(format!(
@@ -84,7 +84,7 @@ impl FromStr for Network {
                 IpAddr::V6(Ipv6Addr::from_bits(it.to_bits() & mask))
             }
         };
-        // A mistyped address would allow another network than the one that was meant.
+        // A mistyped address would allow another network than the intended one.
         if begin != first {
             let meant = Self { first: begin, n_bits };
             return Err(BadNetwork(format!(

@@ -1,7 +1,8 @@
-//! Whoever looks on while platforms are asked: to record calls, or to show an operator what is said.
+//! Observers of platform calls: they record calls, or show them to an operator.
 //!
-//! What it is shown is free of secrets, as far as they can be known. What a log-in gives is not known to anybody
-//! yet, so of what is said there only what is too short to be a secret is shown.
+//! Observers see no known secret. The token in a log-in's response is not known yet, so of log-ins only values too
+//! short
+//! to be secrets are shown.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,48 +17,48 @@ use super::{PlatformRequest, PlatformResponse};
 use crate::connector::CallKind;
 use crate::failure::Failure;
 
-/// Most characters of a text that is shown of a log-in: tokens are longer.
+/// Most characters of a log-in's value that are shown: tokens are longer.
 const SHOWN_CHARS_MAX: usize = 8;
 
-/// What a form is called.
+/// Content type of a form.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Looks on while platforms are asked.
+/// Observes platform calls.
 pub trait Observer: Send + Sync {
-    /// Takes note of a call that was made. The line waits for it.
+    /// Called after each call that was sent. The platform client waits for it.
     fn saw(&self, exchange: &Exchange<'_>);
 }
 
-/// A call that was made, and what came of it. What could be a secret is `***`.
+/// A call and its result. Whatever could be a secret is `***`.
 pub struct Exchange<'a> {
-    /// The account that was asked.
+    /// Name of the account.
     pub account: &'a str,
-    /// What it was asked for.
+    /// Kind of call.
     pub kind: CallKind,
-    /// With which method.
+    /// HTTP method.
     pub method: &'a Method,
-    /// Where.
+    /// URL.
     pub url: String,
-    /// What was said about the request.
+    /// Request headers.
     pub headers: Vec<(HeaderName, String)>,
-    /// What was sent along.
+    /// Request body.
     pub body: String,
-    /// What was answered, or why nothing was.
+    /// The response, or why there is none.
     pub result: Result<ShownResponse, &'a Failure>,
-    /// From when it was sent until all of the answer was there.
+    /// Time from sending the request until the whole response was read.
     pub took: Duration,
     raw_url: &'a Url,
     raw_body: Option<&'a [u8]>,
 }
 
-/// What is shown of an answer.
+/// A response without secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownResponse {
-    /// Its status.
+    /// Status.
     pub status: StatusCode,
-    /// Its headers.
+    /// Headers.
     pub headers: Vec<(HeaderName, String)>,
-    /// All of its body.
+    /// Whole body.
     pub body: String,
 }
 
@@ -89,13 +90,12 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// The address as it was asked, **unmasked**: it may hold secrets. For who cleans by rules of their own.
+    /// The request's URL, **unmasked**: it may hold secrets. For callers with their own cleaning rules.
     pub fn raw_url(&self) -> &'a str {
         self.raw_url.as_str()
     }
 
-    /// The answer's body as it came, **unmasked**: it may hold secrets, and that of a log-in does. For who cleans
-    /// by rules of their own.
+    /// The response's body, **unmasked**: a log-in's holds secrets. For callers with their own cleaning rules.
     pub fn raw_body(&self) -> Option<&'a [u8]> {
         self.raw_body
     }
@@ -126,7 +126,7 @@ fn headers(kind: CallKind, headers: &HeaderMap, secrets: &Secrets) -> Vec<(Heade
     headers.iter().map(|(name, value)| (name.clone(), shown(name, value))).collect()
 }
 
-/// An address whose query holds nothing that is a secret by its name, or that may be the token of a log-in.
+/// Hides query values whose names say that they are secrets; in a log-in, also those that may be tokens.
 fn address(kind: CallKind, whole: &str) -> String {
     let Some((before, query)) = whole.split_once('?') else { return whole.to_owned() };
     let is_hidden =
@@ -144,15 +144,15 @@ fn body(kind: CallKind, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> 
     }
 }
 
-/// A document without what it holds of secrets; nothing where there are none.
+/// The document with its secrets hidden; `None` if it has none.
 fn without_telling(mut value: Value) -> Option<String> {
     hide_telling(&mut value).then(|| value.to_string())
 }
 
-/// What platforms keep of cards and terminals that is nobody's business, beside what is called a secret.
+/// Names of further values that a platform keeps of SIM cards and terminals, and that observers must not see.
 const PERSONAL_NAMES: [&str; 2] = ["pin", "puk"];
 
-/// Hides what a platform keeps secret of its own: private keys, PINs. Tells whether there was something.
+/// Hides secrets in a platform's document, such as private keys and PINs; returns whether there were any.
 fn hide_telling(value: &mut Value) -> bool {
     let mut is_hidden = false;
     match value {
@@ -175,7 +175,7 @@ fn hide_telling(value: &mut Value) -> bool {
     is_hidden
 }
 
-/// What is said to log in and answered to it, in its own shape where that is JSON or a form.
+/// Hides long values in the body of a log-in; keeps the structure of JSON and forms.
 fn log_in(is_form: bool, body: &[u8]) -> String {
     if let Ok(mut value) = serde_json::from_slice(body) {
         hide_long(&mut value);
@@ -191,7 +191,7 @@ fn log_in(is_form: bool, body: &[u8]) -> String {
     }
 }
 
-/// Whether a body is said to be a form. By its looks, a token might be one.
+/// Whether the headers declare a form. The body's look proves nothing: a token might look like one.
 fn is_form(headers: &HeaderMap) -> bool {
     let content_type = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with(FORM))
@@ -210,11 +210,11 @@ fn is_long(text: &str) -> bool {
     text.chars().nth(SHOWN_CHARS_MAX).is_some()
 }
 
-/// Names and values as they stand in a query or a form, where some values are hidden.
+/// A query or form with some values hidden.
 fn pairs(text: &str, is_hidden: impl Fn(&str, &str) -> bool) -> String {
     let shown = text.split('&').map(|pair| match pair.split_once('=') {
         Some((name, value)) if is_hidden(name, value) => format!("{name}={HIDDEN}"),
-        // Without a name, it may be a value.
+        // Without a name, the text may be a value.
         None if is_hidden("", pair) => HIDDEN.to_owned(),
         _ => pair.to_owned(),
     });

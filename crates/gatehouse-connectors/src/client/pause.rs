@@ -1,4 +1,4 @@
-//! How long to wait before the next try: by chance, or as the platform says.
+//! Pauses before retries: random, or as the platform asks.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,28 +10,27 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use crate::clock::machine_time;
 use crate::connector::{ResetUnit, WaitRule};
 
-/// The longest pause before the first retry; each further one may be twice as long.
+/// Longest pause before the first retry; doubles with each further one.
 pub(in crate::client) const PAUSE_FIRST: Duration = Duration::from_millis(100);
 
-/// Spreads retries over time, so that callers who failed together don't come back together.
+/// Random pauses, so that callers that failed together don't retry together.
 ///
-/// Whoever could foresee the pauses would gain nothing, so this needs no cryptography: a counter that is
-/// scattered well (SplitMix64), and another beginning for each line.
+/// Predictable pauses harm nobody, so this needs no cryptography: SplitMix64 with another seed for each client.
 #[derive(Debug)]
 pub(in crate::client) struct Jitter(AtomicU64);
 
 impl Jitter {
-    /// Pauses that follow from a seed.
+    /// Pauses from a seed.
     pub(in crate::client) fn of_seed(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
 
-    /// Pauses that follow from what the standard library keeps its hash tables apart with.
+    /// Pauses from a random seed: the one of the standard library's hash tables.
     pub(in crate::client) fn new() -> Self {
         Self::of_seed(RandomState::new().hash_one(0))
     }
 
-    /// The pause before a retry (the first is 0): anything up to its longest.
+    /// A random pause before a retry (the first is 0).
     pub(in crate::client) fn pause(&self, retry: u32) -> Duration {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut bits = self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
@@ -44,10 +43,9 @@ impl Jitter {
     }
 }
 
-/// How long a platform wants to be left alone, where it says so: in seconds, or until a date.
+/// Pause that a `Retry-After` header asks for, in seconds or until a date.
 ///
-/// A date is compared with the one of the answer itself, by the same clock; ours may be another, and is asked
-/// only where the answer has none.
+/// A date is compared with the response's own `Date`, since clocks differ; with this machine's clock if there is none.
 pub(in crate::client) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
@@ -57,8 +55,7 @@ pub(in crate::client) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     Some(until.duration_since(now(headers)).unwrap_or_default())
 }
 
-/// How long a platform wants to be left alone that says so in a way of its own: because no call is left, or
-/// because this one was too many.
+/// Pause that a platform's rate-limit headers ask for: no call is left, or this call was one too many.
 pub(in crate::client) fn reset_after(
     status: StatusCode,
     headers: &HeaderMap,
@@ -70,7 +67,7 @@ pub(in crate::client) fn reset_after(
         return None;
     }
     let seconds = number(headers, &wait.reset).filter(|it| *it >= 0.0)?;
-    // What is longer than can be told is as long as can be.
+    // Longer than a duration holds means the longest duration.
     let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     Some(match wait.unit {
         ResetUnit::Seconds => time,
@@ -81,15 +78,15 @@ pub(in crate::client) fn reset_after(
     })
 }
 
-/// A header that holds a plain number, perhaps with a sign or a fraction.
+/// Value of a header that is a decimal number.
 fn number(headers: &HeaderMap, name: &HeaderName) -> Option<f64> {
     let text = headers.get(name)?.to_str().ok()?.trim();
-    // The parser also takes what means no number, or one without end.
+    // The float parser also accepts `nan` and `inf`.
     let is_plain = text.bytes().all(|it| it.is_ascii_digit() || matches!(it, b'-' | b'.'));
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// What time it is where an answer comes from.
+/// The platform's time when it responded.
 fn now(headers: &HeaderMap) -> SystemTime {
     let date = headers.get(DATE).and_then(|it| it.to_str().ok());
     date.and_then(|it| httpdate::parse_http_date(it).ok()).unwrap_or_else(machine_time)

@@ -1,8 +1,9 @@
-//! How often a platform lets itself be asked: so many calls in a stretch of time, wherever that begins.
+//! Platform quotas: a number of calls per sliding period.
 //!
-//! Of several servers each has its slice of the calls. When a server is gone, what was its part comes to the
-//! others a whole stretch later: it may have made all of its calls just before. So a server that ends never
-//! leads to more calls than the platform allows.
+//! Each of several servers has its share of the calls. When a server stops, its share passes to the others a whole
+//! period
+//! later: it may have made all of its calls just before. So a stopping server never leads to more calls than the
+//! platform allows.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,25 +13,24 @@ use tokio::time::Instant;
 
 use crate::connector::Quota;
 
-/// The calls that count against this server's slice of a quota now. It knows no clock.
+/// Calls that count against this server's share of a quota. Has no clock.
 #[derive(Debug)]
 pub(in crate::client) struct Tally {
-    /// The whole quota: calls, and the stretch in which they may be made.
+    /// The whole quota: calls, and their period.
     whole: (u32, Duration),
-    /// This server's slice of it, as it was last.
+    /// Calls in this server's latest share.
     calls_max: usize,
     per: Duration,
-    /// Those of the slice that others may have made.
+    /// Calls in the share that another server may have made.
     inherited: usize,
-    /// When the last of them came to this server.
+    /// When the latest of them passed to this server.
     inherited_at: Instant,
-    /// When calls were made, the oldest first. The last one is always kept: it counts again where the stretch
-    /// becomes a longer one.
+    /// Times of calls, oldest first. The last one always stays: it counts again if the period becomes longer.
     made: VecDeque<Instant>,
 }
 
 impl Tally {
-    /// Of no calls yet. One call is allowed at least, and no more than can be kept.
+    /// An empty tally. At least one call is allowed, and no more than can be remembered.
     pub(in crate::client) fn new(quota: &Quota, slice: ReplicaShare, now: Instant) -> Self {
         let whole = (quota.calls.clamp(1, Quota::CALLS_MAX), quota.per);
         let (calls, per) = slice.calls(whole.0, whole.1);
@@ -38,8 +38,9 @@ impl Tally {
         Self { whole, calls_max, per, inherited: 0, inherited_at: now, made }
     }
 
-    /// Of no calls yet, on a server that had these slices since these moments: it is made as late as somebody asks, and
-    /// others may have used what has become this server's meanwhile.
+    /// An empty tally on a server with this history of shares. A tally is built on first use, and other servers may
+    /// have
+    /// used calls that have passed to this server meanwhile.
     pub(in crate::client) fn after(
         quota: &Quota,
         slices: &[(Instant, ReplicaShare)],
@@ -53,12 +54,12 @@ impl Tally {
         tally
     }
 
-    /// Counts a call, which is made now.
+    /// Counts a call made now.
     pub(in crate::client) fn count(&mut self, now: Instant) {
         self.made.push_back(now);
     }
 
-    /// Whether there is room for a call, or how long it takes until there is.
+    /// Whether a call is allowed now, or the time until one is.
     pub(in crate::client) fn look(
         &mut self,
         slice: ReplicaShare,
@@ -74,7 +75,7 @@ impl Tally {
         {
             self.made.pop_front();
         }
-        // Without what is inherited, or, once that has had its time, with it.
+        // Without the inherited calls, or, after their period, with them.
         let own = self.until_fewer_than(self.calls_max - self.inherited, now);
         let all = self.until_fewer_than(self.calls_max, now).max(inherited);
         let wait = if self.inherited > 0 { own.min(all) } else { own };
@@ -86,8 +87,8 @@ impl Tally {
         self.made.back().is_none_or(|last| self.left(*last, now).is_zero())
     }
 
-    /// Goes on with this slice. A larger one brings calls that others may have made; a smaller one takes
-    /// those first.
+    /// Changes to another share. A larger one brings calls that other servers may have made; a smaller one takes those
+    /// first.
     fn settle(&mut self, slice: ReplicaShare, now: Instant) {
         let (calls, per) = slice.calls(self.whole.0, self.whole.1);
         let calls_max = calls as usize;
@@ -100,13 +101,13 @@ impl Tally {
         (self.calls_max, self.per) = (calls_max, per);
     }
 
-    /// How long it takes until fewer calls than so many count, at least one.
+    /// Time until fewer than `calls` calls count, at least one.
     fn until_fewer_than(&self, calls: usize, now: Instant) -> Duration {
         let in_the_way = self.made.len().checked_sub(calls).and_then(|nth| self.made.get(nth));
         in_the_way.map_or(Duration::ZERO, |made| self.left(*made, now))
     }
 
-    /// How long what was done then still counts.
+    /// Time for which a call made at `then` still counts.
     fn left(&self, then: Instant, now: Instant) -> Duration {
         self.per.saturating_sub(now.saturating_duration_since(then))
     }

@@ -1,17 +1,17 @@
-//! Where an IP address leads, in whichever form it is written: to the world, inside, or to no platform.
+//! Scope of an IP address, in every notation: public, internal, or never a platform.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::network::Network;
 
-/// Where an IP address leads.
+/// Scope of an IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Reach {
-    /// To what is no platform, whatever an operator allows; which it is.
+    /// Never a platform, whatever an operator allows; the kind of address.
     Refused(&'static str),
-    /// To this machine or the networks around it: only where an operator allows it; which it is.
+    /// This machine or an internal network, which an operator must allow; the kind of address.
     Inside(&'static str),
-    /// To a machine that all the world can reach.
+    /// Public.
     World,
 }
 
@@ -20,11 +20,11 @@ const UNSPECIFIED: &str = "the unspecified address";
 const MANY: &str = "an address of many machines";
 const DISGUISED: &str = "this machine in another form";
 
-/// What this machine is called where an address leads to it.
+/// Kind of a loopback address.
 pub(in crate::client) const THIS_MACHINE: &str = "this machine";
 
-/// Addresses under which clouds tell a machine about itself, credentials included: Amazon's, Google's and others', that
-/// of Amazon's containers, Alibaba's, Azure's and Oracle's.
+/// Metadata services of clouds, which hand out credentials: Amazon's, Google's and others', Amazon's for containers,
+/// Alibaba's, Azure's and Oracle's.
 const METADATA_V4: [Ipv4Addr; 5] = [
     Ipv4Addr::new(169, 254, 169, 254),
     Ipv4Addr::new(169, 254, 170, 2),
@@ -33,13 +33,13 @@ const METADATA_V4: [Ipv4Addr; 5] = [
     Ipv4Addr::new(192, 0, 0, 192),
 ];
 
-/// Google's.
+/// Google's metadata service.
 const METADATA_V6: [Ipv6Addr; 1] = [Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
 
-/// Amazon's, which has several services there.
+/// Amazon's network of metadata services.
 const METADATA_V6_NETWORK: Network = Network::v6([0xfd00, 0xec2], 32);
 
-/// The networks that not all the world can reach.
+/// Internal networks, with their kinds.
 const INSIDE: [(Network, &str); 14] = [
     (Network::v4([127, 0, 0, 0], 8), THIS_MACHINE),
     (Network::v4([10, 0, 0, 0], 8), PRIVATE),
@@ -54,14 +54,14 @@ const INSIDE: [(Network, &str); 14] = [
     (Network::v6([0xfec0, 0], 10), PRIVATE),
     (Network::v6([0xfe80, 0], 10), "a link-local address"),
     (Network::v6([0x100, 0], 64), RESERVED),
-    // Teredo: what a gateway makes of it is hidden in the address.
+    // Teredo: the address hides the IPv4 address that a gateway connects to.
     (Network::v6([0x2001, 0], 32), RESERVED),
 ];
 
 const PRIVATE: &str = "a private network";
 const RESERVED: &str = "a reserved network";
 
-/// Where an IP address leads.
+/// Scope of an IP address.
 pub(in crate::client) fn reach(address: IpAddr) -> Reach {
     match address {
         IpAddr::V4(address) => reach_v4(address),
@@ -96,14 +96,14 @@ fn reach_v6(address: Ipv6Addr) -> Reach {
     } else if address.is_loopback() {
         Reach::Inside(THIS_MACHINE)
     } else if let Some(mapped) = address.to_ipv4_mapped() {
-        // The system connects to the IPv4 address itself.
+        // The operating system connects to the IPv4 address itself.
         reach_v4(mapped)
     } else if let [0x64, 0xff9b, 1, ..] = address.segments() {
-        // A network's own NAT64 (RFC 8215): only its operator knows where in it the IPv4 address stands.
+        // A network's own NAT64 (RFC 8215): only its operator knows the position of the IPv4 address.
         Reach::Inside(RESERVED)
     } else if let Some(embedded) = embedded(address) {
         match reach_v4(embedded) {
-            // The gateway that translates it is another machine, so it is that one's loopback.
+            // Another machine's loopback: the gateway's.
             Reach::Inside(THIS_MACHINE) => Reach::Refused(DISGUISED),
             reach => reach,
         }
@@ -117,8 +117,8 @@ fn inside_or_world(address: IpAddr) -> Reach {
     network.map_or(Reach::World, |(_, what)| Reach::Inside(what))
 }
 
-/// The IPv4 address that a gateway makes of an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765),
-/// NAT64 with the well-known prefix (RFC 6052), 6to4.
+/// The IPv4 address that a gateway connects to for an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765), NAT64
+/// with the well-known prefix (RFC 6052), 6to4.
 pub(in crate::client) fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Redirects: followed as far as the account's credentials may go.
+//! Redirects: followed only where the account's credentials may go.
 
 use http::Method;
 use http::header::LOCATION;
@@ -6,10 +6,10 @@ use reqwest::Url;
 
 use super::{HOST_BYTES_MAX, PlatformRequest, PlatformResponse};
 
-/// How many redirects of one question are followed.
+/// Most redirects per request.
 pub(in crate::client) const REDIRECTS_MAX: usize = 3;
 
-/// Where an answer leads to instead, or why that is not followed.
+/// URL that a response redirects to, or why the redirect is not followed.
 pub(in crate::client) fn next(
     request: &PlatformRequest,
     from: &Url,
@@ -29,7 +29,7 @@ pub(in crate::client) fn next(
         return Err(format!("{told} without saying where to go"));
     };
     if next.origin() != from.origin() {
-        // The host alone: the rest may hold what nobody is to read.
+        // The host alone: the rest may hold secrets.
         let host = next.host_str().unwrap_or_default();
         let host = answer.secrets.clean(host.as_bytes(), HOST_BYTES_MAX);
         return Err(format!(
@@ -39,7 +39,7 @@ pub(in crate::client) fn next(
     if n_before >= REDIRECTS_MAX {
         return Err(format!("{told} and redirects more than {REDIRECTS_MAX} times"));
     }
-    // Who asks is said by the headers, whatever the platform writes here.
+    // The headers hold the credentials, whatever user the redirect names.
     let is_plain = next.set_username("").is_ok() && next.set_password(None).is_ok();
     next.set_fragment(None);
     if is_plain { Ok(Some(next)) } else { Err(format!("{told} without saying where to go")) }

@@ -1,7 +1,6 @@
-//! Resolving the names of platforms: whatever a name server says, only to where a platform may be.
+//! Resolves platforms' host names, to allowed addresses only.
 //!
-//! The addresses that are looked at are the ones that are connected to, so a name can't mean one thing
-//! while it is checked and another while it is used.
+//! The client connects to the addresses that were checked, so a name can't resolve to another address after the check.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -13,31 +12,31 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::address::AddressRules;
 
-/// Resolves names, and leaves out what is no platform's address.
+/// Resolves host names, and drops addresses that are not allowed.
 #[derive(Clone)]
 pub(in crate::client) struct Resolver {
-    /// Knows names.
+    /// Looks up a name.
     pub(in crate::client) names: Names,
     /// Where platforms may be.
     pub(in crate::client) rules: Arc<AddressRules>,
-    /// Whether platforms are asked without encryption, so that only the allowed networks are gone to.
+    /// Whether the client uses plain http, so that only allowed networks are.
     pub(in crate::client) is_plain: bool,
-    /// The proxies that the environment names: an operator's word, wherever they are.
+    /// Proxies in the environment: the operator's choice, so any address is allowed.
     pub(in crate::client) proxies: Arc<[String]>,
 }
 
-/// Tells what a name means.
+/// Looks up the addresses of a host name.
 pub(in crate::client) type Names = fn(Name) -> Found;
 
-/// What a name means, on its way.
+/// Addresses of a host name.
 pub(in crate::client) type Found = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// A name has addresses, and none of them may be gone to.
+/// A host name has addresses, but none is allowed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its name leads to {0}, where nothing is asked")]
 pub(in crate::client) struct NowhereToGo(&'static str);
 
-/// The names that this machine knows.
+/// Looks up a name with this machine's resolver.
 pub(in crate::client) fn names_of_machine(name: Name) -> Found {
     Box::pin(async move {
         let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
@@ -58,7 +57,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// The host names of the proxies that the environment names.
+/// Host names of the proxies in the environment.
 pub(in crate::client) fn proxies_of_environment() -> Arc<[String]> {
     let variables =
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
@@ -66,13 +65,13 @@ pub(in crate::client) fn proxies_of_environment() -> Arc<[String]> {
     named.filter_map(|it| host_of_proxy(&it)).collect()
 }
 
-/// The host of a proxy, whose scheme may be left out.
+/// Host of a proxy URL, whose scheme may be missing.
 fn host_of_proxy(text: &str) -> Option<String> {
     let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     Url::parse(&whole).ok()?.host_str().map(str::to_owned)
 }
 
-/// Those addresses of a name that may be gone to.
+/// The allowed addresses of a name.
 fn allowed(
     rules: &AddressRules,
     is_plain: bool,

@@ -1,4 +1,4 @@
-//! What a platform answered.
+//! Responses of platforms.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -16,37 +16,36 @@ use super::pause::retry_after;
 use super::secrets::Secrets;
 use crate::failure::{Failure, FailureKind, SAID_BYTES_MAX, UnexpectedResponse};
 
-/// What a platform answered, with whatever status.
+/// A platform's response, of any status.
 #[derive(Clone)]
 pub struct PlatformResponse {
-    /// Its status.
+    /// Status.
     pub status: StatusCode,
-    /// Its headers.
+    /// Headers.
     pub headers: HeaderMap,
-    /// All of its body.
+    /// Whole body.
     pub body: Bytes,
-    /// How long the platform wants to be left alone, where it says so in a way of its own.
+    /// Pause that the platform's own rate-limit headers ask for.
     pub(in crate::client) reset_after: Option<Duration>,
-    /// Whether its text may be told as it is, not only what is found in it.
+    /// Whether failures may include the raw text.
     pub(in crate::client) tells_text: bool,
-    /// Its body as a document, once someone wanted it.
+    /// The body as a document, parsed on first use.
     pub(in crate::client) document: OnceLock<Value>,
-    /// What must not be told of it.
+    /// Secrets to hide in texts about the response.
     pub(in crate::client) secrets: Secrets,
-    /// Where it is large, its place among the few that may be there.
+    /// Permit of a large response.
     pub(in crate::client) _place: Option<Arc<Permit>>,
 }
 
 impl PlatformResponse {
-    /// The failure that an answer is which was not expected, with what the platform said. The detail may
-    /// repeat parts of the answer.
+    /// The failure for an unexpected response. The detail may repeat parts of the response.
     pub fn failure(&self, detail: impl AsRef<str>) -> Failure {
         let is_throttled = self.status == StatusCode::TOO_MANY_REQUESTS;
         let kind = if is_throttled { FailureKind::Throttled } else { FailureKind::Error };
         self.told(kind, detail.as_ref()).with_retry_after(self.retry_after())
     }
 
-    /// A failure with the platform's own error code and message.
+    /// The failure with the platform's own error code and message.
     pub(crate) fn failure_that_says(
         &self,
         detail: impl AsRef<str>,
@@ -62,9 +61,9 @@ impl PlatformResponse {
         failure
     }
 
-    /// Its body as JSON.
+    /// Parses the body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        // Looked at once as a whole, it need not be looked at text by text.
+        // Validates UTF-8 once for the whole body, not string by string.
         let read = match std::str::from_utf8(&self.body) {
             Ok(body) => serde_json::from_str(body),
             Err(_) => serde_json::from_slice(&self.body),
@@ -78,7 +77,7 @@ impl PlatformResponse {
             } else if self.is_page() {
                 "a web page, where JSON was expected".to_owned()
             } else if error.is_data() {
-                // What the reader would say names our own types.
+                // The parser's message names our own types.
                 format!("JSON of another shape than expected{}", place(&error))
             } else {
                 format!("what is not JSON{}", place(&error))
@@ -87,17 +86,17 @@ impl PlatformResponse {
         })
     }
 
-    /// Its body as a document; null where it is none.
+    /// The body as a document; null if it isn't JSON.
     pub(crate) fn document(&self) -> &Value {
         self.document.get_or_init(|| serde_json::from_slice(&self.body).unwrap_or_default())
     }
 
-    /// How long the platform wants to be left alone, where it says so.
+    /// Pause that the platform asks for.
     pub fn retry_after(&self) -> Option<Duration> {
         retry_after(&self.headers).or(self.reset_after)
     }
 
-    /// A failure of the kind that says nothing more; the words may repeat parts of the answer.
+    /// A failure of kind [`FailureKind::Error`]; the message may repeat parts of the response.
     pub(in crate::client) fn error(&self, words: String) -> Failure {
         self.told(FailureKind::Error, &words)
     }
@@ -107,8 +106,9 @@ impl PlatformResponse {
         Failure::new(kind, words).with_said(self.said())
     }
 
-    /// What it says, cleaned. One that looks like what was asked for is full of connections, which nobody has
-    /// looked through for what may be shown of them: its body is not told.
+    /// The response without secrets. The body of a successful response is full of connections, which must not be shown,
+    /// so
+    /// it is left out.
     fn said(&self) -> UnexpectedResponse {
         let is_told = self.tells_text && (!self.status.is_success() || self.is_page());
         let body = if is_told { &self.body[..] } else { &[] };
@@ -116,21 +116,21 @@ impl PlatformResponse {
         UnexpectedResponse { status: self.status.as_u16(), code: None, message: None, body }
     }
 
-    /// Whether it is meant for a browser: a login, a gateway's error.
+    /// Whether the response is a web page: a log-in form, a gateway's error.
     pub(crate) fn is_page(&self) -> bool {
         let content_type = self.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
         content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with("text/html"))
             || self.body.trim_ascii_start().starts_with(b"<")
     }
 
-    /// What it is packed with, where it is.
+    /// Content encoding of the body, if any.
     fn packed(&self) -> Option<&str> {
         let packed = self.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
         (!packed.eq_ignore_ascii_case("identity")).then_some(packed)
     }
 }
 
-/// Where in a body something is wrong.
+/// Position of a syntax error in the body.
 fn place(error: &serde_json::Error) -> String {
     format!(", at line {}, column {}", error.line(), error.column())
 }

@@ -1,4 +1,4 @@
-//! Telling what a platform said without telling the secrets that it repeats.
+//! Hides secrets in texts that a platform sends.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,33 +9,33 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
-/// Shorter secrets are not looked for: they would be found everywhere.
+/// Shorter secrets are not hidden: they would match everywhere.
 const SECRET_BYTES_MIN: usize = 4;
 
-/// What stands in a secret's place.
+/// Replaces a secret.
 pub(in crate::client) const HIDDEN: &str = "***";
 
-/// Parts of names of headers and parameters that carry secrets.
+/// Parts of the names of headers and parameters that hold secrets.
 const TELLING_NAMES: [&str; 8] =
     ["auth", "cookie", "token", "key", "secret", "password", "session", "credential"];
 
-/// What stands in URLs as something else (RFC 3986, section 2.3).
+/// Characters that URLs encode (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The same, where a slash is left as it is.
+/// Characters that URLs encode in a path, where a slash stays as it is.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 
-/// What must not be repeated, in all the forms that it may come back in.
+/// Secrets to hide, in all encodings.
 #[derive(Clone, Default)]
 pub(in crate::client) struct Secrets(Arc<[Zeroizing<String>]>);
 
 impl Secrets {
-    /// Looks for these, as they are, whatever the case, and as they stand in URLs, JSON, web pages and base64.
+    /// Hides these secrets: plain, in any case, and as encoded in URLs, JSON, HTML and base64.
     pub(in crate::client) fn new(secrets: Vec<Zeroizing<String>>) -> Self {
         Self(secrets.into_iter().flat_map(forms).collect())
     }
 
-    /// Looks for these as well.
+    /// Hides these secrets as well.
     pub(in crate::client) fn and(&self, further: Vec<Zeroizing<String>>) -> Self {
         if further.is_empty() {
             return self.clone();
@@ -43,13 +43,13 @@ impl Secrets {
         Self(self.0.iter().cloned().chain(further.into_iter().flat_map(forms)).collect())
     }
 
-    /// Looks for what a request's headers carry as well.
+    /// Hides the secrets in a request's headers as well.
     pub(in crate::client) fn and_of(&self, headers: &HeaderMap) -> Self {
         let carried: Vec<_> = headers
             .iter()
             .filter(|(name, value)| is_carrier(name, value))
             .filter_map(|(_, value)| value.to_str().ok())
-            // `Bearer` and the like go before the secret.
+            // A scheme such as `Bearer` precedes the secret.
             .flat_map(|text| [Some(text), text.split_once(' ').map(|(_, rest)| rest.trim())])
             .flatten()
             .flat_map(|text| forms(Zeroizing::new(text.to_owned())))
@@ -60,17 +60,16 @@ impl Secrets {
         Self(self.0.iter().cloned().chain(carried).collect())
     }
 
-    /// All of a text without the secrets in it and without control characters.
+    /// The whole text without secrets and control characters.
     pub(in crate::client) fn clean_all(&self, text: &[u8]) -> String {
-        // A byte that can't be read becomes a character of three.
+        // An invalid byte becomes a character of three bytes.
         self.clean(text, text.len().saturating_mul(char::REPLACEMENT_CHARACTER.len_utf8()))
     }
 
-    /// The beginning of a text without the secrets in it and without control characters, at most so many
-    /// bytes of it.
+    /// The first `bytes_max` bytes of a text without secrets and control characters.
     pub(in crate::client) fn clean(&self, text: &[u8], bytes_max: usize) -> String {
         let mut cleaned = Vec::with_capacity(bytes_max.min(text.len()) + HIDDEN.len());
-        // Up to where the text is part of a secret. Secrets may overlap.
+        // End of the secrets found so far, which may overlap.
         let mut hidden_to = 0;
         for (at, byte) in text.iter().enumerate() {
             let is_behind = at >= hidden_to;
@@ -86,7 +85,7 @@ impl Secrets {
                 (true, false) => cleaned.push(*byte),
                 (false, _) => {}
             }
-            // Some more than is kept, so that the last character is whole.
+            // A few bytes more than the maximum, so that the last character is complete.
             if cleaned.len() > bytes_max + char::MAX_LEN_UTF8 {
                 break;
             }
@@ -109,18 +108,18 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// Whether a header carries a secret, as far as its name tells or whoever made it said so.
+/// Whether a header holds a secret, by its name or its sensitive flag.
 pub(in crate::client) fn is_carrier(name: &HeaderName, value: &HeaderValue) -> bool {
     value.is_sensitive() || is_telling(name.as_str())
 }
 
-/// Whether what has this name is a secret.
+/// Whether a value with this name is a secret.
 pub(in crate::client) fn is_telling(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     TELLING_NAMES.iter().any(|it| name.contains(it))
 }
 
-/// As it stands in a web page.
+/// Escapes a secret for HTML.
 fn in_html(secret: &str) -> String {
     let mut escaped = String::with_capacity(secret.len());
     for character in secret.chars() {
@@ -136,7 +135,7 @@ fn in_html(secret: &str) -> String {
     escaped
 }
 
-/// The forms in which a secret comes back; none of one that is too short.
+/// All encodings of a secret; none if it is too short.
 pub(crate) fn forms(secret: Zeroizing<String>) -> Vec<Zeroizing<String>> {
     if secret.len() < SECRET_BYTES_MIN {
         return Vec::new();
@@ -147,7 +146,7 @@ pub(crate) fn forms(secret: Zeroizing<String>) -> Vec<Zeroizing<String>> {
     let in_base64 = Zeroizing::new(STANDARD_NO_PAD.encode(secret.as_bytes()));
     let in_url_base64 = Zeroizing::new(URL_SAFE_NO_PAD.encode(secret.as_bytes()));
     let in_json = Zeroizing::new(serde_json::Value::from(secret.as_str()).to_string());
-    // A string in JSON stands between quotes.
+    // Without the quotes.
     let in_json = Zeroizing::new(in_json[1..in_json.len() - 1].to_owned());
     let mut forms = vec![secret];
     for form in [in_url, in_path, in_json, in_html, in_base64, in_url_base64] {

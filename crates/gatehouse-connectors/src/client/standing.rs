@@ -1,4 +1,4 @@
-//! What the calls of an account so far have shown: whether its platform may be asked.
+//! Whether a platform may be called, by the results of the account's earlier calls.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use super::breaker::{Breaker, FAILURES_MAX, Pass, Shut, Verdict};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::Circuit;
 
-/// The longest that an account isn't asked because its platform said so once.
+/// Longest pause that one response of a platform can cause.
 pub(in crate::client) const QUIET_MAX: Duration = Duration::from_secs(60);
 
-/// What the calls so far have shown.
+/// Circuit breaker, requested pause and latency of an account's platform.
 #[derive(Default)]
 pub(in crate::client) struct Standing {
     breaker: Breaker,
-    /// What the last call failed with.
+    /// Why the last call failed.
     why: String,
-    /// Until when the platform wants to be left alone.
+    /// End of the pause that the platform asked for.
     quiet_until: Option<Instant>,
-    /// How long it takes when it is slow, of late.
+    /// Recent slow latency: the maximum, which decays.
     usual: Duration,
 }
 
-/// A call that had less time than this and got no answer says nothing about the platform, however fast that
-/// usually is; nor does one that had less than twice the usual time, up to so much.
+/// A timeout after less time than this says nothing about the platform. The same holds for less than twice the recent
+/// latency, up to the maximum.
 pub(in crate::client) const CHANCE_MIN: Duration = Duration::from_millis(250);
 const CHANCE_MAX: Duration = Duration::from_secs(5);
 
@@ -42,13 +42,13 @@ impl Standing {
         self.breaker.look(now).map_err(|shut| self.shut(shut))
     }
 
-    /// Lets a call through.
+    /// Admits a call.
     pub(in crate::client) fn admit(&mut self, now: Instant) -> Result<Pass, Failure> {
         self.look(now)?;
         self.breaker.admit(now).map_err(|shut| self.shut(shut))
     }
 
-    /// Takes what came of a call; why, where it failed.
+    /// Records a call's verdict, and the reason if it failed.
     pub(in crate::client) fn settle(
         &mut self,
         pass: Pass,
@@ -62,33 +62,33 @@ impl Standing {
         self.breaker.settle(pass, verdict, now);
     }
 
-    /// Takes how long a call took that was answered.
+    /// Records the latency of a successful call.
     pub(in crate::client) fn took(&mut self, time: Duration) {
-        // What was slow once is forgotten by and by.
+        // An old slow call loses its weight step by step.
         self.usual = time.max(self.usual * 9 / 10);
     }
 
-    /// How much time a platform needs to show that it is well.
+    /// Time after which a timeout counts as the platform's failure.
     pub(in crate::client) fn chance(&self) -> Duration {
         (2 * self.usual).clamp(CHANCE_MIN, CHANCE_MAX)
     }
 
-    /// Until when the platform wants to be left alone.
+    /// End of the pause that the platform asked for.
     pub(in crate::client) fn quiet_until(&self) -> Option<Instant> {
         self.quiet_until
     }
 
-    /// Leaves the platform alone for as long as it wants, within bounds.
+    /// Pauses calls for as long as the platform asks, within bounds.
     pub(in crate::client) fn keep_quiet(&mut self, time: Duration, now: Instant) {
         self.quiet_until = self.quiet_until.max(Some(now + time.min(QUIET_MAX)));
     }
 
-    /// What the circuit looks like.
+    /// State of the circuit, for metrics.
     pub(in crate::client) fn circuit(&self) -> Circuit {
         self.breaker.circuit()
     }
 
-    /// Why a call is not let through, and for how long still.
+    /// The failure of a call that the breaker rejects.
     fn shut(&self, shut: Shut) -> Failure {
         let why = &self.why;
         let told = format!("it failed {FAILURES_MAX} times or more in a row, last because {why}");
@@ -105,7 +105,7 @@ impl Standing {
     }
 }
 
-/// A time in words: whole seconds, and never none.
+/// A time in whole seconds, at least one.
 fn seconds(time: Duration) -> String {
     format!("{} s", time.as_secs_f64().ceil().max(1.0))
 }

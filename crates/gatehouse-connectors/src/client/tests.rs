@@ -1,4 +1,4 @@
-//! What a line does, seen from both of its ends.
+//! The client against a real HTTP server.
 
 mod budget;
 mod circuit;
@@ -46,12 +46,12 @@ pub(crate) const UNLIMITED: PlatformLimits = PlatformLimits {
     wait: None,
 };
 
-/// Time enough for everything that comes to an end.
+/// A deadline that no test reaches.
 pub(crate) fn patient() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_secs(60))
 }
 
-/// Less than that, for what never does.
+/// A deadline for calls that never end.
 fn short() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_millis(100))
 }
@@ -63,23 +63,23 @@ fn line_with(outside: ClientPool, url: &str, limits: PlatformLimits) -> Platform
     PlatformClient::new(outside, &"simulator".parse().unwrap(), base, limits, meter, secrets)
 }
 
-/// Platforms may be on this machine.
+/// Rules that allow platforms on this machine.
 pub(crate) fn here() -> AddressRules {
     let allowed_networks = ["127.0.0.0/8", "::1"].map(|it| it.parse().unwrap()).into();
     AddressRules { allowed_networks, ..AddressRules::default() }
 }
 
-/// Platforms may be on this machine, and anywhere without encryption.
+/// Rules that allow platforms on this machine, and plain http anywhere.
 fn plain() -> AddressRules {
     AddressRules { allow_insecure_urls: true, ..here() }
 }
 
-/// The outside of a server that may make as many calls as a test wants.
+/// A pool with enough concurrent calls for every test.
 pub(crate) fn outside() -> ClientPool {
     ClientPool::new(here(), CALLS_AT_ONCE).unwrap()
 }
 
-/// What was written to the log.
+/// A captured log.
 #[derive(Clone, Default)]
 pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
 
@@ -99,7 +99,7 @@ impl io::Write for Written {
     }
 }
 
-/// A log that can be read, and what writes it.
+/// A captured log, and its subscriber.
 pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
     let written = Written::default();
     let writer = written.clone();
@@ -107,14 +107,14 @@ pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
     (written, log.finish())
 }
 
-/// The figures of an account, and where they are shown.
+/// A registry, and the meter of an account in it.
 pub(crate) fn metered() -> (Registry, AccountMeter) {
     let (meter, registry) = (PlatformMeter::new(), Registry::new());
     meter.register(&registry).unwrap();
     (registry, meter.account(&"demo".parse().unwrap(), &metered_account()))
 }
 
-/// The account that is measured.
+/// The account of [`metered`].
 fn metered_account() -> Account {
     Account {
         platform: "ALPHA".parse().unwrap(),
@@ -124,7 +124,7 @@ fn metered_account() -> Account {
     }
 }
 
-/// A figure of the only account: with this name behind `gatehouse_platform_`, and this in its labels.
+/// Value of the only account's metric `gatehouse_platform_{name}` whose labels contain `label`.
 fn figure(registry: &Registry, name: &str, label: &str) -> u64 {
     let shown = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     let name = format!("gatehouse_platform_{name}{{");
@@ -152,7 +152,7 @@ fn post(is_repeatable: bool) -> PlatformRequest {
     }
 }
 
-/// Lets time pass for everyone, without anybody waiting for it.
+/// Advances the clock.
 pub(crate) async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;

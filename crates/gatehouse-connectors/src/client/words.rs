@@ -1,4 +1,4 @@
-//! What went wrong on the way to a platform, in words for people and without its address.
+//! Transport errors in plain words, without the platform's address.
 
 use std::error::Error;
 use std::io;
@@ -7,28 +7,27 @@ use rustix::io::Errno;
 
 use super::resolver::NowhereToGo;
 
-/// What this machine says when it is the one that has no room for a connection: for files, for memory, for
-/// ports to go out by.
+/// OS errors that mean that this machine is short of files, memory or ports.
 const OF_THIS_MACHINE: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::ADDRNOTAVAIL];
 
-/// How the system's own errors end.
+/// Start of the number at the end of an OS error's text.
 const NUMBERED: &str = " (os error ";
 
-/// What an HTTP client's error means.
+/// Meaning of an HTTP client's error.
 pub(in crate::client) struct Trouble {
-    /// The words: a sentence without its full stop, which begins with `the platform` or the like.
+    /// A sentence without its full stop.
     pub(in crate::client) words: String,
-    /// Whether another try may find it gone.
+    /// Whether a retry may succeed.
     pub(in crate::client) is_passing: bool,
-    /// Whether it took too long.
+    /// Whether connecting took too long.
     pub(in crate::client) is_timeout: bool,
-    /// What this machine lacked, where it isn't the platform's fault: for the log, not for those who ask.
+    /// The OS error if this machine can't open connections. For the log, not for tenants.
     pub(in crate::client) lack: Option<String>,
 }
 
-/// Tells what an HTTP client's error means.
+/// Classifies an HTTP client's error.
 pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
-    // The address may have secrets in its query.
+    // The URL's query may hold secrets.
     let error = error.without_url();
     let passing =
         |words: String| Trouble { words, is_passing: true, is_timeout: false, lack: None };
@@ -44,7 +43,7 @@ pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
         let words = "the platform can't be reached: connecting took too long".into();
         return Trouble { is_timeout: true, ..passing(words) };
     }
-    // Also while a name is resolved, which takes files too.
+    // Resolving a name needs a file descriptor too.
     if let Some(lack) = of_system(&error).find(|it| is_of_this_machine(it)) {
         let words = "the server could not open a connection just now".into();
         return Trouble { lack: Some(lack.to_string()), ..passing(words) };
@@ -59,7 +58,7 @@ pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
             "there is no way to its network".into()
         }
         Some(io::ErrorKind::UnexpectedEof) => "the connection ended".into(),
-        // The innermost cause says most; the others say that there is one.
+        // The innermost cause says most.
         _ => told.last().map(|it| unnumbered(it).to_owned()).unwrap_or_default(),
     };
     passing(if error.is_connect() {
@@ -69,7 +68,7 @@ pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
     })
 }
 
-/// How rustls begins what it says about a certificate.
+/// Prefix of rustls's messages about a certificate.
 const BAD_CERTIFICATE: &str = "invalid peer certificate: ";
 
 fn certificate(why: &str) -> String {
@@ -87,7 +86,7 @@ fn certificate(why: &str) -> String {
     format!("the platform can't be reached: {why}")
 }
 
-/// What the system, or who stands for it, has to do with an error.
+/// I/O errors among an error's causes.
 fn of_system<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a io::Error> {
     causes(error).filter_map(|it| it.downcast_ref::<io::Error>())
 }
@@ -96,12 +95,12 @@ fn is_of_this_machine(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|it| OF_THIS_MACHINE.contains(&Errno::from_raw_os_error(it)))
 }
 
-/// What the system says, without the number that it has for it.
+/// An OS error's text without its number.
 fn unnumbered(words: &str) -> &str {
     words.split_once(NUMBERED).map_or(words, |(words, _)| words)
 }
 
-/// An error and all that is behind it.
+/// An error and its causes.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&it| it.source())
 }

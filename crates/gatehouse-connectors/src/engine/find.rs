@@ -1,4 +1,4 @@
-//! Looking for many products over all accounts, those first that are known to have them.
+//! Searches for many products over all accounts, first in those that had them last.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::engine::platforms::{AccountFailure, FindRequest, FindResult, Platform
 use crate::engine::seek::{Sighting, Target, seek};
 
 impl Platforms {
-    /// Looks for many products at once. `accounts` are all that could have them, in their order.
+    /// Finds many products at once. `accounts` are all that may have them, in order.
     pub fn find<'a>(
         &'a self,
         accounts: &'a [Arc<LiveAccount>],
@@ -32,7 +32,7 @@ impl Platforms {
             let mut found = Found::new(&search);
             let first = search.plan(is_hint).into_iter();
             let mut asking: FuturesUnordered<_> = first.map(|it| search.ask(ask, it)).collect();
-            // A product that has left its last account may be at any other. A slow account doesn't hold up asking them.
+            // A product may have moved to any other account. A slow account must not delay asking the others.
             let patience =
                 sleep_until(Instant::now() + ask.deadline.duration_since(Instant::now()) / 10);
             tokio::pin!(patience);
@@ -60,7 +60,7 @@ impl Platforms {
         })
     }
 
-    /// Asks for one product. `accounts` are all that could have it, in their order.
+    /// Finds one product. `accounts` are all that may have it, in order.
     pub async fn read(
         &self,
         accounts: &[Arc<LiveAccount>],
@@ -73,7 +73,7 @@ impl Platforms {
     }
 }
 
-/// What is sought, and among whom.
+/// Search targets, and the accounts to search.
 struct Search<'w> {
     wanted: &'w FindRequest,
     roster: &'w Roster<'w>,
@@ -87,12 +87,12 @@ impl<'w> Search<'w> {
         Self { wanted, roster, targets: carriers.chain(named).collect() }
     }
 
-    /// The product that a target is, where it is one by name.
+    /// Product id of a target, if the target is one.
     fn id(&self, n: usize) -> Option<&'w ProductId> {
         n.checked_sub(self.wanted.identifiers.len()).map(|n| &self.wanted.ids[n])
     }
 
-    /// Where each target was seen last.
+    /// Accounts that had each target last.
     fn recall(&self, platforms: &Platforms) -> Vec<Option<Vec<usize>>> {
         let recall = |n: usize| match (self.id(n), self.wanted.identifiers.get(n)) {
             (Some(id), _) => platforms.memory.holders(self.roster, id),
@@ -102,7 +102,7 @@ impl<'w> Search<'w> {
         (0..self.targets.len()).map(recall).collect()
     }
 
-    /// What each account is to be asked for: the targets that are meant for it and that it could have.
+    /// Targets per account: those that `is_meant` selects and that the account's platform may have.
     fn plan(
         &self,
         is_meant: impl Fn(usize, usize) -> bool,
@@ -117,7 +117,7 @@ impl<'w> Search<'w> {
         plan.filter(|(_, targets): &(usize, Vec<_>)| !targets.is_empty()).collect()
     }
 
-    /// Asks one account for what is planned.
+    /// Searches one account for its targets.
     async fn ask(
         &self,
         ask: CallContext,
@@ -127,13 +127,13 @@ impl<'w> Search<'w> {
     }
 }
 
-/// What has been found so far.
+/// Results so far.
 struct Found {
-    /// For each account, what it gave.
+    /// Results per account.
     sightings: Vec<Sighting>,
-    /// For each target, the accounts that have it.
+    /// Accounts that have the target, per target.
     holders: Vec<Vec<usize>>,
-    /// Targets of which an account didn't say whether it has them.
+    /// Targets that an account could neither confirm nor deny.
     unsure: HashSet<usize>,
 }
 
@@ -158,7 +158,7 @@ impl Found {
         sighting.failures.into_iter().for_each(|failure| kept.failures.add(failure));
     }
 
-    /// Has what was learnt be remembered. A carrier is, when every account was asked and answered.
+    /// Stores the results in memory; holders of an identifier only if every account answered.
     fn teach(
         &self,
         platforms: &Platforms,
@@ -170,7 +170,7 @@ impl Found {
                 platforms.memory.learn_carriers(search.roster, identifier, &self.holders[n]);
             }
         }
-        // Of two accounts that show the same product, the first in order is remembered.
+        // If two accounts show the same product, memory keeps the first in order.
         for (at, sighting) in self.sightings.iter().enumerate().rev() {
             let local_ids = sighting.seen.iter().map(|(it, _)| it.local_id.as_str());
             platforms.memory.learn_products(search.roster, at, local_ids);

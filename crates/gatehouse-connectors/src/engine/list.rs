@@ -1,4 +1,4 @@
-//! One page over many accounts: each is asked for its share of it, all at once.
+//! One page over many accounts: all are asked at once, each for its share.
 
 use std::sync::Arc;
 
@@ -17,8 +17,7 @@ use crate::engine::seek::{Target, seek};
 use crate::engine::window::{Got, window};
 
 impl Platforms {
-    /// One page over all accounts that match, each asked for its share of it. `accounts` are in
-    /// their order.
+    /// One page over all matching accounts, each with its share. `accounts` are in order.
     pub fn list<'a>(
         &'a self,
         accounts: &'a [Arc<LiveAccount>],
@@ -39,7 +38,7 @@ impl Platforms {
             let asking = matching
                 .iter()
                 .map(|((_, account), scope)| ask_one(account, scope, filter, part, ask));
-            // An answer concerns its own account: the others are not looked at again for it.
+            // `FuturesOrdered` polls only the future that is ready, not all of them.
             let answers: Vec<Got> = asking.collect::<FuturesOrdered<_>>().collect().await;
 
             let roster = self.memory.roster(accounts);
@@ -47,7 +46,7 @@ impl Platforms {
                 too_many_accounts: share.is_small.then_some(matching.len()),
                 ..Listing::default()
             };
-            // Of two accounts that show the same product, the first in order is remembered.
+            // If two accounts show the same product, memory keeps the first in order.
             for (((n, _), _), got) in matching.iter().zip(&answers).rev() {
                 let local_ids = got.connections.iter().map(|it| it.local_id.as_str());
                 self.memory.learn_products(&roster, *n, local_ids);
@@ -65,7 +64,7 @@ impl Platforms {
     }
 }
 
-/// Asks one account for its part of the page.
+/// Reads one account's share of the page.
 async fn ask_one(
     account: &Arc<LiveAccount>,
     scope: &Scope<'_>,
@@ -79,7 +78,7 @@ async fn ask_one(
         Scope::Nothing => Got::default(),
         Scope::Everything => completed(account, ask, window(account, ask, part).await).await,
         Scope::Whatever => {
-            // The platform can't be asked for it, so its page comes back shorter than it was.
+            // The platform can't filter by properties, so its page gets shorter.
             let ask = ask.and_for(ProductParts::PROPERTIES);
             let mut got = completed(account, ask, window(account, ask, part).await).await;
             got.connections.retain(passes);
@@ -95,7 +94,7 @@ async fn ask_one(
     }
 }
 
-/// What an account gave, with what its pages leave out.
+/// Adds the parts that pages leave out.
 async fn completed(account: &LiveAccount, ask: CallContext, mut got: Got) -> Got {
     let DetailedConnections { connections, failures } =
         account.complete(ask, got.connections).await;

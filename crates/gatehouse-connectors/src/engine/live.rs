@@ -1,4 +1,4 @@
-//! An account that can be asked, and what is known about it while the server runs.
+//! An open account, and what the server knows about it at run time.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use crate::engine::page_coalescing::{self, Neighbours};
 use crate::engine::single_flight::Flights;
 use crate::failure::{Failure, FailureKind};
 
-/// An account that can be asked.
+/// An open account.
 pub struct LiveAccount {
     tenant: TenantName,
     account: Arc<Account>,
     version: i64,
-    /// What speaks to it, or why nothing can.
+    /// The connector, or why there is none.
     connector: Result<Box<dyn Connector>, Failure>,
     health: AtomicU8,
     latency: Latency,
@@ -35,68 +35,68 @@ pub struct LiveAccount {
     pages: Flights<Position, PlatformPage>,
     pub(crate) neighbours: Neighbours,
     look_ups: Flights<(LookUpKey, ProductParts, Vec<String>), Vec<Arc<Connection>>>,
-    /// When it was last asked for, as the roster counts.
+    /// Time of last use, by [`crate::engine::open_accounts`]'s counter.
     pub(crate) last_used: AtomicU64,
 }
 
-/// What earlier answers have told about an account's list.
+/// What earlier pages have shown of an account's list.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) marks: Marks,
-    /// What its list begins with, where it is paged through by marks.
+    /// First connection of a list that is paged by cursor.
     pub(crate) first: Option<SmolStr>,
-    /// How many connections it has, as it said last, and when.
+    /// Length of the list as the platform last gave it, and when.
     total: Option<(u64, Instant)>,
-    /// Where it ended last, where it doesn't say how many it has.
+    /// Last known end, if the platform doesn't give the length.
     end: Option<u64>,
-    /// How far it has been seen to go.
+    /// Farthest position seen.
     reach: u64,
-    /// When it was found to be too long to be looked through.
+    /// When the list was found too long to scan.
     pub(crate) too_long: Option<Instant>,
 }
 
 impl Known {
-    /// How many connections it has, as it said last.
+    /// Length of the list as the platform last gave it.
     pub(crate) fn total(&self) -> Option<u64> {
         self.total.map(|(total, _)| total)
     }
 
-    /// Up to where connections are taken to be.
+    /// Assumed end of the list.
     pub(crate) fn extent(&self) -> u64 {
         self.total().or(self.end).unwrap_or(self.reach)
     }
 
-    /// Whether it said just now that nothing is there.
+    /// Whether the platform said just now that the list ends before `position`.
     pub(crate) fn ends_before(&self, position: u64) -> bool {
         self.total.is_some_and(|(total, told)| position >= total && told.elapsed() < JUST_NOW)
     }
 
-    /// Takes what a page showed that has so many connections before it.
+    /// Learns from a page with `before` connections before it.
     pub(crate) fn learn_extent(&mut self, before: u64, n_connections: usize, is_last: bool) {
         let end = before + n_connections as u64;
         if is_last {
             (self.end, self.reach) = (Some(end), end);
         } else if n_connections > 0 {
             self.reach = self.reach.max(end);
-            // It has grown.
+            // The list has grown.
             self.end = self.end.filter(|known| *known > end);
         }
     }
 }
 
-/// What an account's last calls showed.
+/// Health of an account by its last calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// It answered.
+    /// The platform responded.
     Up,
-    /// It failed.
+    /// The platform failed.
     Down,
-    /// It was not asked yet.
+    /// No call yet.
     Unknown,
 }
 
 impl Health {
-    /// The word on the wire.
+    /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Up => "UP",
@@ -106,8 +106,7 @@ impl Health {
     }
 }
 
-/// How long what an account said about the length of its list is still what it just said: who reads a list to its
-/// end doesn't ask for what comes behind.
+/// How long a platform's list length is trusted, so that a client that reads to the end causes no call beyond it.
 const JUST_NOW: Duration = Duration::from_secs(3);
 
 const UNKNOWN: u8 = 0;
@@ -138,7 +137,7 @@ impl LiveAccount {
         }
     }
 
-    /// An account that can't even be opened: asked, it tells why. Nothing of it is kept in mind.
+    /// An account that can't be opened: every call fails with `failure`.
     pub fn closed(
         tenant: &TenantName,
         account: Account,
@@ -149,22 +148,22 @@ impl LiveAccount {
         Arc::new(Self::new(tenant.clone(), account, version, Err(failure), latency))
     }
 
-    /// Which account it is.
+    /// The account.
     pub fn account(&self) -> &Arc<Account> {
         &self.account
     }
 
-    /// Whose it is.
+    /// The tenant.
     pub(crate) fn tenant(&self) -> &TenantName {
         &self.tenant
     }
 
-    /// Which state of the account it was opened in.
+    /// Version of the account when it was opened.
     pub(crate) fn version(&self) -> i64 {
         self.version
     }
 
-    /// What its last calls showed.
+    /// Health by the last calls.
     pub fn health(&self) -> Health {
         match self.health.load(Ordering::Relaxed) {
             UP => Health::Up,
@@ -173,7 +172,7 @@ impl LiveAccount {
         }
     }
 
-    /// How long its answers take of late, once there was one; a call in vain counts with the time that it had.
+    /// Recent latency, once there was a response; a timeout counts with the time it had.
     pub fn latency(&self) -> Option<Duration> {
         self.latency.median()
     }
@@ -182,7 +181,7 @@ impl LiveAccount {
         Ok(self.connector()?.capabilities())
     }
 
-    /// Asks for a page, perhaps together with those next to it.
+    /// Reads a page, perhaps together with neighbouring ones.
     pub(crate) async fn page(
         self: &Arc<Self>,
         ask: CallContext,
@@ -197,7 +196,7 @@ impl LiveAccount {
             match self.page_within(ask, &around, part).await {
                 Ok(Some(page)) => return Ok(page),
                 Ok(None) => {}
-                // Perhaps it only takes the larger page for too large.
+                // Perhaps the platform only refuses the larger size.
                 Err(failure) if failure.is_refusal() => {}
                 Err(failure) => return Err(failure),
             }
@@ -205,7 +204,7 @@ impl LiveAccount {
         self.one_page(ask, at).await.map(Arc::unwrap_or_clone)
     }
 
-    /// Asks for a part of a larger page, as others do; nothing where the page doesn't tell.
+    /// Reads a part of a larger page that other callers share; `None` if the page can't tell.
     pub(crate) async fn page_within(
         self: &Arc<Self>,
         ask: CallContext,
@@ -220,13 +219,13 @@ impl LiveAccount {
         Ok(page_coalescing::part_of(&page, around, part))
     }
 
-    /// Whether a page begins with what the account's list begins with.
+    /// Whether a page begins like the account's list.
     pub(crate) fn begins_with(&self, page: &PlatformPage) -> bool {
         let first = page.connections.first().map(|it| it.local_id.as_str());
         first.is_some() && first == self.known.lock().first.as_deref()
     }
 
-    /// Asks for exactly this page.
+    /// Reads exactly this page; concurrent callers share one call.
     async fn one_page(
         self: &Arc<Self>,
         ask: CallContext,
@@ -257,7 +256,7 @@ impl LiveAccount {
         self.look_ups.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)
     }
 
-    /// Asks for what pages leave out of these connections, where it is to be known.
+    /// Reads the parts that pages leave out, if the request needs them.
     pub(crate) async fn complete(
         &self,
         ask: CallContext,
@@ -280,17 +279,17 @@ impl LiveAccount {
         self.connector.as_deref().map_err(Clone::clone)
     }
 
-    /// Asks the connector, within the time there is, and keeps in mind how it went.
+    /// Calls the connector until the deadline, and records the account's health.
     async fn observed<'a, T>(
         &'a self,
         ask: CallContext,
         question: impl FnOnce(&'a dyn Connector) -> PlatformFuture<'a, T>,
     ) -> Result<T, Failure> {
         let answer = match self.connector() {
-            // Who isn't asked any more shows nothing.
+            // A call that isn't made shows nothing.
             Ok(_) if Instant::now() >= ask.deadline => return Err(Failure::late()),
             Ok(connector) => {
-                // A defect in one connector is that account's failure, not everybody's.
+                // A defect in one connector fails that account alone.
                 let asking = AssertUnwindSafe(question(connector)).catch_unwind();
                 match timeout_at(ask.end(), asking).await {
                     Ok(Ok(answer)) => answer,
@@ -305,7 +304,7 @@ impl LiveAccount {
         };
         match &answer {
             Ok(_) => self.health.store(UP, Ordering::Relaxed),
-            // It is there, and wants to be asked less often; or it was not asked.
+            // The platform throttles, or wasn't called.
             Err(failure) if failure.is_ours || failure.kind == FailureKind::Throttled => {}
             Err(_) => self.health.store(DOWN, Ordering::Relaxed),
         }

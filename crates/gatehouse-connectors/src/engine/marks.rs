@@ -1,37 +1,38 @@
-//! Where in a list the marks that a platform gave lead.
+//! Positions of the cursors that a platform gave.
 //!
-//! A platform that pages by marks has no way to page 50 but through the 49 before it. So each mark is kept
-//! for a while with the position that it stands at, and the next page is one step away.
+//! By cursor, page 50 is reached only through the 49 pages before it. So cursors are cached with their positions, and
+//! the
+//! next page takes one call.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Most marks that are kept for one account.
+/// Most cursors per account.
 const MARKS_MAX: usize = 256;
 
-/// Most bytes of a mark that is kept.
+/// Most bytes of a cached cursor.
 const MARK_BYTES_MAX: usize = 4096;
 
-/// How long a mark is kept.
+/// Lifetime of a cursor.
 const MARK_LIFE: Duration = Duration::from_secs(10 * 60);
 
-/// The marks of one account, by how many connections lie before what they lead to.
+/// Cursors of one account, by the number of connections before their page.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     by_position: BTreeMap<u64, (String, Instant)>,
 }
 
 impl Marks {
-    /// The mark that leads nearest to a position, and not past it.
+    /// The last cursor at or before a position.
     pub(crate) fn nearest(&self, position: u64, now: Instant) -> Option<(u64, String)> {
         let mut before = self.by_position.range(..=position).rev();
         let fresh = before.find(|(_, (_, at))| now.duration_since(*at) < MARK_LIFE)?;
         Some((*fresh.0, fresh.1.0.clone()))
     }
 
-    /// Keeps a mark; of too many, the one that was kept longest ago is forgotten.
+    /// Stores a cursor; the oldest one makes way when there are too many.
     pub(crate) fn keep(&mut self, position: u64, mark: &str, now: Instant) {
         if mark.len() > MARK_BYTES_MAX {
             return;
@@ -45,23 +46,23 @@ impl Marks {
         self.by_position.insert(position, (mark.to_owned(), now));
     }
 
-    /// Where a mark was seen to stand.
+    /// Position of a cursor.
     pub(crate) fn position_of(&self, mark: &str) -> Option<u64> {
         let found = self.by_position.iter().find(|(_, (it, _))| it == mark);
         found.map(|(position, _)| *position)
     }
 
-    /// Forgets one that the platform no longer takes.
+    /// Removes a cursor that the platform rejects.
     pub(crate) fn remove(&mut self, position: u64) {
         self.by_position.remove(&position);
     }
 
-    /// Forgets those from a position on: the list ends before them.
+    /// Removes the cursors from a position on: the list ends there.
     pub(crate) fn cut(&mut self, position: u64) {
         self.by_position.split_off(&position);
     }
 
-    /// Forgets all of them.
+    /// Removes all cursors.
     pub(crate) fn forget(&mut self) {
         self.by_position.clear();
     }

@@ -1,8 +1,9 @@
-//! The accounts that are open: asked before, and perhaps to be asked again.
+//! Open accounts, cached between requests.
 //!
-//! An open account holds credentials and has its figures shown, so it is closed when it is gone. Whoever
-//! deletes one says so; what another server deletes is found out when the tenant lists its products, and at the
-//! latest when the account has not been asked for a while.
+//! An open account holds credentials and has metrics, so it is closed when the account is deleted: at once on this
+//! server.
+//! A deletion by another server is noticed when the tenant lists its products, or when the account is unused for an
+//! hour.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,16 +16,16 @@ use tokio::time::Instant;
 
 use crate::engine::live::LiveAccount;
 
-/// Most accounts that are open at once, over all tenants.
+/// Most open accounts over all tenants.
 const OPEN_MAX: usize = 10_000;
 
-/// Part of them that make room when there is none, those that were asked longest ago.
+/// Number of least recently used accounts that are closed when there are too many.
 const LEAVING: usize = OPEN_MAX / 10;
 
-/// How long an account stays open that nobody asks.
+/// Idle time after which an account is closed.
 const UNUSED_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// How often all are looked at for that.
+/// Interval between checks for idle accounts.
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(60);
 
 /// All open accounts.
@@ -38,18 +39,18 @@ pub(crate) struct OpenAccounts {
 struct ByTenant {
     accounts: HashMap<TenantName, HashMap<AccountName, Open>>,
     n_accounts: usize,
-    /// When all were last looked at.
+    /// Last check for idle accounts.
     looked: Option<Instant>,
 }
 
 struct Open {
     account: Arc<LiveAccount>,
-    /// When it was last wanted.
+    /// Last use.
     used: Instant,
 }
 
 impl OpenAccounts {
-    /// The account, as it was opened last.
+    /// The account as last opened.
     pub(crate) fn get(&self, tenant: &TenantName, name: &AccountName) -> Option<Arc<LiveAccount>> {
         let mut by_tenant = self.by_tenant.lock();
         let open = by_tenant.accounts.get_mut(tenant)?.get_mut(name)?;
@@ -58,7 +59,7 @@ impl OpenAccounts {
         Some(Arc::clone(&open.account))
     }
 
-    /// Takes an account in, in place of any other version of it.
+    /// Adds an account, in place of any other version.
     pub(crate) fn insert(&self, account: LiveAccount) -> Arc<LiveAccount> {
         let (account, now) = (Arc::new(account), Instant::now());
         self.use_now(&account);
@@ -67,11 +68,11 @@ impl OpenAccounts {
         let of_tenant = by_tenant.accounts.entry(account.tenant().clone()).or_default();
         let name = account.account().name.clone();
         match of_tenant.get(&name) {
-            // Two requests that opened it at once share one.
+            // Concurrent requests that opened the account share one.
             Some(open) if open.account.version() == account.version() => {
                 return Arc::clone(&open.account);
             }
-            // Which is newer can't be told by their order: a tenant may be made anew where the clock is behind.
+            // Version order can't tell which is newer: a tenant may be recreated while the clock is behind.
             Some(_) => {
                 of_tenant.insert(name, Open { account: Arc::clone(&account), used: now });
             }
@@ -91,7 +92,7 @@ impl OpenAccounts {
         self.by_tenant.lock().retain_of(tenant, |it| it != name);
     }
 
-    /// Closes the accounts of a tenant that are not among these.
+    /// Closes a tenant's accounts that are not in `kept`.
     pub(crate) fn keep_only(&self, tenant: &TenantName, kept: &[&AccountName]) {
         let mut by_tenant = self.by_tenant.lock();
         by_tenant.close_unused(Instant::now());
@@ -110,7 +111,7 @@ impl OpenAccounts {
 }
 
 impl ByTenant {
-    /// Closes what nobody has wanted for long.
+    /// Closes idle accounts.
     fn close_unused(&mut self, now: Instant) {
         if self.looked.is_some_and(|looked| now - looked < LOOKED_AT_EVERY) {
             return;

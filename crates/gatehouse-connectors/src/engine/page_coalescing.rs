@@ -1,8 +1,8 @@
-//! Neighbouring pages that are wanted at the same time, asked for together.
+//! Page coalescing: neighbouring pages wanted at the same time are read with one call.
 //!
-//! Clients that read a list side by side want small pages next to each other. Whoever asks while somebody
-//! waits for a page nearby asks for the largest page around both, and everybody else nearby then waits for
-//! that one: one or two calls for a whole neighbourhood. Whoever asks alone asks for no more than it wants.
+//! Clients that read a list in parallel want small adjacent pages. A request that finds another one waiting for a page
+//! nearby reads the largest page around both, and all further requests nearby wait for that one. A request without
+//! neighbours reads only its own page.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 
 use crate::connector::{PlatformPage, Position};
 
-/// The largest page that holds a smaller one, and where in it that is. None where it would be no larger, or
-/// where pages are found by marks: see [`window_around`].
+/// The largest page that holds a smaller one, and the smaller one's window in it. `None` if it would be no larger, or
+/// pages are found by cursor: see [`window_around`].
 pub(crate) fn around(at: &Position, size_max: u32) -> Option<(Position, Window)> {
     let n_pages = u64::from(size_max.checked_div(at.size())?);
     if n_pages < 2 {
@@ -32,15 +32,14 @@ pub(crate) fn around(at: &Position, size_max: u32) -> Option<(Position, Window)>
     Some((around, Window { start: (index % n_pages) * size, len: size }))
 }
 
-/// The largest window that holds a smaller one, where so much fits on a page.
+/// The largest window that holds a smaller one and fits on a page.
 pub(crate) fn window_around(window: Window, size_max: u32) -> Option<Window> {
     let n_pages = u64::from(size_max).checked_div(window.len).filter(|n| *n >= 2)?;
     let len = n_pages * window.len;
     Some(Window { start: window.start / len * len, len })
 }
 
-/// What a larger page says about a part of it. None where that can't be told: a page that came short of its
-/// size may have left something out anywhere.
+/// The part of a larger page. `None` if the page came short: anything may be missing from it.
 pub(crate) fn part_of(page: &PlatformPage, at: &Position, part: Window) -> Option<PlatformPage> {
     let n = page.connections.len() as u64;
     let is_end = match at {
@@ -57,19 +56,17 @@ pub(crate) fn part_of(page: &PlatformPage, at: &Position, part: Window) -> Optio
     })
 }
 
-/// How many wait for pages, by the largest page around them and by where in it theirs begin.
+/// Number of waiting requests, by the larger page and by the start of their window in it.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours(Mutex<HashMap<Position, HashMap<u64, usize>>>);
 
 impl Neighbours {
-    /// Joins those who wait for pages within a larger one, and tells whether any of them want another part of
-    /// it: those who want the same are no company.
+    /// Joins the requests that wait for parts of a larger page; also returns whether any wants another part.
     pub(crate) async fn join(&self, around: &Position, part: Window) -> (Waiting<'_>, bool) {
         *self.0.lock().entry(around.clone()).or_default().entry(part.start).or_default() += 1;
         let waiting = Waiting { neighbours: self, around: around.clone(), start: part.start };
         if !waiting.has_company() {
-            // Who came at the same moment has a turn to join, so that nobody asks for a page that
-            // another's answer would have held.
+            // Lets concurrent requests join first, so that none reads a page that another's page holds.
             tokio::task::yield_now().await;
         }
         let has_company = waiting.has_company();
@@ -77,7 +74,7 @@ impl Neighbours {
     }
 }
 
-/// One who waits.
+/// A waiting request.
 pub(crate) struct Waiting<'n> {
     neighbours: &'n Neighbours,
     around: Position,

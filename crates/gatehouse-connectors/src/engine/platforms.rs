@@ -1,4 +1,4 @@
-//! Everything that is known about platforms while the server runs, and what came of asking them.
+//! Run-time state of all platforms, and the results of requests to them.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::failure::Failure;
 use crate::manifests::Manifests;
 use crate::meter::PlatformMeter;
 
-/// What an operator may set.
+/// Options that an operator sets.
 #[derive(Clone)]
 pub struct PlatformOptions {
-    /// Where platforms may be.
+    /// Which addresses platforms may have.
     pub addresses: AddressRules,
-    /// Most calls to platforms at the same time, over all accounts: each is an open file.
+    /// Most concurrent calls over all accounts: each is an open file.
     pub calls_at_once: usize,
     /// The connectors that are manifests.
     pub manifests: Manifests,
 }
 
-/// Most calls to platforms at the same time, where nobody knows how many files may be open.
+/// Default of concurrent calls, if the limit on open files is unknown.
 const CALLS_AT_ONCE: usize = 1024;
 
 impl Default for PlatformOptions {
@@ -46,7 +46,7 @@ impl PlatformOptions {
     }
 }
 
-/// Everything that is known about platforms while the server runs. Nothing of it must be kept.
+/// Run-time state of all platforms. Nothing of it needs to be stored.
 pub struct Platforms {
     catalog: Catalog,
     open: OpenAccounts,
@@ -55,68 +55,68 @@ pub struct Platforms {
     outside: Arc<ClientPool>,
 }
 
-/// Why no platform can be asked at all.
+/// The HTTP client for platforms can't be built.
 #[derive(Debug, thiserror::Error)]
 #[error("no HTTP client can be made for platforms: {0}")]
 pub struct ClientBuildError(reqwest::Error);
 
-/// What failed at one account.
+/// A failure at one account.
 #[derive(Clone, Debug)]
 pub struct AccountFailure {
     /// The account.
     pub account: Arc<Account>,
-    /// Why.
+    /// The failure.
     pub failure: Failure,
 }
 
 /// A page over several accounts.
 #[derive(Clone, Debug, Default)]
 pub struct Listing {
-    /// What was found, in the order of accounts.
+    /// Products in the order of accounts.
     pub products: Vec<Product>,
-    /// What failed, in the same order.
+    /// Failures in the order of accounts.
     pub troubles: Vec<AccountFailure>,
-    /// How many accounts matched, where that is more than the page has room for.
+    /// Number of matching accounts, if larger than the page size.
     pub too_many_accounts: Option<usize>,
 }
 
-/// What is looked for: all different, all well formed.
+/// Products to find: no duplicates, all well formed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindRequest {
-    /// By what connections carry.
+    /// By identifiers of connections.
     pub identifiers: Vec<Identifier>,
-    /// By their own identifiers.
+    /// By product ids.
     pub ids: Vec<ProductId>,
 }
 
-/// What was found of it.
+/// Result of a [`FindRequest`].
 #[derive(Clone, Debug, Default)]
 pub struct FindResult {
     /// Each product once, in the order of accounts.
     pub products: Vec<Product>,
-    /// What failed, in the order of accounts.
+    /// Failures in the order of accounts.
     pub troubles: Vec<AccountFailure>,
-    /// What surely no account has: every one that could have it has answered.
+    /// Targets that surely no account has: every account that could have them answered.
     pub missing: FindRequest,
 }
 
-/// What came of asking for one product.
+/// Result of reading one product.
 #[derive(Clone, Debug, Default)]
 pub struct ReadResult {
-    /// The product, where an account has it.
+    /// The product, if an account has it.
     pub product: Option<Product>,
-    /// What failed on the way; without a product and without a failure, there is none.
+    /// Failures; without a product and without failures, no account has it.
     pub troubles: Vec<AccountFailure>,
 }
 
 impl Platforms {
-    /// Nothing is known yet, and nothing is asked.
+    /// Starts without open accounts; calls nothing.
     pub fn new(options: PlatformOptions) -> Result<Self, ClientBuildError> {
         let outside = options.outside()?;
         Ok(Self::over(options, outside))
     }
 
-    /// The same, where someone looks on at every call.
+    /// Starts with an observer of every call.
     pub fn witnessed(
         options: PlatformOptions,
         witness: Arc<dyn Observer>,
@@ -135,22 +135,22 @@ impl Platforms {
         }
     }
 
-    /// What is measured of the calls.
+    /// Metrics of the calls.
     pub fn meter(&self) -> &PlatformMeter {
         &self.meter
     }
 
-    /// Which part of every budget is this server's: all of it, until somebody says otherwise.
+    /// This server's share of every budget: all of it, until set.
     pub fn slice(&self) -> &CurrentShare {
         self.outside.slice()
     }
 
-    /// Which connectors there are.
+    /// The catalog of connectors.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// An account that was opened before and has not changed since.
+    /// An account that was opened in this version.
     pub fn live(
         &self,
         tenant: &TenantName,
@@ -160,7 +160,7 @@ impl Platforms {
         self.open.get(tenant, name).filter(|it| it.version() == version)
     }
 
-    /// Opens an account. One that can't be asked is live too: asked, it tells why.
+    /// Opens an account. One that can't be reached is opened too, and every call to it fails with the reason.
     pub fn open(
         &self,
         tenant: &TenantName,
@@ -175,12 +175,12 @@ impl Platforms {
         self.open.insert(LiveAccount::new(tenant, account, version, connector, latency))
     }
 
-    /// Closes an account that is gone, or is another one now. Who asks it just now is not disturbed.
+    /// Closes an account that was deleted or changed. Calls under way go on.
     pub fn close(&self, tenant: &TenantName, name: &AccountName) {
         self.open.close(tenant, name);
     }
 
-    /// Closes what a tenant has no longer: all accounts but these.
+    /// Closes the tenant's accounts that are not in `all`.
     pub fn keep_only(&self, tenant: &TenantName, all: &[&AccountName]) {
         self.open.keep_only(tenant, all);
     }

@@ -1,4 +1,4 @@
-//! Looking through an account's whole list, where that is bounded.
+//! Scans an account's whole list, if it is short.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,58 +10,58 @@ use crate::connector::{CallContext, Paging, PagingMethod, Position};
 use crate::engine::live::LiveAccount;
 use crate::engine::window::{Gathered, Got, gather};
 
-/// Most pages that a list may have to be looked through.
+/// Most pages of a list that is scanned.
 pub(crate) const SCAN_PAGES_MAX: u64 = 50;
 
-/// Most calls for what a list leaves out, where it is looked through.
+/// Most detail calls of a scan.
 pub(crate) const SCAN_DETAILS_MAX: u64 = 1000;
 
-/// How long a list that was found to be too long is taken to be so.
+/// How long a list counts as too long once it was found so.
 const TOO_LONG_LIFE: Duration = Duration::from_secs(5 * 60);
 
-/// How much looking through a list may cost.
+/// Cost that a scan may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// There is no other way: all that is ever done.
+    /// There is no other way: the full limits hold.
     Needed,
-    /// There is another way: so many pages, and only where the first one tells how many there are.
+    /// Look-ups are possible too: the scan may take so many pages, and only if the first one gives the total.
     Cheaper {
         /// Most pages.
         n_pages_max: u64,
     },
 }
 
-/// What was seen of a list.
+/// Result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) got: Got,
-    /// Whether nothing of it can have been missed: what isn't there is nowhere in it.
+    /// Whether the scan surely missed nothing.
     pub(crate) is_whole: bool,
 }
 
-/// Why a list was not looked through.
+/// The list is too long to scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// How many pages it takes to look through an account's list, as far as that is known.
+/// Number of pages of a scan, if the length is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
     let size = u64::from(account.capabilities().ok()?.paging.size_max);
     account.known.lock().total().map(|total| total.div_ceil(size).max(1))
 }
 
-/// Whether a page of the account's list may tell how long it is.
+/// Whether pages of the account's list may give its length.
 pub(crate) fn tells_its_length(account: &LiveAccount) -> bool {
     account.capabilities().is_ok_and(|it| it.paging.tells_total)
 }
 
-/// Whether an account's list is known to be too long to be looked through.
+/// Whether the account's list is known to be too long to scan.
 pub(crate) fn is_too_long(account: &LiveAccount) -> bool {
     let was_so = account.known.lock().too_long;
     n_pages(account).is_some_and(|n_pages| n_pages > SCAN_PAGES_MAX)
         || was_so.is_some_and(|at| at.elapsed() < TOO_LONG_LIFE)
 }
 
-/// Looks through an account's whole list, unless that takes more than it may.
+/// Scans an account's whole list, unless it costs more than `effort` allows.
 pub(crate) async fn scan(
     account: &Arc<LiveAccount>,
     ask: CallContext,
@@ -83,7 +83,7 @@ pub(crate) async fn scan(
     whole
 }
 
-/// The first page tells how many there are, or else pages are asked for until one is empty.
+/// Reads pages up to the total that the first one gives, or else until one is empty.
 async fn by_position(
     account: &Arc<LiveAccount>,
     ask: CallContext,
@@ -119,7 +119,7 @@ async fn by_position(
         more.got.failures.into_iter().for_each(|failure| got.fail(failure));
     }
     got.once_each();
-    // A list that changes meanwhile moves things from pages to come to pages that were.
+    // A list that changes meanwhile moves connections to pages that were read already.
     let n_seen = got.connections.len() as u64;
     let is_counted = total == total_before && total.is_none_or(|total| total == n_seen);
     Ok(Scanned { is_whole: is_counted && got.failures.is_empty(), got })

@@ -1,8 +1,7 @@
-//! Looking for several connections at one account, in as few calls as the platform allows.
+//! Searches one account for several connections, in as few calls as possible.
 //!
-//! What is sought is asked for kind by kind, as many at a time as the platform takes. Where that would be
-//! more calls than looking through the whole list, or where the platform can't be asked for a kind that
-//! it carries, the list is looked through instead, as long as it is short.
+//! Targets are looked up kind by kind, as many per call as the platform allows. If a scan of the whole list takes fewer
+//! calls, or the platform can't search for a kind, the list is scanned instead, provided it is short.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,39 +18,39 @@ use crate::engine::scan::{self, Effort, SCAN_DETAILS_MAX, SCAN_PAGES_MAX, Scanne
 use crate::engine::window::Got;
 use crate::failure::{Failure, FailureKind, Failures};
 
-/// Calls that are made without a thought about looking through the list instead.
+/// Number of look-ups that are made without considering a scan.
 const CALLS_FEW: u64 = 16;
 
-/// Calls that one request makes to an account at the same time; the others wait, and cost nothing yet.
+/// Concurrent calls of one request to an account; further calls wait, and cost nothing yet.
 const CALLS_AT_ONCE: usize = 128;
 
-/// What is sought.
+/// A search target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target<'w> {
-    /// What carries this.
+    /// A connection with this identifier.
     Carrier(&'w Identifier),
-    /// What the platform calls this.
+    /// The connection with this platform id.
     Named(&'w str),
 }
 
-/// What an account gave.
+/// Result of searching one account.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sighting {
-    /// Each connection that was sought, once, in the order of targets, with the targets that it is.
+    /// Each matching connection once, in the order of targets, with the numbers of its targets.
     pub(crate) seen: Vec<(Arc<Connection>, Vec<usize>)>,
-    /// Targets of which it isn't known whether the account has them.
+    /// Targets that the account could neither confirm nor deny.
     pub(crate) unsure: Vec<usize>,
-    /// What failed.
+    /// Failures.
     pub(crate) failures: Failures,
 }
 
-/// Looks for all targets at an account. Each has a number of its own.
+/// Searches an account for all targets, each with its number.
 pub(crate) async fn seek(
     account: &Arc<LiveAccount>,
     ask: CallContext,
     targets: &[(usize, Target<'_>)],
 ) -> Sighting {
-    // Who is looked for is recognised by what it carries.
+    // Connections are matched by their identifiers.
     let ask = ask.and_for(ProductParts::CHARACTERISTICS);
     let mut seeking = Seeking::new(targets);
     let mut plan = match Plan::new(account, ask, targets) {
@@ -76,7 +75,7 @@ pub(crate) async fn seek(
                 "its list changed while it was looked through, and it can't be asked otherwise";
             seeking.failures.add(Failure::new(FailureKind::Error, detail));
         }
-        // The list leaves it open who isn't there; who can be asked for one by one is.
+        // A changing list leaves some targets open; those that can be looked up still are.
         plan.not_searchable.clear();
         plan.leave_out(&seeking.found());
     }
@@ -109,23 +108,23 @@ pub(crate) async fn seek(
 struct Plan<'w> {
     look_ups: Vec<OneLookUp<'w>>,
     not_searchable: Vec<LookUpKey>,
-    /// Targets that are surely not there, without a call.
+    /// Targets that no connection can match, without a call.
     never_carried: HashSet<usize>,
     n_targets: usize,
-    /// What the list leaves out of what is to be known.
+    /// Requested parts that the list leaves out.
     detail: Option<Detail>,
-    /// Whether the list leaves out what some target is recognised by.
+    /// Whether the list leaves out identifiers of a target.
     is_hidden: bool,
 }
 
 #[derive(Debug)]
 struct OneLookUp<'w> {
     by: LookUpKey,
-    /// What is asked for, with the number of the target that it is.
+    /// Values to look up, with the numbers of their targets.
     values: Vec<(usize, &'w str)>,
 }
 
-/// A list that leaves out what is looked for, and is too long to ask for it.
+/// A list that leaves out the identifiers, with too many connections to read them all.
 struct TooMany;
 
 impl<'w> Plan<'w> {
@@ -163,12 +162,12 @@ impl<'w> Plan<'w> {
         Ok(plan)
     }
 
-    /// Whether the list is worth looking through instead.
+    /// Whether to scan the list instead, and at what cost.
     fn worth_of_a_scan(&self, account: &LiveAccount) -> Option<Effort> {
         if !self.not_searchable.is_empty() {
             return (!scan::is_too_long(account)).then_some(Effort::Needed);
         }
-        // What the list leaves out would have to be asked for besides.
+        // The scan needs detail calls as well.
         let n_details = self.detail.as_ref().map_or(0, |it| it.n_calls(self.n_targets));
         let n_calls = (self.look_ups.len() as u64).saturating_sub(n_details);
         let is_shorter = scan::n_pages(account).is_none_or(|n_pages| n_pages < n_calls);
@@ -177,8 +176,8 @@ impl<'w> Plan<'w> {
         is_worth.then(|| Effort::Cheaper { n_pages_max: SCAN_PAGES_MAX.min(n_calls - 1) })
     }
 
-    /// A list in which every target can be recognised, and how much is then known of those in it: what it leaves out
-    /// is asked for, where that is bounded.
+    /// Adds the identifiers that the list leaves out, if there are few enough connections; also returns the level of
+    /// detail.
     async fn recognisable(
         &self,
         account: &LiveAccount,
@@ -198,7 +197,7 @@ impl<'w> Plan<'w> {
         Ok((got, Known::Completely))
     }
 
-    /// Leaves out what needs no call any more.
+    /// Removes targets that were found.
     fn leave_out(&mut self, found: &HashSet<usize>) {
         for look_up in &mut self.look_ups {
             look_up.values.retain(|(n, _)| !found.contains(n));
@@ -218,18 +217,18 @@ impl OneLookUp<'_> {
     }
 }
 
-/// How much is known of a connection.
+/// How much of a connection was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
-    /// What its list shows.
+    /// What the list shows.
     AsListed,
-    /// All that is to be.
+    /// All requested parts.
     Completely,
 }
 
-/// Targets, half found.
+/// State of a search.
 struct Seeking<'w> {
-    /// Those who are known as their list shows them.
+    /// Ids of connections of which only the list was read.
     as_listed: HashSet<SmolStr>,
     by_number: HashMap<(IdentifierKind, &'w str), usize>,
     by_name: HashMap<&'w str, usize>,
@@ -258,7 +257,7 @@ impl<'w> Seeking<'w> {
         }
     }
 
-    /// Takes connections in, as far as they are sought: platforms also answer with what is alike.
+    /// Adds the connections that match a target: platforms also return similar ones.
     fn see(&mut self, connections: impl IntoIterator<Item = Arc<Connection>>, known: Known) {
         for connection in connections {
             let carried = connection.identifiers.iter();
@@ -267,7 +266,7 @@ impl<'w> Seeking<'w> {
             let named = self.by_name.get(connection.local_id.as_str());
             let targets: Vec<usize> = carried.chain(named).copied().collect();
             if !targets.is_empty() {
-                // The same one again may carry another number.
+                // A connection may match again by another number.
                 let id = connection.local_id.clone();
                 if known == Known::AsListed {
                     self.as_listed.insert(id.clone());
@@ -280,11 +279,11 @@ impl<'w> Seeking<'w> {
         }
     }
 
-    /// Learns what is to be known of those who are known as their list shows them.
+    /// Reads the details of connections of which only the list was read.
     async fn complete(&mut self, account: &LiveAccount, ask: CallContext) {
         let mut bare: Vec<_> =
             self.as_listed.drain().filter_map(|id| self.seen.remove(&id)).collect();
-        // In an order of their own, so that calls are.
+        // Sorted, so that the order of calls is deterministic.
         bare.sort_unstable_by(|(one, _), (other, _)| one.local_id.cmp(&other.local_id));
         let connections = bare.iter().map(|(connection, _)| Arc::clone(connection)).collect();
         let mut targets: HashMap<SmolStr, Vec<usize>> =
@@ -298,7 +297,7 @@ impl<'w> Seeking<'w> {
         }
     }
 
-    /// The targets that were found.
+    /// Numbers of the targets that were found.
     fn found(&self) -> HashSet<usize> {
         self.seen.values().flat_map(|(_, targets)| targets).copied().collect()
     }
@@ -310,12 +309,11 @@ impl<'w> Seeking<'w> {
             targets.sort_unstable();
             targets.dedup();
         }
-        // Who carries the same number is told apart by name, so that the order is always the same.
+        // Sorted by id as well: several connections may match the same target.
         seen.sort_unstable_by(|(one, these), (other, those)| {
             (these.first(), &one.local_id).cmp(&(those.first(), &other.local_id))
         });
-        // Of an account that fails in anything, nothing that it didn't show is taken to be missing: the contract
-        // wants it so.
+        // By the API's contract, an account with any failure leaves all targets open that it didn't show.
         let is_unsure = |n: &usize| !found.contains(n) && !self.never_carried.contains(n);
         let targets = self.by_number.values().chain(self.by_name.values()).copied();
         let unsure =

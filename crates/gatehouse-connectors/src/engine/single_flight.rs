@@ -1,7 +1,8 @@
-//! Identical questions that come together are asked once.
+//! Single flight: identical concurrent calls are made once.
 //!
-//! Whoever asks first sets off; who asks the same while that is under way waits for the same answer. A
-//! flight that nobody waits for any more ends, and nothing of one is kept when it is over.
+//! The first caller starts the call; identical callers join it. The call is cancelled when no caller is left. Results
+//! are
+//! not cached.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,21 +18,21 @@ use tokio::time::{Instant, timeout_at};
 use crate::connector::CallContext;
 use crate::failure::Failure;
 
-/// A question on its way. Its answer is shared.
+/// A call under way, whose result is shared.
 type Flight<T> = Pin<Box<dyn Future<Output = Result<Arc<T>, Failure>> + Send>>;
 
 type UnderWay<K, T> = Arc<Mutex<HashMap<K, Departed<T>>>>;
 
-/// A flight, and when whoever set off has no more time.
+/// A call under way, and the deadline of the caller that started it.
 struct Departed<T> {
     flight: WeakShared<Flight<T>>,
     deadline: Instant,
 }
 
-/// How near its deadline a flight fails for lack of time: another try had no room any more.
+/// A call that fails so shortly before its deadline had no time for a retry.
 const HURRY: Duration = Duration::from_secs(1);
 
-/// Questions of one kind that are under way.
+/// Calls of one kind that are under way.
 pub(crate) struct Flights<K, T> {
     under_way: UnderWay<K, T>,
 }
@@ -47,12 +48,12 @@ where
     K: Clone + Eq + Hash + Send + 'static,
     T: Send + Sync + 'static,
 {
-    /// Whether somebody asks this already.
+    /// Whether an identical call is under way.
     pub(crate) fn is_under_way(&self, question: &K) -> bool {
         self.under_way.lock().contains_key(question)
     }
 
-    /// Waits for the answer to a question, and asks it where nobody does already.
+    /// Waits for an identical call, or starts one.
     pub(crate) async fn join<F>(
         &self,
         ask: CallContext,
@@ -65,7 +66,7 @@ where
         loop {
             let (flight, deadline) = self.board(ask, question, &set_off);
             match timeout_at(ask.end(), flight).await {
-                // Who joined late has more time than who set off.
+                // A caller that joined later has more time than the one that started the call.
                 Ok(Err(_)) if deadline < ask.deadline && Instant::now() + HURRY >= deadline => {}
                 Ok(answer) => return answer,
                 Err(_) => return Err(Failure::late()),
@@ -103,7 +104,7 @@ where
     }
 }
 
-/// Takes a flight off the board when it is over, or given up.
+/// Removes a call that has ended or was cancelled.
 struct Landing<K: Eq + Hash, T> {
     under_way: UnderWay<K, T>,
     question: K,

@@ -1,4 +1,4 @@
-//! One account's part of a page: a window on its list, whatever pages the platform gives.
+//! One account's part of a page: a window of its list, whatever the platform's paging.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::engine::live::LiveAccount;
 use crate::engine::page_coalescing;
 use crate::failure::{Failure, FailureKind, Failures};
 
-/// Most pages that are walked through for one request, where there is no other way.
+/// Most pages that one request walks through by cursor.
 pub(crate) const WALK_PAGES_MAX: usize = 64;
 
-/// Most calls that one page is filled up with.
+/// Most calls to fill one page.
 const SHORT_PAGES_MAX: usize = 20;
 
-/// Marks that are tried before all of them are taken to have had their time.
+/// Rejected cursors after which all of the account's cursors count as expired.
 const LOST_MARKS_MAX: usize = 3;
 
-/// What an account gave, and what failed beside it.
+/// Connections of an account, and failures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Got {
     pub(crate) connections: Vec<Arc<Connection>>,
@@ -38,7 +38,7 @@ impl Got {
         self.failures.add(failure);
     }
 
-    /// Leaves each connection once: platforms repeat some while their lists change.
+    /// Removes duplicates: platforms repeat connections while their lists change.
     pub(crate) fn once_each(&mut self) {
         let mut seen = HashSet::with_capacity(self.connections.len());
         let is_new: Vec<bool> =
@@ -50,15 +50,15 @@ impl Got {
     }
 }
 
-/// A page of the platform, and the part of it that belongs to the window.
+/// A page of the platform, and its part of the window.
 struct Piece {
     at: Position,
-    /// How many connections lie before the page.
+    /// Number of connections before the page.
     before: u64,
     part: Window,
 }
 
-/// Asks an account for a window on its list.
+/// Reads a window of an account's list.
 pub(crate) async fn window(account: &Arc<LiveAccount>, ask: CallContext, window: Window) -> Got {
     let paging = match account.capabilities() {
         Ok(capabilities) => capabilities.paging,
@@ -77,7 +77,7 @@ pub(crate) async fn window(account: &Arc<LiveAccount>, ask: CallContext, window:
     got
 }
 
-/// The pages that hold a window, where pages can be asked for by where they are.
+/// Pages that cover a window, for paging by number or offset.
 fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
     let numbered = |size: u64| {
         let piece = |piece: gatehouse_core::page::window::PagePart| Piece {
@@ -103,22 +103,23 @@ fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
     }
 }
 
-/// Sizes of pages are small.
+/// Page sizes are small.
 fn bounded(size: u64) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 
-/// What was gathered, and what the pages said about the list.
+/// Connections of a window, and what the pages say about the list.
 pub(crate) struct Gathered {
     pub(crate) got: Got,
-    /// How many connections the list has.
+    /// Length of the list.
     pub(crate) total: Option<u64>,
-    /// Whether nothing comes behind.
+    /// Whether the window reaches the end of the list.
     pub(crate) is_last: bool,
 }
 
-/// Asks for the pages that hold a window: at once those that are known to exist, then those that turn out to. No
-/// page is asked for that might not exist, but one.
+/// Reads the pages that cover a window: those known to exist at once, then those that turn out to exist. At most one
+/// page
+/// is requested that may not exist.
 pub(crate) async fn gather(
     account: &Arc<LiveAccount>,
     ask: CallContext,
@@ -140,7 +141,7 @@ pub(crate) async fn gather(
         total = answers.iter().filter_map(|it| it.page.total).max().or(total);
         for (answer, piece) in answers.iter().zip(wave) {
             is_last |= answer.is_last(piece, paging);
-            // Nobody can tell what comes behind.
+            // Without a total, an empty page leaves the rest open.
             let is_nothing = answer.page.connections.is_empty() && total.is_none();
             is_stuck |= answer.failure.is_some() || is_nothing;
             account.known.lock().learn_extent(
@@ -150,7 +151,7 @@ pub(crate) async fn gather(
             );
         }
         filled.extend(answers);
-        // More may have come since, or less be left.
+        // The list may have grown or shrunk.
         exists_up_to = total.unwrap_or(0);
     }
     let mut got = Got::default();
@@ -165,7 +166,7 @@ pub(crate) async fn gather(
     Gathered { got, total, is_last }
 }
 
-/// A page, as far as it came.
+/// A page as far as it could be read.
 #[derive(Default)]
 struct Filled {
     page: PlatformPage,
@@ -173,15 +174,16 @@ struct Filled {
 }
 
 impl Filled {
-    /// Whether nothing comes behind it, as the platform says or shows.
+    /// Whether the platform says or shows that the list ends here.
     fn is_last(&self, piece: &Piece, paging: Paging) -> bool {
         let is_short = self.page.connections.len() < piece.at.size() as usize;
         self.page.is_last || (paging.ends_short && is_short && self.failure.is_none())
     }
 }
 
-/// Asks for one page; one that was asked for by its offset is filled up: a platform may give less than it was
-/// asked for, and what it left out is on no other page.
+/// Reads one page. A page by offset is filled up: a platform may return fewer connections than requested, and the rest
+/// is
+/// on no other page.
 async fn fill(
     account: &Arc<LiveAccount>,
     ask: CallContext,
@@ -208,7 +210,7 @@ async fn fill(
         let is_over = page.is_last || page.total.is_some_and(|total| *offset >= total);
         let n_filled = filled.page.connections.len();
         if nth > 0 && n_filled > n_wanted {
-            // It can't be asked for so few as were missing; what is more is on the next piece, too.
+            // The missing number was below the smallest page size; the surplus is on the next page, too.
             filled.page.connections.truncate(n_wanted);
             filled.page.is_last = false;
         }
@@ -222,7 +224,7 @@ async fn fill(
     filled
 }
 
-/// Walks to a window, together with those who are on the way to one next to it.
+/// Reads a window by cursor, together with requests for neighbouring windows.
 async fn walk(account: &Arc<LiveAccount>, ask: CallContext, window: Window, paging: Paging) -> Got {
     let Some((at, around)) = mark_around(account, window, paging.size_max) else {
         return walk_alone(account, ask, window, paging).await;
@@ -235,8 +237,9 @@ async fn walk(account: &Arc<LiveAccount>, ask: CallContext, window: Window, pagi
     walk_alone(account, ask, window, paging).await
 }
 
-/// The largest page that holds a window, where its mark is known and marks stand at both ends of the window: so
-/// the way has been seen to be straight. Who goes where there is no mark yet goes alone, and leaves one.
+/// The largest page that holds a window, if its cursor is cached and cursors are cached at both ends of the window:
+/// then
+/// positions are reliable. A request without cached cursors walks alone, and caches them.
 fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(Position, Window)> {
     let around = page_coalescing::window_around(window, size_max)?;
     let known = account.known.lock();
@@ -252,7 +255,7 @@ fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(
     Some((Position::Cursor { after, size: bounded(around.len) }, around))
 }
 
-/// Walks to a window from the nearest mark that the platform still takes.
+/// Walks to a window from the nearest cursor that the platform accepts.
 async fn walk_alone(
     account: &Arc<LiveAccount>,
     ask: CallContext,
@@ -264,7 +267,7 @@ async fn walk_alone(
         let position = start.as_ref().map(|(position, _)| *position);
         let (got, is_lost) = walk_from(account, ask, window, paging, start).await;
         match position {
-            // It has had its time; one that was kept before may be good still.
+            // Expired; an earlier one may still be valid.
             Some(position) if is_lost => account.known.lock().marks.remove(position),
             _ => return got,
         }
@@ -273,7 +276,7 @@ async fn walk_alone(
     walk_from(account, ask, window, paging, None).await.0
 }
 
-/// Walks to a window from a mark. Also tells whether the platform refused at the very first step.
+/// Walks to a window from a cursor. Also returns whether the platform rejected the first call.
 async fn walk_from(
     account: &Arc<LiveAccount>,
     ask: CallContext,
@@ -314,7 +317,7 @@ async fn walk_from(
             account.known.lock().marks.cut(position);
             return (got, false);
         };
-        // A mark that leads to where it came from, or before.
+        // The cursor leads to this page or to one before it.
         let leads_back =
             account.known.lock().marks.position_of(&mark).is_some_and(|it| it <= began);
         if leads_back || !passed.insert(mark.clone()) {

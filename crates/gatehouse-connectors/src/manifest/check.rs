@@ -1,4 +1,4 @@
-//! Whether the parts of a manifest fit together: what is mentioned is there, and what is there can be used.
+//! Checks that the parts of a manifest fit together: references lead somewhere, and nothing is unusable.
 
 use super::Manifest;
 use crate::client::{AddressRules, BaseUrl};
@@ -15,17 +15,17 @@ use crate::manifest::format::source::header_name;
 use crate::manifest::format::status::Status;
 use crate::manifest::format::template::{Template, What};
 
-/// Headers that belong to the way a request is sent.
+/// Headers that the HTTP client writes.
 const WRITTEN_HEADERS: [&str; 5] =
     ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade"];
 
-/// Most calls of one account at the same time.
+/// Most concurrent calls of one account.
 const CALLS_AT_ONCE_MAX: u32 = 1000;
 
-/// Settings that every account has, and that no template mentions: calls go to `baseUrl` as it is.
+/// Settings that every account has. No template may use them: calls go to `baseUrl` as it is.
 const COMMON_SETTINGS: [&str; 3] = ["baseUrl", "callsAtOnce", "callsPerSecond"];
 
-/// All that doesn't fit: fields, and what would be right.
+/// All faults: fields, and how to correct them.
 pub(super) fn faults(manifest: &Manifest) -> Vec<(String, String)> {
     let mut check = Check { manifest, faults: Vec::new() };
     check.account();
@@ -46,7 +46,7 @@ struct Check<'m> {
     faults: Vec<(String, String)>,
 }
 
-/// What the templates of a call may mention.
+/// Values that the templates of a call may use.
 #[derive(Clone, Copy)]
 struct Mentionable<'m> {
     session: &'m [&'m str],
@@ -207,7 +207,7 @@ impl<'m> Check<'m> {
         let is_carried = kinds.map(|((_, listed), (_, added))| {
             !listed.picks().is_empty() || !added.picks().is_empty()
         });
-        // What a connection is called, it always is.
+        // Every connection has an id.
         let is_carried: Vec<bool> = std::iter::once(true).chain(is_carried).collect();
         for ((name, look_up), is_carried) in manifest.look_up.all().into_iter().zip(is_carried) {
             let field = format!("look_up.{name}");
@@ -308,7 +308,7 @@ impl<'m> Check<'m> {
         }
     }
 
-    /// The names that the session gives.
+    /// Names of the values that the session's calls take.
     fn taken(&self) -> Vec<&'m str> {
         let calls = self.manifest.session.iter().flat_map(|it| &it.calls);
         calls.flat_map(|it| it.take.keys()).map(String::as_str).collect()

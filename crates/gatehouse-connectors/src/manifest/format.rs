@@ -1,4 +1,4 @@
-//! The format of a manifest, one part a file: how each part is read, and what it says.
+//! The manifest format, a file for each part.
 
 pub(crate) mod account;
 pub(crate) mod body;

@@ -1,4 +1,4 @@
-//! What the fuzzer does with manifests, and with what platforms answer to those that are shipped.
+//! Fuzz targets of manifests, and of responses to the shipped ones.
 
 use std::time::Duration;
 
@@ -21,25 +21,25 @@ use crate::manifest::format::template::Template;
 use crate::manifests::Manifests;
 use crate::{BaseUrl, SAID_BYTES_MAX, Settings, simulator};
 
-/// Any text is a manifest or none: what is wrong with it is told by lines that it has.
+/// A text is a manifest, or has faults on lines that exist.
 pub(crate) fn manifest(text: &str) {
     match Manifest::parse("m.yaml", text) {
         Ok(manifest) => {
-            // Everything else is made of these.
+            // The rest is built from these.
             let _ = (manifest.capabilities(), manifest.secret_parameters());
         }
         Err(faults) => {
             assert!(!faults.each().is_empty());
-            // YAML's lines end with either, or both.
+            // YAML lines end with either, or both.
             let n_lines = text.split(['\n', '\r']).count() as u64;
-            // What is missing at the end is missed behind the last line.
+            // A missing field at the end is reported on the line after the last.
             let is_there = |it: &ManifestFault| (1..=n_lines + 1).contains(&it.line);
             assert!(faults.each().iter().all(is_there), "{faults}");
         }
     }
 }
 
-/// What stands for a value in a manifest: one that is taken is printed as it means.
+/// A value that parses is printed as an equal one.
 pub(crate) fn value(text: &str) {
     if let Ok(path) = Path::try_from(text.to_owned()) {
         let printed = path.to_string();
@@ -54,13 +54,13 @@ pub(crate) fn value(text: &str) {
     }
     if let Ok(pattern) = Pattern::try_from(text.to_owned()) {
         assert_eq!(pattern.to_string(), text);
-        // It is about whole texts: no line of one.
+        // Patterns match whole texts, not lines.
         let _ = pattern.matches("a\nb");
     }
     let _ = Span::try_from(text.to_owned());
 }
 
-/// Any text is a `Link` header; what it leads to stands in it.
+/// Links of a `Link` header are parts of its text.
 pub(crate) fn link_header(text: &str) {
     for (url, relations) in links(text) {
         assert!(text.contains(&url));
@@ -80,7 +80,7 @@ pub(crate) fn link_header(text: &str) {
     }
 }
 
-/// Any settings and credentials are an account of a shipped connector or are not: faults name what is wrong.
+/// Settings and credentials form an account of a shipped connector, or have faults that name them.
 pub(crate) fn account(bytes: &[u8]) {
     let Ok(Value::Object(given)) = serde_json::from_slice(bytes) else { return };
     let object = |name| given.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
@@ -104,7 +104,7 @@ pub(crate) fn account(bytes: &[u8]) {
     }
 }
 
-/// Any answer to a shipped connector is a page of connections or a failure with bounds; its first word says which connector.
+/// A response to a shipped connector is a page of connections or a bounded failure; the first word names the connector.
 pub(crate) fn answer(bytes: &[u8]) {
     let Some(Heard { word, answer }) = Heard::read(bytes) else { return };
     if word == simulator::NAME {
@@ -149,7 +149,7 @@ pub(crate) fn answer(bytes: &[u8]) {
     }
 }
 
-/// What a log-in gives: cookies and tokens are texts, and its time never reaches beyond what clocks have.
+/// Values of a log-in are not empty, and its lifetime can't overflow.
 fn begin(session: &Session, answer: &PlatformResponse) {
     for call in &session.calls {
         for source in call.take.values().chain(&call.expires_in) {

@@ -1,4 +1,4 @@
-//! Running a manifest: a connector that speaks as it says, and the sessions of its accounts.
+//! Running a manifest: the connector, and the sessions of its accounts.
 
 pub(crate) mod manifest_connector;
 pub(super) mod session_cache;

@@ -1,4 +1,4 @@
-//! What a manifest says, read and held against answers.
+//! Manifests against responses, and common test values.
 
 mod faults;
 
@@ -9,20 +9,20 @@ use zeroize::Zeroizing;
 
 use crate::manifest::format::template::{Named, PageScope, Scope, What};
 
-/// A manifest with everything in it.
+/// A manifest that uses every field.
 pub(super) const GOOD: &str = include_str!("tests/good.yaml");
 
-/// A part of a manifest.
+/// Parses a part of a manifest.
 pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).unwrap_or_else(|error| panic!("{error} in {yaml}"))
 }
 
-/// What is wrong with a part of a manifest, without where.
+/// The error of a part of a manifest, without its position.
 pub(super) fn misread<T: DeserializeOwned + std::fmt::Debug>(yaml: &str) -> String {
     serde_saphyr::from_str::<T>(yaml).unwrap_err().without_snippet().to_string()
 }
 
-/// Texts by the names that templates mention them by.
+/// Values by the names of their variables.
 pub(super) struct Texts(pub(super) &'static [(&'static str, &'static str)]);
 
 impl Named for Texts {
@@ -51,7 +51,7 @@ pub(super) fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(1_700_000_000_123)
 }
 
-/// The third page of those with 50, for these values.
+/// The third page of 50, for these values.
 pub(super) fn scope(values: &[String]) -> Scope<'_> {
     let page = PageScope { number: 3, offset: 100, size: 50, cursor: Some("c/3") };
     Scope { account: &TEXTS, session: Some(&TEXTS), page: Some(page), values, now: now() }

@@ -1,4 +1,4 @@
-//! Manifests that the operator wrote: files, and a directory of them.
+//! The operator's own manifests, in files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,58 +11,58 @@ use crate::manifest::{Manifest, ManifestFaults};
 /// Most bytes of a manifest.
 pub const MANIFEST_BYTES_MAX: u64 = 1024 * 1024;
 
-/// What the names of manifests end in, in a directory of them.
+/// File extensions of manifests.
 const EXTENSIONS: [&str; 2] = ["yaml", "yml"];
 
-/// A manifest that was taken in.
+/// A manifest that was added.
 #[derive(Clone, Debug)]
 pub struct CustomManifest {
-    /// The file that it is in.
+    /// Its file.
     pub file: PathBuf,
-    /// What it says.
+    /// The manifest.
     pub manifest: Arc<Manifest>,
-    /// Whether it stands in the place of one that is shipped.
+    /// Whether it replaces a shipped one.
     pub replaces_shipped: bool,
 }
 
-/// Why a file is no manifest.
+/// Why a file is not a manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum BadManifest {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("{}: can't be read: {cause}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         cause: io::Error,
     },
-    /// It is too large to be one.
+    /// The file is too large.
     #[error("{}: has more than {MANIFEST_BYTES_MAX} bytes, which no manifest needs", .0.display())]
     TooLarge(PathBuf),
-    /// It is no text.
+    /// The file is not UTF-8.
     #[error("{}: is not UTF-8", .0.display())]
     NotText(PathBuf),
-    /// It says something that can't be.
+    /// The manifest has faults.
     #[error(transparent)]
     Faults(#[from] ManifestFaults),
-    /// Another file in the directory has its name.
+    /// Another file in the directory has the same name.
     #[error("{}: is called `{name}`, and so is {}: give one of them another `name`", path.display(), other.display())]
     Twice {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What both are called.
+        /// The common name.
         name: String,
-        /// The other one.
+        /// The other file.
         other: PathBuf,
     },
 }
 
-/// All that is wrong with a directory of manifests, a line for each fault.
+/// Faults of a directory of manifests, one per line.
 #[derive(Debug)]
 pub struct BadManifests(Vec<BadManifest>);
 
 impl BadManifests {
-    /// Each file that is none.
+    /// The fault of each bad file.
     pub fn each(&self) -> &[BadManifest] {
         &self.0
     }
@@ -78,18 +78,18 @@ impl std::fmt::Display for BadManifests {
 impl std::error::Error for BadManifests {}
 
 impl Manifests {
-    /// Takes a file in, in place of a shipped one of the same name.
+    /// Adds a manifest from a file, in place of a shipped one of the same name.
     pub fn add_file(&mut self, path: &Path) -> Result<CustomManifest, BadManifest> {
         let text = read(path)?;
-        // Faults are told of the name that the file was given by, so that editors find it.
+        // Faults use the path as given, so that editors find the file.
         let manifest = self.add(&path.display().to_string(), &text)?;
         let replaces_shipped = Self::is_shipped(manifest.name().as_str());
         Ok(CustomManifest { file: path.to_owned(), manifest, replaces_shipped })
     }
 
-    /// Takes in what a directory has of manifests, in the order of their names: all that ends in `.yaml` or
-    /// `.yml`, but for what begins with a dot. With one that has a fault, all of them are refused, and every
-    /// fault is told.
+    /// Adds all manifests of a directory by name: files that end in `.yaml` or `.yml`, except hidden ones. If any has a
+    /// fault,
+    /// none is added, and every fault is returned.
     pub fn add_dir(&mut self, dir: &Path) -> Result<Vec<CustomManifest>, BadManifests> {
         let unreadable =
             |cause| BadManifests(vec![BadManifest::Unreadable { path: dir.to_owned(), cause }]);

@@ -1,4 +1,4 @@
-//! What a platform can do, in a few words each: a row of the table that people choose by.
+//! Summaries of connectors: rows of the table of platforms.
 
 use std::time::Duration;
 
@@ -11,41 +11,40 @@ use crate::manifest::format::paging::{Next, PageSize, Paging, PagingBy};
 use crate::manifest::format::session::Session;
 use crate::manifests::Manifests;
 
-/// What a connector's platform can do, in words.
+/// Summary of a connector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectorSummary {
-    /// What accounts name it by.
+    /// Name of the connector.
     pub connector: String,
-    /// What people call the platform.
+    /// Name of the platform.
     pub title: String,
-    /// What its connections are connected over.
+    /// Connection type.
     pub connectivity: &'static str,
-    /// How one gets from page to page.
+    /// Paging method.
     pub paging: String,
-    /// How large its pages are.
+    /// Page sizes.
     pub page_size: String,
-    /// Whether its pages tell how many connections there are.
+    /// Whether pages give the total.
     pub total: &'static str,
-    /// How connections are looked up by what the platform calls them: `one` at a time, a `batch`, a `scan` of the
-    /// whole list, or `never`, since they carry none.
+    /// Look-up by the platform's ids: `one` at a time, a `batch`, a `scan` of the whole list, or `never`.
     pub id: String,
-    /// How ICCIDs are looked up.
+    /// Look-up by ICCID.
     pub iccid: String,
-    /// How IMSIs are looked up.
+    /// Look-up by IMSI.
     pub imsi: String,
-    /// How MSISDNs are looked up.
+    /// Look-up by MSISDN.
     pub msisdn: String,
-    /// How serial numbers are looked up.
+    /// Look-up by serial number.
     pub serial_number: String,
-    /// Which calls it takes beside the list, and for what.
+    /// Detail calls, and what they read.
     pub detail: String,
-    /// How long a session lasts, where there is one.
+    /// Lifetime of a session.
     pub session: String,
 }
 
 impl ConnectorSummary {
-    /// What stands over the columns.
+    /// Headings of the columns.
     pub const HEADINGS: [&str; 13] = [
         "Connector",
         "Platform",
@@ -62,7 +61,7 @@ impl ConnectorSummary {
         "Session",
     ];
 
-    /// What stands in them.
+    /// Cells of the row.
     pub fn cells(&self) -> [&str; 13] {
         [
             &self.connector,
@@ -83,7 +82,7 @@ impl ConnectorSummary {
 }
 
 impl Manifest {
-    /// What its platform can do, in words.
+    /// Summary of the connector.
     pub fn summary(&self) -> ConnectorSummary {
         let [id, iccid, imsi, msisdn, serial_number] =
             self.look_up.all().map(|(_, look_up)| look_up_words(look_up));
@@ -106,9 +105,9 @@ impl Manifest {
 }
 
 impl Manifests {
-    /// What all of them can do, as a table of Markdown's.
+    /// All summaries as a Markdown table.
     pub fn markdown(&self) -> String {
-        // A bar would end the cell.
+        // An unescaped bar would end the cell.
         let cell = |text: &str| text.replace('\\', "\\\\").replace('|', "\\|");
         let row = |cells: &[&str]| {
             let cells: Vec<String> = cells.iter().map(|it| cell(it)).collect();
@@ -127,12 +126,12 @@ fn paging_words(paging: &Paging) -> String {
     match (paging.by, &paging.next) {
         (PagingBy::Number, _) => format!("number, from {}", paging.first()),
         (PagingBy::Offset, _) => "offset".into(),
-        (PagingBy::Cursor, Some(Next::Body(_))) => "mark in the body".into(),
-        (PagingBy::Cursor, Some(Next::Header(_))) => "mark in a header".into(),
-        (PagingBy::Cursor, Some(Next::LastItem(_))) => "mark in the last item".into(),
+        (PagingBy::Cursor, Some(Next::Body(_))) => "cursor in the body".into(),
+        (PagingBy::Cursor, Some(Next::Header(_))) => "cursor in a header".into(),
+        (PagingBy::Cursor, Some(Next::LastItem(_))) => "cursor in the last item".into(),
         (PagingBy::Cursor, Some(Next::Url(_))) => "link in the body".into(),
         (PagingBy::Cursor, Some(Next::Link(_))) => "link in a header".into(),
-        (PagingBy::Cursor, None) => "mark".into(),
+        (PagingBy::Cursor, None) => "cursor".into(),
     }
 }
 
@@ -179,7 +178,7 @@ fn session_words(session: &Session) -> String {
     format!("{calls}{}", span_words(session.lifetime.0))
 }
 
-/// A length of time in the largest unit that it is a whole number of.
+/// A duration in the largest unit that divides it.
 fn span_words(span: Duration) -> String {
     let seconds = span.as_secs();
     let units = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];

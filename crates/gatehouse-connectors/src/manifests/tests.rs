@@ -8,12 +8,12 @@ fn every_shipped_manifest_can_be_read_and_is_named_like_its_file() {
     }
 }
 
-/// The schema of the types that read manifests.
+/// JSON Schema of the manifest types.
 fn schema() -> serde_json::Value {
     schemars::schema_for!(Manifest).to_value()
 }
 
-/// With `UPDATE_SCHEMA` set, it writes the file anew.
+/// Compares the schema file; rewrites it if `UPDATE_SCHEMA` is set.
 #[test]
 fn the_schema_in_the_project_is_that_of_the_language() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../connectors/manifest.schema.json");
@@ -40,7 +40,7 @@ fn every_shipped_manifest_is_right_by_the_schema() {
     }
 }
 
-/// Whether every object of a schema refuses what it doesn't know, and everything has a description.
+/// Every object rejects unknown fields, and everything has a description.
 #[test]
 fn an_editor_can_explain_every_field_and_sees_every_slip() {
     let schema = schema();
@@ -60,10 +60,10 @@ fn an_editor_can_explain_every_field_and_sees_every_slip() {
     assert_eq!(silent, Vec::<String>::new());
 }
 
-/// What tells people about the language.
+/// The documentation of the format.
 const REFERENCE: &str = include_str!("../../../../docs/writing-a-connector.md");
 
-/// The names of all fields in a schema, and of all words that fields may be.
+/// Names of all fields and enum values of a schema.
 fn names(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     use serde_json::Value;
     match schema {
@@ -74,7 +74,7 @@ fn names(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<Stri
             let words = members.get("enum").and_then(Value::as_array).into_iter().flatten();
             let words = words.chain(members.get("const"));
             found.extend(words.filter_map(Value::as_str).map(str::to_owned));
-            // A field may be called `properties`, too.
+            // A field may itself be called `properties`.
             let (fields, others): (Vec<_>, Vec<_>) =
                 members.iter().partition(|(name, _)| *name == "properties");
             let fields = fields.iter().filter_map(|(_, it)| it.as_object()).flatten();
@@ -91,7 +91,7 @@ fn the_reference_names_every_field_and_every_word() {
     names(&schema(), &mut all);
     assert!(all.len() > 90 && all.contains("belongs_to") && all.contains("luhn_strip"), "{all:?}");
     let reference = REFERENCE.split_once("\n## Reference\n").unwrap().1;
-    // Every second part stands in backticks.
+    // Every second part is in backticks.
     let quoted: Vec<&str> = reference.split('`').skip(1).step_by(2).collect();
     let is_part = |it: char| !it.is_ascii_alphanumeric() && it != '_';
     let quoted: std::collections::BTreeSet<&str> =

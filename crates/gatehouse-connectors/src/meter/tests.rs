@@ -11,7 +11,7 @@ fn account(name: &str) -> Account {
     }
 }
 
-/// The lines of all series but the histogram's buckets.
+/// Lines of all series except histogram buckets.
 fn shown(registry: &Registry) -> Vec<String> {
     let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     let lines = text.lines().filter(|it| !it.starts_with('#') && !it.contains("_bucket"));

@@ -1,7 +1,8 @@
-//! Whether a manifest does what connectors do: checks for any of them, over a recording or a live account.
+//! Conformance checks for any manifest, with a recording or a live account.
 //!
-//! Over a recording, a stand-in plays the platform, and fails on demand. A live account is only asked what does no
-//! harm; what needs a platform that fails is said not to apply.
+//! With a recording, a [`ReplayPlatform`] plays the platform, and fails on demand. A live account gets harmless calls
+//! only;
+//! checks that need a failing platform don't apply.
 
 mod failing;
 mod finding;
@@ -21,11 +22,11 @@ use crate::testing::recording::Recording;
 use crate::testing::replay::replay;
 use crate::testing::replay_platform::ReplayPlatform;
 
-/// How long one question may take: of a stand-in, and of a platform.
+/// Time limit of one request: to a replayed platform, and to a live one.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_LIVE: Duration = Duration::from_secs(60);
 
-/// Whose manifest is tested, and with what.
+/// A manifest and what it is tested with.
 pub struct Suite {
     manifest: Arc<Manifest>,
     subject: Subject,
@@ -36,23 +37,23 @@ enum Subject {
     Account(Access),
 }
 
-/// One thing that was checked.
+/// A check and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What should be so.
+    /// What the check asserts.
     pub name: String,
-    /// Whether it is.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What came of a check.
+/// Verdict of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is so.
+    /// The assertion holds.
     Passed,
-    /// It isn't: what was expected, and what came.
+    /// The assertion fails: expected and actual result.
     Failed(String),
-    /// It can't be asked here, and why.
+    /// The check doesn't apply here, and why.
     DoesNotApply(String),
 }
 
@@ -73,7 +74,7 @@ impl Suite {
         Self { manifest, subject: Subject::Account(access) }
     }
 
-    /// Makes all checks, or says why none can be made.
+    /// Runs all checks, or says why none can run.
     pub fn run<'a>(&'a self) -> BoxFuture<'a, Result<Vec<Check>, String>> {
         Box::pin(async move {
             let mut checks = Checks::default();
@@ -118,7 +119,7 @@ impl Suite {
     }
 }
 
-/// A manifest, and a stand-in for its platform.
+/// A manifest and its replayed platform.
 struct Bench {
     manifest: Arc<Manifest>,
     stand_in: ReplayPlatform,
@@ -130,7 +131,7 @@ impl Bench {
         Ok(Self { manifest: Arc::clone(manifest), stand_in })
     }
 
-    /// The account, as if it had never been asked.
+    /// A fresh account.
     fn account(&self) -> Result<OneAccount, String> {
         OneAccount::open(&self.manifest, self.stand_in.access(), PATIENCE, None)
     }
@@ -157,7 +158,7 @@ fn verdict(wrong: Vec<String>) -> Verdict {
     if wrong.is_empty() { Verdict::Passed } else { Verdict::Failed(wrong.join("; ")) }
 }
 
-/// What came, where nothing failed.
+/// Ids of the connections, if nothing failed.
 fn fine(outcome: Outcome) -> Result<Vec<String>, String> {
     match outcome.failures.first() {
         Some(failure) => Err(format!("it failed: {}", failure.detail)),

@@ -1,4 +1,4 @@
-//! The engine around a single account, for whoever records, replays or tests a manifest.
+//! The engine around a single account, to record, replay or test a manifest.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,10 @@ use crate::failure::Failure;
 use crate::manifest::Manifest;
 use crate::manifests::Manifests;
 
-/// What the platform is called that a single account is at.
+/// Name of the account's platform.
 const PLATFORM: &str = "PLATFORM";
 
-/// An account, and the engine that asks it.
+/// An account and its engine.
 pub(crate) struct OneAccount {
     platforms: Platforms,
     accounts: [Arc<LiveAccount>; 1],
@@ -30,7 +30,7 @@ pub(crate) struct OneAccount {
     patience: Duration,
 }
 
-/// How an account is reached.
+/// Settings and credentials of an account.
 #[derive(Clone)]
 pub(crate) struct Access {
     pub(crate) settings: Settings,
@@ -38,16 +38,16 @@ pub(crate) struct Access {
     pub(crate) allow_insecure_urls: bool,
 }
 
-/// What came of a question.
+/// Result of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) connections: Vec<Arc<Connection>>,
     pub(crate) failures: Vec<Failure>,
-    /// What surely isn't there.
+    /// Number of values that surely don't exist.
     pub(crate) n_missing: usize,
 }
 
-/// The kinds of the calls that were made; whoever wants to know more looks on as well.
+/// Kinds of the calls made; passes calls on to another observer.
 #[derive(Default)]
 struct Calls {
     kinds: Mutex<Vec<CallKind>>,
@@ -64,7 +64,7 @@ impl Observer for Calls {
 }
 
 impl OneAccount {
-    /// Opens an account. Nothing is asked yet.
+    /// Opens an account. Makes no call yet.
     pub(crate) fn open(
         manifest: &Arc<Manifest>,
         access: &Access,
@@ -101,13 +101,13 @@ impl OneAccount {
         Ok(Self { platforms, accounts: [live], calls, patience })
     }
 
-    /// How many calls of a kind were made.
+    /// Number of calls of a kind.
     pub(crate) fn n_calls(&self, kind: CallKind) -> usize {
         let kinds = self.calls.kinds.lock();
         kinds.iter().filter(|it| **it == kind).count()
     }
 
-    /// How many calls were made.
+    /// Number of calls.
     pub(crate) fn n_calls_all(&self) -> usize {
         CallKind::ALL.iter().map(|kind| self.n_calls(*kind)).sum()
     }
@@ -116,12 +116,12 @@ impl OneAccount {
         CallContext::until(Instant::now() + self.patience)
     }
 
-    /// Asks for a page with all that is known.
+    /// Reads a page with all parts.
     pub(crate) async fn page(&self, number: u64, size: u64) -> Outcome {
         self.page_with(number, size, ProductParts::ALL).await
     }
 
-    /// Asks for a page with some of what is known.
+    /// Reads a page with some parts.
     pub(crate) async fn page_with(&self, number: u64, size: u64, parts: ProductParts) -> Outcome {
         let everything = ProductFilter::read(&Expression::parse("", &VOCABULARY));
         let everything = everything.expect("nothing is a filter that lets everything through");
@@ -134,7 +134,7 @@ impl OneAccount {
         }
     }
 
-    /// Looks values up; those that can't be such are nowhere.
+    /// Looks up values; malformed values count as missing.
     pub(crate) async fn look_up(&self, by: LookUpKey, values: &[String]) -> Outcome {
         let mut wanted = FindRequest::default();
         for value in values {

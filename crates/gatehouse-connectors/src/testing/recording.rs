@@ -1,8 +1,10 @@
-//! Recordings: a conversation with a platform that was kept, and what a manifest made of it.
+//! Recordings: calls to a platform, and the products that a manifest made of the responses.
 //!
-//! It is a file that can be read, compared and shared: `cleaning.rs` leaves out what no path of the manifest names, and
-//! every secret; `disguise.rs` puts other numbers in the place of those of real cards. `taking.rs` asks and listens,
-//! `replay.rs` asks the same once more of what was kept.
+//! A recording is a file to read, compare and share. `cleaning.rs` removes secrets and everything that the manifest
+//! doesn't
+//! read, and `disguise.rs` replaces the numbers of real SIM cards. `taking.rs` makes a recording, and `replay.rs`
+//! repeats its
+//! requests against the recorded responses.
 
 mod cleaning;
 mod disguise;
@@ -23,25 +25,25 @@ use crate::manifests::shipped_recording;
 pub use self::taking::{RecordOptions, record};
 pub(crate) use self::taking::{miss, value_of};
 
-/// The version of the format.
+/// Version of the format.
 const VERSION: u32 = 1;
 
-/// A conversation with a platform.
+/// A recording of a platform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recording {
-    /// The version of the format: 1.
+    /// Version of the format: 1.
     recording: u32,
-    /// The connector that asked.
+    /// Name of the connector.
     pub(crate) connector: String,
-    /// The account's settings, but for addresses.
+    /// Settings of the account, except addresses.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub(crate) settings: Settings,
-    /// What was asked, in order.
+    /// Requests in order.
     pub(crate) conversation: Vec<Scene>,
 }
 
-/// A question, the calls that it took, and what came of them.
+/// A request to the engine, its calls, and its products.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scene {
@@ -50,44 +52,44 @@ pub(crate) struct Scene {
     pub(crate) products: Vec<KeptProduct>,
 }
 
-/// What was asked of the engine.
+/// A request to the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Question {
     /// So many of the platform's largest pages, from the first on.
     Pages(u32),
-    /// What the platform calls this.
+    /// A look-up by the platform's id.
     Id(String),
-    /// What carries this.
+    /// A look-up by ICCID.
     Iccid(String),
-    /// What carries this.
+    /// A look-up by IMSI.
     Imsi(String),
-    /// What carries this.
+    /// A look-up by MSISDN.
     Msisdn(String),
-    /// What carries this.
+    /// A look-up by serial number.
     SerialNumber(String),
 }
 
-/// A call and its answer.
+/// A call and its response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kept {
     pub(crate) kind: CallKind,
-    /// The method, and where it went: behind the base URL, or behind a setting that is an address.
+    /// Method and target, relative to the base URL or a setting that is a URL.
     pub(crate) request: String,
-    /// What was sent along, but for what was sent to log in.
+    /// Body of the request, except for log-ins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sent: Option<Value>,
     pub(crate) status: u16,
-    /// The headers that a manifest reads.
+    /// Headers that the manifest reads.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub(crate) headers: serde_json::Map<String, Value>,
-    /// The body, as JSON; a text where it was none.
+    /// Body as JSON; a text if it was not JSON.
     #[serde(default)]
     pub(crate) body: Value,
 }
 
-/// A product as it came out.
+/// A product as the manifest mapped it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeptProduct {
@@ -112,7 +114,7 @@ pub(crate) struct KeptProduct {
 }
 
 impl Recording {
-    /// Reads one; `file` is what errors call it.
+    /// Parses a recording; `file` is its name in errors.
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let recording: Self = serde_json::from_str(text)
             .map_err(|error| format!("{file}: is not a recording that can be read: {error}"))?;
@@ -123,30 +125,30 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Reads one from a file.
+    /// Reads a recording from a file.
     pub fn load(path: &Path) -> Result<Self, String> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|cause| format!("{file}: {cause}"))?;
         Self::parse(&file, &text)
     }
 
-    /// The one of a shipped manifest.
+    /// The recording of a shipped manifest.
     pub fn shipped(connector: &str) -> Option<Self> {
         let text = shipped_recording(connector)?;
         Some(Self::parse(connector, text).expect("a test reads every shipped recording"))
     }
 
-    /// The connector that asked.
+    /// Name of the connector.
     pub fn connector(&self) -> &str {
         &self.connector
     }
 
-    /// How many calls it holds.
+    /// Number of calls.
     pub fn n_exchanges(&self) -> usize {
         self.conversation.iter().map(|it| it.exchanges.len()).sum()
     }
 
-    /// As it stands in a file.
+    /// The recording as text of a file.
     pub fn to_text(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
@@ -160,7 +162,7 @@ impl Recording {
 }
 
 impl Kept {
-    /// The headers that were kept.
+    /// The recorded headers.
     pub(crate) fn header_map(&self) -> HeaderMap {
         let read = |(name, value): (&String, &Value)| {
             let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
@@ -171,7 +173,7 @@ impl Kept {
 }
 
 impl Question {
-    /// What is looked up, where something is.
+    /// Key and value of a look-up.
     pub(crate) fn look_up(&self) -> Option<(LookUpKey, &str)> {
         Some(match self {
             Self::Pages(_) => return None,
@@ -183,7 +185,7 @@ impl Question {
         })
     }
 
-    /// Asks for what carries a value.
+    /// A look-up by a key.
     pub(crate) fn of(by: LookUpKey, value: String) -> Self {
         match by {
             LookUpKey::Id => Self::Id(value),

@@ -1,4 +1,4 @@
-//! Replaying a recording: the same questions, to a platform that has nothing but the kept answers.
+//! Replays a recording: the same requests against the recorded responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::testing::recording::{Kept, KeptProduct, Recording};
 use crate::testing::replay_platform::account_for;
 use crate::testing::replay_platform::server::{Asked, Given, Reply, Serving, pairs};
 
-/// How long one question may take.
+/// Time limit of one request.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks the recorded questions of the kept answers; what came that is not as it was recorded.
+/// Repeats the recorded requests against the recorded responses; returns all differences.
 pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> Vec<String> {
     let strange: Arc<Mutex<Vec<String>>> = Arc::default();
     let url: Arc<Mutex<String>> = Arc::default();
@@ -67,7 +67,7 @@ pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> V
 
 struct Player {
     kept: Vec<Kept>,
-    /// Parameters that need not be the same.
+    /// Parameters that may differ.
     passing: Vec<String>,
     strange: Arc<Mutex<Vec<String>>>,
     url: Arc<Mutex<String>>,
@@ -103,7 +103,7 @@ impl Player {
         Reply::Answer(Given { status: kept.status, headers: headers.collect(), body: body.into() })
     }
 
-    /// Whether two requests are the same, but for what is another at another time.
+    /// Whether two requests are the same, except for parameters that may differ.
     fn is_same(&self, kept: &str, came: &str) -> bool {
         let parts = |text: &str| {
             let (place, query) = text.split_once('?').unwrap_or((text, ""));
@@ -115,7 +115,7 @@ impl Player {
             (place.to_owned(), pairs)
         };
         let kept = match kept.split_once("{settings.") {
-            // Every address is where this listens.
+            // Every address is this server's.
             Some((method, rest)) => {
                 format!("{method}/-{}", rest.replacen('}', "", 1))
             }

@@ -1,4 +1,4 @@
-//! What lists leave out: asked for where it is wanted, of whom it is wanted, and once.
+//! Parts that lists leave out: read only if needed, only for the connections shown, and once.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

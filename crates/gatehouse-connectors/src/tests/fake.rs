@@ -1,4 +1,4 @@
-//! A platform that is made up: a list, how it is paged through, and what goes wrong.
+//! A fake platform: a list, its paging, and its failures.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -15,41 +15,41 @@ use crate::{
     UnexpectedResponse,
 };
 
-/// A platform that is made up.
+/// A fake platform.
 pub(super) struct Fake {
     pub(super) capabilities: Capabilities,
-    /// What it holds.
+    /// All connections.
     pub(super) connections: Mutex<Vec<Arc<Connection>>>,
-    /// Whether its pages say how many there are.
+    /// Whether pages give the total.
     pub(super) tells_total: bool,
-    /// How many of each page it leaves out, where pages have marks or offsets.
+    /// Number of connections that each page by cursor or offset leaves out.
     pub(super) short_by: u64,
-    /// How many more it gives than it was asked for.
+    /// Number of surplus connections on a page.
     pub(super) too_many: u64,
-    /// The largest page that it gives, whatever it is said to.
+    /// Largest page size that it accepts, whatever its capabilities say.
     pub(super) size_taken: u32,
-    /// Why everything fails.
+    /// The failure of every call.
     pub(super) failure: Mutex<Option<Failure>>,
-    /// Whether it never answers.
+    /// Whether it never responds.
     pub(super) hangs: AtomicBool,
-    /// What precedes its marks: others are refused.
+    /// Prefix of its cursors: others are rejected.
     pub(super) marks: Mutex<String>,
-    /// Whether its first connection goes away behind the first page that is asked for.
+    /// Whether its first connection disappears after the next page.
     pub(super) shrinks: AtomicBool,
-    /// How long it takes for an answer.
+    /// Latency of a response.
     pub(super) latency: Duration,
-    /// How many connections that marks still count are gone.
+    /// Number of removed connections that cursors still count.
     pub(super) marks_offset: Mutex<u64>,
-    /// Whether its marks lead nowhere.
+    /// Whether its cursors all lead to the start.
     pub(super) circles: bool,
-    /// Whether its list begins again where it ends.
+    /// Whether its list begins again at its end.
     pub(super) begins_again: bool,
-    /// Of how many connections it was asked for what its list leaves out.
+    /// Number of connections whose details were read.
     pub(super) n_details: AtomicU32,
-    /// Whether it can't tell what its list leaves out.
+    /// Whether some details can't be read.
     pub(super) keeps_details: AtomicBool,
     pub(super) n_pages: AtomicU32,
-    /// How many connections its pages have held.
+    /// Number of connections on all pages so far.
     pub(super) n_connections: AtomicU32,
     pub(super) n_look_ups: AtomicU32,
     pub(super) n_reads: AtomicU32,
@@ -58,7 +58,7 @@ pub(super) struct Fake {
 pub(super) const SEARCHED: LookUp = LookUp::Searched { values_max: 100 };
 
 impl Fake {
-    /// A platform with so many cards, numbered from `first` on.
+    /// A platform with `n` cards, numbered from `first` on.
     pub(super) fn new(paging: Paging, first: u64, n: u64) -> Self {
         let capabilities = Capabilities {
             paging,
@@ -111,7 +111,7 @@ impl Fake {
         Arc::new(connection)
     }
 
-    /// How often it was asked: for pages, to look up, and for one.
+    /// Number of calls: pages, look-ups by number, and look-ups by id.
     pub(super) fn n_calls(&self) -> (u32, u32, u32) {
         let n = |it: &AtomicU32| it.load(Ordering::Relaxed);
         (n(&self.n_pages), n(&self.n_look_ups), n(&self.n_reads))
@@ -126,7 +126,7 @@ impl Fake {
     }
 
     async fn check(&self) -> Result<(), Failure> {
-        // Others get their turn meanwhile, as with a real platform.
+        // Lets other tasks run, as with a real platform.
         tokio::task::yield_now().await;
         if !self.latency.is_zero() {
             tokio::time::sleep(self.latency).await;
@@ -210,7 +210,7 @@ impl Connector for Arc<Fake> {
         })
     }
 
-    /// Also gives what is alike, as some platforms do.
+    /// Also returns similar connections, as some platforms do.
     fn look_up<'a>(
         &'a self,
         _: CallContext,
@@ -250,7 +250,7 @@ impl Connector for Arc<Fake> {
                 return Ok(DetailedConnections { connections, failures: vec![failure] });
             }
             let all = self.connections.lock().unwrap();
-            // What is asked for twice is added twice.
+            // A part that is read twice is added twice.
             let complete = |listed: Arc<Connection>| {
                 let whole = all.iter().find(|it| it.local_id == listed.local_id).unwrap();
                 let hidden =
@@ -276,7 +276,7 @@ fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {
     carried[..carried.len() - 1] == asked[..asked.len() - 1]
 }
 
-/// A card with a number: every second one is written with its check digit.
+/// A card with a number: every second one has its check digit.
 pub(super) fn card(n: u64) -> Arc<Connection> {
     Arc::new(Connection {
         local_id: format!("card-{n}").into(),

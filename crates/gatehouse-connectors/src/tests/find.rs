@@ -87,7 +87,7 @@ async fn a_kind_that_cannot_be_asked_for_leaves_it_unknown() {
     let finding = find(&platforms(), &accounts, &cards([3, 5000])).await;
     assert!(found(&finding).is_empty() && missing(&finding).is_empty());
     assert_eq!(finding.troubles[0].failure.kind, FailureKind::LookupNotSupported);
-    // Where it never is, it is missing.
+    // A number that is never carried is missing.
     let mut fake = Fake::new(BY_TEN, 0, 1000);
     fake.capabilities.iccid = LookUp::NeverCarried;
     let accounts = [account("ALPHA", "a", &Arc::new(fake))];
@@ -115,11 +115,11 @@ async fn a_short_list_is_looked_through_rather_than_asked_a_thousand_times() {
     let finding = find(&platforms(), &accounts, &cards(90..190)).await;
     assert_eq!((found(&finding).len(), missing(&finding).len()), (5, 95));
     assert_eq!(fake.n_calls(), (10, 0, 0));
-    // A few are asked for one by one.
+    // A few are looked up one by one.
     let finding = find(&platforms(), &accounts, &cards(0..4)).await;
     assert_eq!(found(&finding).len(), 4);
     assert_eq!(fake.n_calls(), (10, 4, 0));
-    // And so are many, where the list is longer.
+    // So are many, if the list is longer.
     let mut fake = Fake::new(BY_TEN, 0, 400);
     fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
     let fake = Arc::new(fake);
@@ -137,12 +137,12 @@ async fn who_was_found_is_asked_for_where_it_was() {
     assert_eq!(n_look_ups(), [1, 1, 1]);
     assert_eq!(found(&find(&platforms, &accounts, &cards([105])).await), ["b/ALPHA-card-105"]);
     assert_eq!(n_look_ups(), [1, 2, 1]);
-    // It has moved: the others are asked after all.
+    // The card has moved: the other accounts are searched, too.
     let moved = fakes[1].connections.lock().unwrap().remove(5);
     fakes[2].connections.lock().unwrap().push(moved);
     assert_eq!(found(&find(&platforms, &accounts, &cards([105])).await), ["c/BETA-card-105"]);
     assert_eq!(n_look_ups(), [2, 3, 2]);
-    // With other accounts, nothing is known.
+    // With other accounts, memory has nothing.
     find(&platforms, &accounts[..2], &cards([105])).await;
     assert_eq!(n_look_ups(), [3, 4, 2]);
 }
@@ -156,7 +156,7 @@ async fn whoever_carries_the_same_number_is_found_too() {
         let finding = find(&platforms, &accounts, &cards([105])).await;
         assert_eq!(found(&finding), ["b/ALPHA-card-105", "c/BETA-card-105"]);
     }
-    // One that an account has not answered for is not remembered as all there is.
+    // If an account failed, the holders found are not stored as complete.
     fakes[2].fail(FailureKind::Error);
     assert_eq!(found(&find(&platforms, &accounts, &cards([106])).await), ["b/ALPHA-card-106"]);
     *fakes[2].failure.lock().unwrap() = None;
@@ -180,7 +180,7 @@ async fn who_is_slow_where_it_was_is_sought_elsewhere_meanwhile() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     find(&platforms, &accounts, &cards([105])).await;
-    // It has moved, and where it was nobody answers any more.
+    // The card has moved, and its old account hangs.
     let moved = fakes[1].connections.lock().unwrap().remove(5);
     fakes[2].connections.lock().unwrap().push(moved);
     fakes[1].hang();
@@ -211,7 +211,7 @@ async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
     let finding = find(&platforms(), &accounts, &cards(900..940)).await;
     assert_eq!(found(&finding).len(), 40);
     assert_eq!(fake.n_calls(), (0, 40, 0));
-    // Where there is no other way it is tried, and not again for a while.
+    // Without a search, a scan is tried, but not again for a while.
     let mut fake = Fake::new(Paging::cursor(10), 0, 1000);
     fake.capabilities.iccid = LookUp::NotSearchable;
     let fake = Arc::new(fake);
@@ -235,7 +235,7 @@ async fn who_slips_through_a_list_that_changes_is_asked_for_by_itself() {
         assert_eq!((found(&finding).len(), missing(&finding)), (99, vec![]), "{paging:?}");
         assert!(finding.troubles.is_empty());
         assert_eq!(fake.n_calls().1, 1, "the one that moved onto a page that was read already");
-        // Where it can't be asked for by itself, it is unknown.
+        // Without a search, the target stays unknown.
         let mut fake = Fake::new(paging, 0, 100);
         fake.capabilities.iccid = LookUp::NotSearchable;
         fake.shrinks = true.into();
@@ -292,7 +292,7 @@ async fn one_product_is_read_from_the_account_that_showed_it() {
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 1, 0]);
     platforms.read(&accounts, &id, ask()).await;
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 2, 0]);
-    // A list teaches it too.
+    // A list is stored in memory, too.
     let page = gatehouse_core::PageRequest { number: 1, size: 30 };
     platforms.list(&accounts, &super::filter(""), page, ask()).await;
     platforms.read(&accounts, &"ALPHA-card-3".parse().unwrap(), ask()).await;

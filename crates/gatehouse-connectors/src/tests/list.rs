@@ -32,7 +32,7 @@ async fn a_page_too_small_for_all_accounts_is_cut_and_says_so() {
     let listing = list(&accounts, "", 2, 3).await;
     assert_eq!(names(&listing), ["a0/card-1", "a1/card-101", "a2/card-201"]);
     assert_eq!(listing.too_many_accounts, Some(5));
-    // The filter decides how many there are.
+    // The filter decides the number of accounts.
     let listing = list(&accounts, "relatedParty.name=a1;relatedParty.name=a3", 1, 3).await;
     assert_eq!(names(&listing), ["a1/card-100", "a3/card-300"]);
     assert_eq!(listing.too_many_accounts, None);
@@ -42,7 +42,7 @@ async fn a_page_too_small_for_all_accounts_is_cut_and_says_so() {
 async fn identifiers_are_looked_up_and_their_hits_paged_through() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 1000));
     let accounts = [account("ALPHA", "a", &fake)];
-    // Written either way, twice, and one that nobody has.
+    // In both notations, twice, and one that does not exist.
     let cards: Vec<String> = [7, 5, 6, 7, 2000].iter().map(|n| iccid(*n, true)).collect();
     let query = format!("iccid={},{}&imsi={}", cards.join(","), iccid(5, false), imsi(900));
     let listing = list(&accounts, &query, 1, 3).await;
@@ -75,7 +75,7 @@ async fn one_account_that_fails_hides_nothing_of_the_others() {
         assert_eq!(listing.troubles[0].failure.kind, kind);
         assert_eq!(accounts[0].health(), Health::Up);
         assert_eq!(accounts[1].health(), health);
-        // It is asked again, and is back.
+        // The account is called again, and recovers.
         *broken.failure.lock().unwrap() = None;
         assert_eq!(names(&list(&accounts, "", 1, 20).await).len(), 10);
         assert_eq!(accounts[1].health(), Health::Up);
@@ -123,7 +123,7 @@ async fn pages_that_are_not_there_are_not_asked_for() {
     assert_eq!(fake.n_calls().0, 3);
     assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
     assert_eq!(fake.n_calls().0, 6);
-    // More than were there before are found at once.
+    // New connections are found at once.
     fake.connections.lock().unwrap().extend((25..47).map(super::fake::card));
     assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 47);
     assert_eq!(fake.n_calls().0, 11);
@@ -136,7 +136,7 @@ async fn a_page_that_the_platform_has_just_said_is_not_there_is_not_asked_for() 
     assert_eq!(names(&list(&accounts, "", 3, 10).await).len(), 5);
     assert!(names(&list(&accounts, "", 4, 10).await).is_empty());
     assert_eq!(fake.n_calls().0, 1);
-    // What was said a while ago may no longer be so.
+    // An older total may be outdated.
     fake.connections.lock().unwrap().extend((25..47).map(super::fake::card));
     tokio::time::advance(Duration::from_secs(3)).await;
     assert_eq!(names(&list(&accounts, "", 4, 10).await).len(), 10);
@@ -173,7 +173,7 @@ async fn a_kind_that_is_carried_but_not_searchable_is_scanned_for_or_told() {
     assert_eq!(listing.troubles[0].failure.kind, FailureKind::LookupNotSupported);
     assert!(listing.troubles[0].failure.detail.contains("IMSI"));
     assert_eq!(large.n_calls(), (1, 1, 0));
-    // A kind that is never carried is neither asked for nor told.
+    // A kind that is never carried causes no call and no failure.
     let listing = list(&[account("ALPHA", "a", &large)], "serialNumber=12345", 1, 10).await;
     assert!(listing.products.is_empty() && listing.troubles.is_empty());
     assert_eq!(large.n_calls(), (1, 1, 0));
@@ -181,7 +181,7 @@ async fn a_kind_that_is_carried_but_not_searchable_is_scanned_for_or_told() {
 
 #[tokio::test(start_paused = true)]
 async fn the_same_page_at_the_same_time_is_asked_for_once() {
-    // Nobody asks for more than that page, though the platform has larger ones.
+    // No call reads more than that page, though the platform has larger ones.
     for paging in [Paging::numbered(100), Paging::cursor(100)] {
         let latency = Duration::from_millis(50);
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 300) });
@@ -220,7 +220,7 @@ async fn pages_next_to_each_other_are_asked_for_together() {
         let expected: Vec<String> = (0..985).map(|n| format!("a/card-{n}")).collect();
         assert_eq!(all, expected, "{paging:?}");
         assert_eq!(fake.n_calls().0, 10, "one for each page of the platform");
-        // Far from each other, nobody asks for more than it wants.
+        // Far from each other, each call reads only its own page.
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
         let accounts = [account("ALPHA", "a", &fake)];
         let page =

@@ -1,4 +1,4 @@
-//! Random accounts of every kind of paging against what they are known to hold.
+//! Random accounts of every paging method against the connections that they hold.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ fn accounts(kinds: &[Kind]) -> Vec<Arc<LiveAccount>> {
     kinds.iter().enumerate().map(account).collect()
 }
 
-/// What each account holds, page by page of ours.
+/// The connections of a page.
 fn expected(kinds: &[Kind], passes: impl Fn(u64) -> bool, page: PageRequest) -> Vec<String> {
     let each = share(page.size, kinds.len() as u64).size;
     let mut all = Vec::new();

@@ -16,7 +16,7 @@ async fn the_next_page_is_one_step_away() {
         assert_eq!(names(&list(&accounts, "", number, 10).await).len(), 10);
     }
     assert_eq!(fake.n_calls().0, 10);
-    // One that lies back is as near.
+    // An earlier page is as near.
     assert_eq!(names(&list(&accounts, "", 4, 10).await)[0], "a/card-30");
     assert_eq!(fake.n_calls().0, 11);
 }
@@ -30,7 +30,7 @@ async fn a_page_that_is_too_far_away_is_out_of_reach() {
     assert!(listing.products.is_empty());
     assert_eq!(listing.troubles[0].failure.kind, FailureKind::PageOutOfReach);
     assert_eq!(fake.n_calls().0, WALK_PAGES_MAX as u32);
-    // What was walked is known now, so it goes on from there.
+    // The walk has cached its cursors, so the next one continues there.
     assert_eq!(names(&list(&accounts, "", reach + 1, 10).await)[0], "a/card-640");
     let fresh = [account("ALPHA", "b", &fake)];
     assert_eq!(names(&list(&fresh, "", reach, 10).await)[0], "b/card-630");
@@ -97,7 +97,7 @@ async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known()
     let before = fake.n_calls().0;
     assert_eq!(all().await, expected, "when everything is");
     let n_calls = fake.n_calls().0 - before;
-    // The last one, behind which there is no mark, is asked for alone.
+    // The last page, without a cursor after it, is read alone.
     assert_eq!(n_calls, 11);
 }
 
@@ -113,7 +113,7 @@ async fn who_goes_on_together_finds_each_page_one_step_away() {
         assert!(pages.iter().all(|page| page.products.len() == 10), "{number}");
         assert_eq!(fake.n_calls().0, u32::try_from(number).unwrap());
     }
-    // Behind two pages that are known, too.
+    // Also for two adjacent pages at once.
     let before = fake.n_calls().0;
     let fresh = [account("ALPHA", "b", &fake)];
     list(&fresh, "", 1, 10).await;
@@ -136,7 +136,7 @@ async fn what_lay_behind_an_end_is_forgotten() {
     };
     assert_eq!(all().await.len(), 60);
     fake.connections.lock().unwrap().drain(..15);
-    // Marks name what they stand behind, as those of many platforms do.
+    // Cursors name the connection before them, as on many platforms.
     *fake.marks_offset.lock().unwrap() = 15;
     assert_eq!(all().await, (15..60).map(|n| format!("a/card-{n}")).collect::<Vec<_>>());
 }

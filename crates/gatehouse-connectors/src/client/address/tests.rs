@@ -30,7 +30,7 @@ fn encryption_is_asked_for_outside_the_allowed_networks() {
         let plain = AddressRules { allow_insecure_urls: true, ..AddressRules::default() };
         assert!(BaseUrl::parse(text, &plain).is_ok(), "{text}");
     }
-    // What a name means is seen when it is asked.
+    // The resolver checks the name's addresses at connection time.
     assert!(BaseUrl::parse("http://api.example.com", &here()).is_ok());
     assert!(BaseUrl::parse("http://203.0.113.9", &here()).is_err());
 }

@@ -6,7 +6,7 @@ fn own(calls: u32) -> Quota {
     Quota { calls, per: MINUTE, of: Vec::new(), scope: QuotaScope::Account }
 }
 
-/// What all accounts share, of log-ins.
+/// A quota on log-ins that all accounts share.
 fn shared(calls: u32) -> Quota {
     let of = vec![CallKind::Session];
     Quota { calls, per: 5 * MINUTE, of, scope: QuotaScope::Host }
@@ -16,14 +16,14 @@ fn line(quotas: &[Quota], all: &SharedQuotas) -> Allowances {
     Allowances::new(quotas, &"alpha".parse().unwrap(), "alpha.example:443", all)
 }
 
-/// Makes a call that may wait so long, and tells how long it did.
+/// Makes a call that may wait for `patience`; returns the time it waited.
 async fn call(line: &Allowances, kind: CallKind, patience: Duration) -> Result<Duration, Failure> {
     let began = Instant::now();
     line.room(CallContext::until(began + patience), kind).await?.take(Instant::now());
     Ok(began.elapsed())
 }
 
-/// The same, with no patience.
+/// Makes a call that can't wait; returns whether it was made.
 async fn call_now(line: &Allowances, kind: CallKind) -> bool {
     call(line, kind, Duration::from_millis(1)).await.is_ok()
 }
@@ -47,7 +47,7 @@ async fn what_will_not_be_there_in_time_is_not_waited_for() {
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, expected));
     assert_eq!((failure.retry_after, began.elapsed()), (Some(MINUTE), Duration::ZERO));
 
-    // Nor is the one before in line waited for, where there is no time for it.
+    // A call doesn't queue behind another one either if the deadline is too early.
     let (first, second) = tokio::join!(
         call(&line, CallKind::List, 2 * MINUTE),
         call(&line, CallKind::List, MINUTE + MINUTE / 2),
@@ -81,7 +81,7 @@ async fn a_call_that_one_quota_refuses_counts_in_no_other() {
     let expected = "the budget of 1 call (session) in 300 s that the platform gives all accounts here is \
                     spent";
     assert_eq!((failure.detail.as_str(), failure.retry_after), (expected, Some(5 * MINUTE)));
-    // Whoever leaves while it waits neither.
+    // A cancelled call doesn't count either.
     let left = call(&line, CallKind::Session, 6 * MINUTE);
     assert!(tokio::time::timeout(Duration::from_secs(1), left).await.is_err());
     assert!(call_now(&line, CallKind::List).await && call_now(&line, CallKind::List).await);
@@ -112,7 +112,7 @@ async fn accounts_share_what_a_host_allows_and_nothing_else() {
 async fn accounts_that_wait_for_each_other_all_get_their_turn() {
     let all = SharedQuotas::default();
     let both = Quota { of: Vec::new(), ..shared(3) };
-    // They may be written down in any order.
+    // The order in the manifest doesn't matter.
     let first = line(&[own(1), shared(2), both.clone()], &all);
     let second = line(&[both, shared(2), own(1)], &all);
     let calls = (0..4).flat_map(|_| {

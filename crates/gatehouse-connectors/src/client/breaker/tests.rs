@@ -2,10 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A breaker, a clock, and what both did: one letter for each call.
-///
-/// `.` works, `x` fails, `?` nobody waits, `s` ten seconds pass; out come `.`, `x`, `?` for calls that
-/// were made, and `-` for those that were not.
+/// Runs a breaker through steps: `.` a call that works, `x` one that fails, `?` one that is cancelled, `s` ten seconds
+/// pass. Returns the calls, with `-` for those that were rejected, and the final state.
 fn run(steps: &str) -> (String, Circuit) {
     let mut now = Instant::now();
     let mut breaker = Breaker::default();
@@ -52,7 +50,7 @@ async fn the_circuit_opens_after_failures_in_a_row_and_closes_when_a_try_works()
     }
 }
 
-/// One that has just opened.
+/// A breaker that has just opened.
 fn opened(now: Instant) -> Breaker {
     let mut breaker = Breaker::default();
     for _ in 0..FAILURES_MAX {
@@ -102,8 +100,7 @@ async fn calls_of_an_earlier_time_change_nothing() {
 }
 
 proptest! {
-    /// Whatever happens, in whichever order calls end: after a while of silence one call is let through,
-    /// as long as none is under way.
+    /// Once no call is under way and the open time has passed, a call is admitted: whatever the order of results.
     #[test]
     fn nothing_blocks_for_ever(steps in proptest::collection::vec((0u8..4, 0usize..8), 0..200)) {
         let mut now = Instant::now();

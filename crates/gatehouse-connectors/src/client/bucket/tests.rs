@@ -1,6 +1,6 @@
 use super::*;
 
-/// A bucket of the only server.
+/// A bucket whose share is the whole rate.
 fn whole(per_second: f64, burst: u32, now: Instant) -> Bucket {
     Bucket::new(per_second, burst, ReplicaShare::WHOLE, now)
 }

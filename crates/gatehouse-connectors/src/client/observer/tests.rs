@@ -8,7 +8,7 @@ fn of_a_log_in_only_what_is_short_is_shown() {
         (r#"{ "a": [{"b": "123456789"}, true, null], "c": "12345678" }"#,
          r#"{"a":[{"b":"***"},true,null],"c":"12345678"}"#),
         (r#""123456789""#,                               r#""***""#),
-        // It looks like a form, and is none.
+        // Looks like a form, but is none.
         ("eyJhbGciOiJIUzI1NiJ9.e30.abcdef==",            "***"),
         ("<token>a=b</token>",                           "***"),
         ("one two three",                                "***"),

@@ -32,7 +32,7 @@ fn a_platform_says_in_seconds_or_with_a_date_how_long_it_wants_to_be_left_alone(
         ("99999999999999999999999",       None,             Some(u64::MAX)),
         ("Sun, 06 Nov 1994 08:50:07 GMT", Some(DATE),       Some(30)),
         ("Sun, 06 Nov 1994 08:49:07 GMT", Some(DATE),       Some(0)),
-        // By our own clock it is long past.
+        // By this machine's clock it is long past.
         ("Sun, 06 Nov 1994 08:50:07 GMT", None,             Some(0)),
         ("Sun, 06 Nov 1994 08:50:07 GMT", Some("yesterday"), Some(0)),
         ("-1",                            None,             None),
@@ -73,7 +73,7 @@ fn a_platform_says_in_a_way_of_its_own_when_it_may_be_asked_again() {
         (503, Some("0"),       "30",          seconds, None,       Some(30_000)),
         (429, None,            "784111807",   epoch,   Some(DATE), Some(30_000)),
         (429, None,            "784111747",   epoch,   Some(DATE), Some(0)),
-        // By our own clock it is long past.
+        // By this machine's clock it is long past.
         (429, None,            "784111807",   epoch,   None,       Some(0)),
         (429, None,            "-1",          seconds, None,       None),
         (429, None,            "soon",        seconds, None,       None),

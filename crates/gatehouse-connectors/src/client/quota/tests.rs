@@ -15,7 +15,7 @@ fn slice(rank: u32, of: u32) -> ReplicaShare {
 }
 
 impl Tally {
-    /// Makes a call if there is room for it.
+    /// Makes a call if one is allowed.
     fn take(&mut self, now: Instant) -> Result<(), Duration> {
         self.take_of(ReplicaShare::WHOLE, now)
     }
@@ -83,7 +83,7 @@ async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
         "those who were gone had made theirs by then"
     );
 
-    // Of what came to it, a smaller slice takes first what it could not use yet.
+    // A smaller share first takes the inherited calls that could not be used yet.
     let mut tally = tally_of(slice(1, 2), 10, per);
     assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 5);
     assert_eq!(tally.take_of(slice(1, 2), start), Err(per));
@@ -115,11 +115,11 @@ async fn where_there_are_more_servers_than_calls_each_waits_for_longer() {
     assert_eq!(tally.take_of(slice(2, 3), start), Ok(()));
     assert_eq!(tally.look(slice(2, 3), start + per), Err(2 * per));
     assert_eq!(tally.look(ReplicaShare::WHOLE, start + per), Ok(()));
-    // Also one that did not count any more while the slice was larger.
+    // A call that no longer counted in the larger share counts again.
     assert_eq!(tally.look(slice(1, 2), start + per), Err(per));
 }
 
-/// Makes every call that may be made, every second, on servers that each know what `slices` says.
+/// Makes every allowed call, every second, on servers whose shares `slices` gives.
 fn drive(
     quota: (u32, Duration),
     n_servers: usize,
@@ -140,7 +140,7 @@ fn drive(
     made
 }
 
-/// Most calls in any stretch of so many seconds.
+/// Most calls in any period of so many seconds.
 fn densest(made: &[u64], per: u64) -> usize {
     let from = |nth: usize| made.partition_point(|it| *it < made[nth] + per) - nth;
     (0..made.len()).map(from).max().unwrap_or_default()
@@ -153,7 +153,7 @@ proptest::proptest! {
         let made = drive(quota, of as usize, 600, |nth, _| ReplicaShare::new(nth as u32, of));
         let most = calls.max(of) as usize;
         proptest::prop_assert!(densest(&made, per) <= most);
-        // And over time, however few calls there are: but for the first of each.
+        // And in the long run, however few calls there are: but for the first of each server.
         let over_time = (f64::from(calls) * 600.0 / per as f64) as usize + most;
         proptest::prop_assert!(made.len() <= over_time, "{} of {over_time}", made.len());
     }
@@ -191,7 +191,7 @@ proptest::proptest! {
             let rank = nth as u32;
             match (rank == of - 1, now) {
                 (true, now) if now < joined => None,
-                // The others learn of it a second later.
+                // The others learn of the new server a second later.
                 (false, now) if now <= joined => ReplicaShare::new(rank, of - 1),
                 _ => ReplicaShare::new(rank, of),
             }
@@ -200,7 +200,7 @@ proptest::proptest! {
         proptest::prop_assert!(densest(&made, per) <= most as usize);
     }
 
-    /// Each knows only of those that were there before it, for a second.
+    /// For a second, each server only knows of those that started before it.
     #[test]
     fn a_start_of_all_at_once_leads_to_the_harmonic_part(calls in 8u32..40, of in 1u32..8, per in 2u64..60) {
         let quota = (calls, Duration::from_secs(per));

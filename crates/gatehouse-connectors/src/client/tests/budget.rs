@@ -1,4 +1,4 @@
-//! How many calls are made, at once and over time.
+//! Concurrent calls, rate limits and quotas.
 
 use super::*;
 
@@ -15,7 +15,7 @@ async fn no_more_calls_run_at_once_than_may() {
     let release = async {
         platform.request().await;
         platform.request().await;
-        // Both places are taken, so this one only waits.
+        // Both permits are taken, so this call only waits.
         let failure = get(&line, short()).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Timeout);
         assert!(failure.detail.ends_with("this call's turn: 2 may run at once"), "{failure:?}");
@@ -166,7 +166,7 @@ async fn of_a_rate_each_server_has_its_slice() {
     assert_eq!(platform.n_requests(), 3);
 }
 
-/// One tenant asks far more of its platforms than may be asked at a time; another's call is made as its turn comes.
+/// A tenant with far more calls than the server allows doesn't delay another tenant's call.
 #[tokio::test]
 async fn calls_of_one_tenant_hold_up_no_other() {
     let Play::Send(answer) = reply(200, "", "") else { unreachable!() };
@@ -183,7 +183,7 @@ async fn calls_of_one_tenant_hold_up_no_other() {
     let attacks: Vec<_> = (0..50).map(|_| Box::pin(get(&attacker, patient()))).collect();
     let attack = futures_util::future::join_all(attacks);
     let watch = async {
-        // One is under way and the others wait when the other tenant's comes; it is made next but one.
+        // One call is under way and the others wait; the other tenant's call is next.
         busy.request().await;
         let mut call = Box::pin(get(&other, patient()));
         assert!(futures_util::poll!(&mut call).is_pending());

@@ -1,8 +1,8 @@
-//! When a platform is left alone, and what it is blamed for.
+//! The circuit breaker, and which failures count against a platform.
 
 use super::*;
 
-/// Has a platform fail until it is left alone.
+/// Calls a failing platform until the circuit opens.
 async fn open_circuit(line: &PlatformClient) {
     for _ in 0..breaker::FAILURES_MAX {
         assert_eq!(get(line, patient()).await.unwrap().status.as_u16(), 500);
@@ -52,7 +52,7 @@ async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
     }
     assert_eq!(platform.n_requests(), 5);
     assert_eq!(figure(&registry, "circuit", ""), 2);
-    // Nobody waited for a try that was not to be.
+    // No retry was waiting for the open circuit.
     assert_eq!(figure(&registry, "calls_total", "refused"), 0);
     assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
     assert_eq!(figure(&registry, "calls_total", "refused"), 1);

@@ -1,4 +1,4 @@
-//! Links that answers give, and how far they are followed.
+//! Links in responses, and which of them are followed.
 
 use super::*;
 
@@ -40,7 +40,7 @@ async fn a_link_that_was_followed_can_be_asked() {
 #[tokio::test]
 async fn links_elsewhere_are_refused() {
     let other = BaseUrl::parse("http://127.0.0.1:9701", &plain()).unwrap();
-    // Where tokens come from is no place to page through.
+    // The token issuer's origin is no place for pages.
     let line = line("http://127.0.0.1:9700/v1").and_to(other);
     let elsewhere = |host: &str| {
         format!("the platform leads to `{host}`, where the account's credentials must not go")

@@ -1,4 +1,4 @@
-//! Which calls tell how long a platform takes.
+//! Which calls count in a platform's latency.
 
 use super::*;
 
@@ -13,7 +13,7 @@ async fn only_what_a_platform_does_tells_how_long_it_takes() {
         line.send(patient(), post(false)).await.unwrap();
         assert_eq!(line.meter.latency().median().is_some(), tells, "{status}");
     }
-    // Nobody listens on it, and nobody else gets it.
+    // The port is bound, but nothing listens on it.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let nobody = line(&format!("http://{}", socket.local_addr().unwrap()));

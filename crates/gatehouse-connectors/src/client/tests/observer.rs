@@ -1,10 +1,10 @@
-//! What is shown to whoever looks on.
+//! What observers see.
 
 use http::header::CONTENT_TYPE;
 
 use super::*;
 
-/// Writes down what it sees.
+/// Records what it sees.
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>, Mutex<Vec<Bytes>>);
 
@@ -29,7 +29,7 @@ impl Observer for Notes {
     }
 }
 
-/// What was written down since the last time.
+/// The notes since the last call.
 fn taken(notes: &Notes) -> Vec<String> {
     std::mem::take(&mut notes.0.lock())
 }

@@ -1,4 +1,4 @@
-//! What is waited for, asked again, and given up.
+//! Deadlines, retries and pauses.
 
 use super::*;
 
@@ -21,7 +21,7 @@ async fn an_answer_that_trickles_is_given_up_at_the_deadline() {
 
 #[tokio::test]
 async fn an_answer_that_stops_is_given_up_at_the_deadline_and_told_how_far_it_came() {
-    // More than all buffers on the way hold, so that some of it was surely read.
+    // More than all socket buffers hold, so that a part was surely read.
     let mut bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES_MAX}\r\n\r\n");
     bytes.extend(std::iter::repeat_n(' ', ANSWER_BYTES_MAX - (1 << 20)));
     let platform = Platform::new(move |_, _| Play::Hang(bytes.clone().into_bytes())).await;
@@ -67,7 +67,7 @@ async fn an_answer_that_always_breaks_off_is_a_failure() {
 
 #[tokio::test]
 async fn a_platform_that_is_not_there_is_told_in_plain_words() {
-    // Nobody listens on it, and nobody else gets it.
+    // The port is bound, but nothing listens on it.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
     let line = line(&format!("http://{}", socket.local_addr().unwrap()));
@@ -143,7 +143,7 @@ async fn what_this_machine_lacks_is_told_now_and_then() {
 #[tokio::test]
 async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
-    // An address for examples, which is nobody's.
+    // An address for documentation, which no machine has.
     let from = Some([192, 0, 2, 7].into());
     let outside = ClientPool::build(plain(), 1, names_of_machine, |it| it.local_address(from));
     let line = line_with(outside.unwrap(), &platform.url(), UNLIMITED);
@@ -220,7 +220,7 @@ async fn a_pause_beyond_the_deadline_is_not_waited_for_and_holds_for_others() {
     assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
 }
 
-/// A line to a platform that tells in headers of its own how much it may be asked.
+/// A client of a platform with its own rate-limit headers.
 fn line_that_waits(url: &str) -> PlatformClient {
     let wait = WaitRule {
         remaining: Some("X-Left".parse().unwrap()),

@@ -1,4 +1,4 @@
-//! A platform that plays what a test wants to see, over real connections.
+//! A scripted platform over real connections.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-/// What is done with a request.
+/// Reaction to a request.
 #[derive(Clone)]
 pub(crate) enum Play {
-    /// Sends this, then ends the connection.
+    /// Sends the bytes and closes the connection.
     Send(Vec<u8>),
-    /// Sends this, then resets the connection.
+    /// Sends the bytes and resets the connection.
     Reset(Vec<u8>),
-    /// Sends this, then nothing more.
+    /// Sends the bytes and then nothing.
     Hang(Vec<u8>),
-    /// Sends this, and then a byte now and then, without end.
+    /// Sends the bytes and then endless single bytes.
     Trickle(Vec<u8>),
-    /// Sends this when it is allowed to.
+    /// Sends the bytes once the semaphore has a permit.
     Hold(Vec<u8>, Arc<Semaphore>),
 }
 
-/// An answer with a body and headers, each with its end of line.
+/// A response with a body and headers, each header with its line end.
 pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Play {
     let length = body.len();
     Play::Send(
@@ -38,7 +38,7 @@ pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Play {
     )
 }
 
-/// A platform on this machine. It is gone when it is dropped.
+/// A platform on this machine, until dropped.
 pub(crate) struct Platform {
     pub(crate) address: SocketAddr,
     counts: Arc<Counts>,
@@ -50,17 +50,17 @@ struct Counts {
     requests: AtomicUsize,
     under_way: AtomicUsize,
     under_way_max: AtomicUsize,
-    /// One for each answer that was sent as far as it is.
+    /// A permit per response that was sent as far as it goes.
     sent: Semaphore,
 }
 
 impl Platform {
-    /// One that plays by the number of the request, counted from zero, and its head.
+    /// A platform whose script gets the number of the request, from zero, and its head.
     pub(crate) async fn new(script: impl Fn(usize, &str) -> Play + Send + Sync + 'static) -> Self {
         Self::start(script, None).await
     }
 
-    /// One that encrypts.
+    /// A platform with TLS.
     pub(crate) async fn with_tls(
         acceptor: TlsAcceptor,
         script: impl Fn(usize, &str) -> Play + Send + Sync + 'static,
@@ -93,7 +93,7 @@ impl Platform {
                     match acceptor {
                         None => serve(stream, play, &counts).await,
                         Some(acceptor) => {
-                            // A client that trusts nobody goes away here.
+                            // A client that distrusts the certificate disconnects here.
                             let Ok(stream) = acceptor.accept(stream).await else { return };
                             serve(stream, play, &counts).await;
                         }
@@ -104,34 +104,34 @@ impl Platform {
         Self { address, counts, requests, task }
     }
 
-    /// Where it is.
+    /// Base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// How many requests have come.
+    /// Number of requests.
     pub(crate) fn n_requests(&self) -> usize {
         self.counts.requests.load(Ordering::SeqCst)
     }
 
-    /// The most requests that were there at the same time.
+    /// Most concurrent requests.
     pub(crate) fn n_under_way_max(&self) -> usize {
         self.counts.under_way_max.load(Ordering::SeqCst)
     }
 
-    /// The head and body of the next request, when it comes.
+    /// Waits for the next request: its head and body.
     pub(crate) async fn request(&mut self) -> String {
         self.requests.recv().await.unwrap()
     }
 
-    /// What the requests asked for that came and were not looked at: `GET /sims`.
+    /// First lines of all unread requests: `GET /sims`.
     pub(crate) fn asked(&mut self) -> Vec<String> {
         let heads = std::iter::from_fn(|| self.requests.try_recv().ok());
         let lines = heads.map(|it| it.lines().next().unwrap_or_default().to_owned());
         lines.map(|it| it.trim_end_matches(" HTTP/1.1").to_owned()).collect()
     }
 
-    /// Waits until an answer was sent as far as it is.
+    /// Waits until a response was sent as far as it goes.
     pub(crate) async fn sent(&self) {
         self.counts.sent.acquire().await.unwrap().forget();
     }
@@ -159,7 +159,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Resettable>(
     let Some(head) = read(&mut stream).await else { return };
     let n_under_way = counts.under_way.fetch_add(1, Ordering::SeqCst) + 1;
     counts.under_way_max.fetch_max(n_under_way, Ordering::SeqCst);
-    // The client may go away at any time.
+    // The client may disconnect at any time.
     match play(head) {
         Play::Send(bytes) => {
             counts.under_way.fetch_sub(1, Ordering::SeqCst);
@@ -173,7 +173,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Resettable>(
         Play::Hang(bytes) => {
             let _ = stream.write_all(&bytes).await;
             counts.sent.add_permits(1);
-            // Until the client is gone.
+            // Until the client disconnects.
             let _ = stream.read(&mut [0]).await;
         }
         Play::Trickle(bytes) => {
@@ -192,7 +192,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Resettable>(
     }
 }
 
-/// A request, as far as its headers say.
+/// Reads a request with the body that its headers announce.
 async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     let mut text = String::new();
     loop {
@@ -207,7 +207,7 @@ async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     }
 }
 
-/// A connection that can end without a goodbye.
+/// A connection that can be reset.
 trait Resettable {
     fn reset(self);
 }

@@ -1,4 +1,4 @@
-//! Redirects: how far they are followed.
+//! Which redirects are followed.
 
 use super::*;
 

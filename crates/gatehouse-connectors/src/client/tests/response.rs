@@ -1,4 +1,4 @@
-//! What answers may be, and how large.
+//! Bodies of responses: formats and sizes.
 
 use super::*;
 
@@ -40,7 +40,7 @@ async fn an_answer_has_a_largest_size() {
     };
     let cases = [
         (announced(ANSWER_BYTES_MAX) + &" ".repeat(ANSWER_BYTES_MAX), true),
-        // What is announced is enough: nothing of it is sent.
+        // The announced length suffices: no body is sent.
         (announced(ANSWER_BYTES_MAX + 1), false),
         (chunked(ANSWER_BYTES_MAX), true),
         (chunked(ANSWER_BYTES_MAX + 1), false),
@@ -74,7 +74,7 @@ async fn few_large_answers_are_there_at_once() {
     for _ in 0..LARGE_ANSWERS_OF_TENANT_MAX {
         platform.request().await;
     }
-    // Every place is taken; what isn't large needs none.
+    // Every permit is taken; a small response needs none.
     let ask = CallContext::until(Instant::now());
     let failure = line.outside.place(ask, line.meter.tenant()).await.unwrap_err();
     let expected = "there was no time left to read a large answer: the server itself has too many of them \
@@ -84,7 +84,7 @@ async fn few_large_answers_are_there_at_once() {
     assert_eq!(answer.body.len(), LARGE_BYTES);
     platform.request().await;
 
-    // A copy holds the place as well.
+    // A clone shares the permit.
     let copy = answers[0].clone();
     answers.truncate(1);
     let places: Vec<_> =
@@ -112,7 +112,7 @@ async fn large_answers_without_a_place_say_nothing_about_the_platform() {
     let taken = (0..LARGE_ANSWERS_OF_TENANT_MAX)
         .map(|_| line.outside.place(patient(), line.meter.tenant()));
     let taken = futures_util::future::join_all(taken).await;
-    // Time enough to answer, so that a platform which doesn't would be blamed.
+    // Enough time for a response, so that a timeout would count against the platform.
     let ask = CallContext::until(Instant::now() + 2 * CHANCE_MIN);
     let calls = (0..breaker::FAILURES_MAX).map(|_| get(&line, ask));
     for result in futures_util::future::join_all(calls).await {

@@ -1,4 +1,4 @@
-//! What is told without secrets, and whom a line believes to be its platform.
+//! Secrets in failures, and TLS certificates.
 
 use super::*;
 
@@ -21,7 +21,7 @@ async fn what_a_platform_said_is_told_without_secrets() {
     assert_eq!((said.status, said.body.len()), (401, SAID_BYTES_MAX));
 }
 
-/// A line that trusts one certificate, which is valid in these years, and a platform that shows it.
+/// A client that trusts one certificate, valid in these years, and a platform that presents it.
 async fn encrypted(years: (i32, i32), is_trusted: bool) -> (Platform, PlatformClient) {
     let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     params.not_before = rcgen::date_time_ymd(years.0, 1, 1);

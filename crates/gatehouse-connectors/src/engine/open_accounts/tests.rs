@@ -12,7 +12,7 @@ fn name(text: &str) -> AccountName {
     text.parse().unwrap()
 }
 
-/// An account of which nothing is asked.
+/// An account that is never called.
 fn account(tenant: &str, name: &str, version: i64) -> LiveAccount {
     let account = Account {
         platform: "ALPHA".parse().unwrap(),
@@ -25,7 +25,7 @@ fn account(tenant: &str, name: &str, version: i64) -> LiveAccount {
     LiveAccount::new(tenant, account, version, Err(failure), Latency::default())
 }
 
-/// Opens some, each as `tenant/name`.
+/// Opens accounts, each as `tenant/name`.
 fn opened(all: &[&str]) -> OpenAccounts {
     let open = OpenAccounts::default();
     for one in all {
@@ -35,7 +35,7 @@ fn opened(all: &[&str]) -> OpenAccounts {
     open
 }
 
-/// Those of some that are open, without wanting any.
+/// All open accounts, without counting as a use.
 fn shown(open: &OpenAccounts) -> Vec<String> {
     let by_tenant = open.by_tenant.lock();
     let of = |(tenant, of_tenant): (&TenantName, &HashMap<AccountName, Open>)| {

@@ -1,4 +1,4 @@
-//! What a connector asks of an account: settings and credentials, beside those that all have.
+//! Settings and credentials that a connector needs, beyond those that all connectors have.
 
 use gatehouse_core::account::Credentials;
 use indexmap::IndexMap;
@@ -14,12 +14,12 @@ use super::template::{Named, What};
 use crate::account_settings::{SettingFault, Settings, kind};
 use crate::client::{AddressRules, BaseUrl};
 
-/// What an account has to say.
+/// Settings and credentials that an account needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AccountForm {
-    /// Where the platform is, for accounts that don't say it themselves. Without one, they must.
+    /// Base URL of the platform, for accounts without one. Required in accounts if missing here.
     #[serde(default)]
     pub(crate) base_url: Option<String>,
     /// Settings beside `baseUrl`, `callsAtOnce` and `callsPerSecond`, by name.
@@ -35,18 +35,18 @@ pub(crate) struct AccountForm {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Setting {
-    /// What it is for.
+    /// Purpose of the setting.
     pub(crate) description: String,
-    /// Whether it is an address that calls may go to: then it has the same guards as the base URL.
+    /// Whether it is a URL that calls may go to. The same address rules hold as for the base URL.
     #[serde(default)]
     pub(crate) is_url: bool,
-    /// What it is where the account doesn't say. Without one, the account must, unless it is optional.
+    /// Value for accounts without one. If missing, accounts need a value, unless it is optional.
     #[serde(default)]
     pub(crate) default: Option<String>,
-    /// Whether it may be left out; what mentions it is then left out as well.
+    /// Whether accounts may leave it out; whatever uses it is then left out as well.
     #[serde(default)]
     pub(crate) optional: bool,
-    /// What it must be like, from its beginning to its end.
+    /// Pattern that the whole value must match.
     #[serde(default)]
     pub(crate) matches: Option<Pattern>,
 }
@@ -56,9 +56,9 @@ pub(crate) struct Setting {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Credential {
-    /// What it is, and where one gets it.
+    /// Purpose of the credential, and where to get it.
     pub(crate) description: String,
-    /// Whether it may be left out.
+    /// Whether accounts may leave it out.
     #[serde(default)]
     pub(crate) optional: bool,
 }
@@ -66,17 +66,17 @@ pub(crate) struct Credential {
 /// Most characters of a credential or a setting.
 const CHARS_MAX: usize = 8192;
 
-/// What an account says, as a connector needs it.
+/// Settings and credentials of an account, checked.
 #[derive(Clone)]
 pub(crate) struct AccountValues {
     settings: IndexMap<String, String>,
     credentials: Credentials,
-    /// The addresses among the settings.
+    /// URLs among the settings.
     pub(crate) addresses: Vec<BaseUrl>,
 }
 
 impl AccountForm {
-    /// What an account says, or all that is wrong with it. `settings` are those that are not common to all.
+    /// Checks an account's settings, without those common to all connectors, and credentials; returns every fault.
     pub(crate) fn read(
         &self,
         settings: &Settings,
@@ -137,7 +137,7 @@ impl AccountForm {
 }
 
 impl AccountForm {
-    /// The addresses among an account's settings; `None` where one can't be read.
+    /// URLs among an account's settings; `None` if one is invalid.
     pub(crate) fn addresses(
         &self,
         settings: &Settings,

@@ -1,4 +1,4 @@
-//! A JSON body with holes.
+//! JSON bodies with placeholders.
 
 #[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -8,21 +8,21 @@ use serde_json::{Map, Value};
 use super::parameter::scopes;
 use super::template::{Scope, Template};
 
-/// A JSON value in which every text is a template.
+/// A JSON value in which every string is a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// What stays as it is.
+    /// A value that stays as it is.
     Plain(Value),
-    /// A text with holes. One that is nothing but a number's hole is a number.
+    /// A string with placeholders. A lone numeric placeholder gives a number.
     Text(Template),
-    /// A list. A member that mentions `{value}` stands for each that is looked up.
+    /// A list. A member with `{value}` is repeated for each value that is looked up.
     List(Vec<Body>),
-    /// Members by name. One whose hole has nothing to be filled with is left out.
+    /// Members by name. A member with a placeholder without a value is left out.
     Members(Vec<(String, Body)>),
 }
 
 impl Body {
-    /// All templates in it.
+    /// All templates.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         match self {
             Self::Plain(_) => Vec::new(),
@@ -32,13 +32,13 @@ impl Body {
         }
     }
 
-    /// The value; nothing where a hole has nothing to be filled with.
+    /// Fills in the placeholders; `None` if one has no value.
     pub(crate) fn fill(&self, scope: &Scope<'_>) -> Option<Value> {
         Some(match self {
             Self::Plain(value) => value.clone(),
             Self::Text(template) => {
                 let text = template.fill(scope)?;
-                // A time may be before 1970. Whatever has more digits than these stays a text, and whole.
+                // A time may be before 1970. A number with too many digits stays a string.
                 let number = text.parse::<u64>().map(Value::from);
                 match number.or_else(|_| text.parse::<i64>().map(Value::from)) {
                     Ok(number) if template.is_number() => number,
@@ -93,7 +93,7 @@ impl JsonSchema for Body {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "description": "A JSON value; every text in it is a template." })
+        json_schema!({ "description": "A JSON value; every string in it is a template." })
     }
 }
 

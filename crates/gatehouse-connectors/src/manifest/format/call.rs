@@ -1,4 +1,4 @@
-//! Calls: what is asked of a platform, with holes.
+//! Calls to a platform, with placeholders.
 
 use std::cell::Cell;
 
@@ -17,46 +17,46 @@ use super::body::Body;
 use super::parameter::{Parameter, Parameters, encoded};
 use super::template::{Part, Scope, Template};
 
-/// What is asked: `get` or `post`, and what goes along.
+/// A call: `get` or `post`, with its parameters, headers and body.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call {
-    /// Where to ask with GET: a path behind the base URL, or an address that begins with a setting that is a URL.
+    /// Path of a GET behind the base URL, or a URL that begins with a setting that is a URL.
     #[serde(default)]
     pub(crate) get: Option<Template>,
-    /// Where to ask with POST.
+    /// Path or URL of a POST.
     #[serde(default)]
     pub(crate) post: Option<Template>,
-    /// The query's parameters, in order.
+    /// Query parameters, in order.
     #[serde(default)]
     pub(crate) query: Parameters,
     /// Headers.
     #[serde(default)]
     pub(crate) headers: IndexMap<String, Template>,
-    /// A user name and password for HTTP Basic.
+    /// User name and password for HTTP Basic.
     #[serde(default)]
     pub(crate) basic: Option<Basic>,
-    /// A JSON body.
+    /// JSON body.
     #[serde(default)]
     pub(crate) json: Option<Body>,
-    /// A form as the body.
+    /// Form body.
     #[serde(default)]
     pub(crate) form: Option<Parameters>,
 }
 
-/// What goes along with every call but those of the session.
+/// Headers and parameters of every call except those of the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EveryCall {
-    /// Headers: usually the one that says who asks.
+    /// Headers, usually with the credentials.
     #[serde(default)]
     pub(crate) headers: IndexMap<String, Template>,
-    /// A user name and password for HTTP Basic.
+    /// User name and password for HTTP Basic.
     #[serde(default)]
     pub(crate) basic: Option<Basic>,
-    /// Parameters of the query.
+    /// Query parameters.
     #[serde(default)]
     pub(crate) query: Parameters,
 }
@@ -66,13 +66,13 @@ pub(crate) struct EveryCall {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Basic {
-    /// The user's name.
+    /// User name.
     pub(crate) user: Template,
-    /// The password.
+    /// Password.
     pub(crate) password: Template,
 }
 
-/// A call whose holes are filled.
+/// A call with its placeholders filled in.
 pub(crate) struct Filled {
     pub(crate) method: Method,
     pub(crate) target: String,
@@ -81,12 +81,12 @@ pub(crate) struct Filled {
 }
 
 impl Call {
-    /// Where it goes.
+    /// Path or URL of the call.
     pub(crate) fn place(&self) -> Option<&Template> {
         self.get.as_ref().or(self.post.as_ref())
     }
 
-    /// All templates in it, with the names of where they stand.
+    /// All templates, with the names of their fields.
     pub(crate) fn templates(&self) -> Vec<(String, &Template)> {
         let mut all = Vec::new();
         all.extend(self.get.iter().map(|it| ("get".to_owned(), it)));
@@ -100,8 +100,9 @@ impl Call {
         all
     }
 
-    /// The call with its holes filled, and with what goes along with every call. Nothing where its address has a
-    /// hole that can't be filled.
+    /// Fills in the placeholders, and adds the headers and parameters of every call. `None` if a placeholder of the
+    /// address
+    /// has no value.
     pub(crate) fn fill(&self, every: &EveryCall, scope: &Scope<'_>) -> Option<Filled> {
         let target = self.target(every, scope)?;
         let mut headers = HeaderMap::new();
@@ -113,7 +114,7 @@ impl Call {
         }
         for (name, template) in every.headers.iter().chain(&self.headers) {
             if let Some(text) = template.fill(scope) {
-                // What can't be written is left out: the platform then says what it misses.
+                // A header that can't be written is left out: the platform reports that it is missing.
                 let name = HeaderName::from_bytes(name.as_bytes()).ok();
                 let value = HeaderValue::from_bytes(text.as_bytes()).ok();
                 let Some((name, mut value)) = name.zip(value) else { continue };
@@ -128,12 +129,12 @@ impl Call {
 
     fn target(&self, every: &EveryCall, scope: &Scope<'_>) -> Option<String> {
         let place = self.place()?;
-        // An address that a setting begins with is an address already; whatever else comes is a step of the path.
+        // A leading URL setting is used as it is; every other value is a path segment.
         let is_address = Cell::new(place.leading_setting().is_some());
         let target = place.fill_with(scope, &|part| match part {
             Part::Own(text) => Some(text.to_owned()),
             Part::Given(text) if is_address.take() => Some(text.trim_end_matches('/').to_owned()),
-            // In an address these lead elsewhere, however they are written.
+            // These would change the path, however they are encoded.
             Part::Given("" | "." | "..") => None,
             Part::Given(text) => Some(encoded(text).to_string()),
         })?;
@@ -158,7 +159,7 @@ impl Call {
     }
 }
 
-/// Names and values as they stand in an address or a form.
+/// Encodes parameters for a query or a form.
 fn pairs<'p>(
     parameters: impl Iterator<Item = (&'p String, &'p Parameter)>,
     scope: &Scope<'_>,
@@ -169,7 +170,7 @@ fn pairs<'p>(
 }
 
 impl EveryCall {
-    /// All templates in it, with the names of where they stand.
+    /// All templates, with the names of their fields.
     pub(crate) fn templates(&self) -> Vec<(String, &Template)> {
         let mut all = of_parameters("query", &self.query);
         all.extend(self.headers.iter().map(|(name, it)| (format!("headers.{name}"), it)));

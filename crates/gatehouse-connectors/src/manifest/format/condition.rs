@@ -1,4 +1,4 @@
-//! Conditions: what is so of an answer, or of one connection in it.
+//! Conditions on a response, or on a connection in it.
 
 use http::StatusCode;
 #[cfg(test)]
@@ -9,34 +9,33 @@ use serde_json::Value;
 use super::path::{Path, text_of};
 use super::pattern::Pattern;
 
-/// Something that is so or not. All that is named must hold; a path by itself holds where it leads to something that
-/// is not null.
+/// A condition. All given fields must hold; a path alone holds if it leads to a value that is not null.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
-    /// The status of the answer: `404`, `[404, 410]` or `5xx`.
+    /// Status of the response: `404`, `[404, 410]` or `5xx`.
     #[serde(default)]
     pub(crate) status: Option<Statuses>,
-    /// Where to look.
+    /// Path to the value.
     #[serde(default)]
     pub(crate) path: Option<Path>,
-    /// What must be there, exactly.
+    /// Exact value.
     #[serde(default)]
     pub(crate) equals: Option<Value>,
-    /// What must be there: any of these.
+    /// Allowed values.
     #[serde(default)]
     pub(crate) one_of: Option<Vec<Value>>,
-    /// What the text that is there must be like, from its beginning to its end.
+    /// Pattern that the whole value must match.
     #[serde(default)]
     pub(crate) matches: Option<Pattern>,
-    /// Whether there must be something, or nothing (or null).
+    /// Whether there must be a value, or none (or null).
     #[serde(default)]
     pub(crate) exists: Option<bool>,
 }
 
 impl Condition {
-    /// Whether it is so of a document, and of the status that it came with.
+    /// Whether the condition holds for a document and its status.
     pub(crate) fn holds(&self, status: Option<StatusCode>, document: &Value) -> bool {
         if let Some(statuses) = &self.status
             && !status.is_some_and(|it| statuses.contain(it))
@@ -61,7 +60,7 @@ impl Condition {
                 .is_none_or(|it| text_of(value).is_some_and(|text| it.matches(&text)))
     }
 
-    /// Whether it says anything at all, and nothing without saying where.
+    /// Fault of a condition that says nothing, or lacks its path.
     pub(in crate::manifest) fn fault(&self) -> Option<&'static str> {
         let asks = self.equals.is_some() || self.one_of.is_some() || self.matches.is_some();
         if self.path.is_none() && (asks || self.exists.is_some()) {
@@ -74,11 +73,11 @@ impl Condition {
     }
 }
 
-/// Statuses of answers.
+/// Statuses of responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Statuses(Vec<StatusRange>);
 
-/// A status, or all of a hundred.
+/// A status, or a hundred of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StatusRange {
     from: u16,
@@ -86,7 +85,7 @@ struct StatusRange {
 }
 
 impl Statuses {
-    /// One of them.
+    /// One of the statuses.
     pub(crate) fn example(&self) -> Option<StatusCode> {
         self.0.first().and_then(|it| StatusCode::from_u16(it.from).ok())
     }
@@ -133,7 +132,7 @@ impl JsonSchema for Statuses {
             { "type": "string", "pattern": "^[1-5]xx$" },
         ] });
         json_schema!({
-            "description": "A status of an answer, a list of them, or a hundred such as `5xx`.",
+            "description": "Status of a response, a list of statuses, or a hundred such as `5xx`.",
             "anyOf": [one, { "type": "array", "items": one }],
         })
     }

@@ -1,4 +1,4 @@
-//! Details: what a platform's list leaves out of connections, and how it is asked for.
+//! Details: parts that a platform's list leaves out, and how to read them.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -10,44 +10,43 @@ use super::product::Additions;
 use crate::connector::LookUpKey;
 use gatehouse_core::IdentifierKind;
 
-/// What the list leaves out. It is asked for only where a request wants to know it.
+/// Parts that the list leaves out. Read only if a request needs them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Detail {
-    /// What is asked, for each connection or for many of them.
+    /// The call, for one connection or several.
     pub(crate) call: Call,
-    /// What `{value}` is of a connection.
+    /// Value of a connection that replaces `{value}`.
     #[serde(default)]
     pub(crate) by: DetailBy,
-    /// For how many connections it can be asked for at once.
+    /// Most connections per call.
     #[serde(default = "Detail::one")]
     pub(crate) at_once: u32,
-    /// Where in the answer it is: a list, or a single one.
+    /// Path to the details in the response: a list, or a single one.
     pub(crate) items: Path,
-    /// Where each of them says which connection it belongs to, by the same as `by`. Needed where several are asked
-    /// for at once.
+    /// Path in each detail to the `by` value of its connection. Needed if `at_once` is more than 1.
     #[serde(default)]
     pub(crate) belongs_to: Option<Path>,
-    /// What each of them adds to its connection.
+    /// Parts that each detail adds to its connection.
     pub(crate) adds: Additions,
 }
 
-/// What details are asked for by.
+/// Value by which details are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DetailBy {
-    /// What the platform calls a connection.
+    /// The platform's id of the connection.
     #[default]
     Id,
-    /// The number of its card.
+    /// The ICCID of the SIM card.
     Iccid,
-    /// The number of its subscription.
+    /// The IMSI of the subscription.
     Imsi,
-    /// The number that is called.
+    /// The MSISDN, the phone number.
     Msisdn,
-    /// The number of its terminal.
+    /// The serial number of the terminal.
     SerialNumber,
 }
 

@@ -1,4 +1,4 @@
-//! Errors: what an answer means that isn't what was asked for, under whichever status it comes.
+//! Meaning of responses, whatever their status.
 
 use http::StatusCode;
 #[cfg(test)]
@@ -9,16 +9,17 @@ use serde_json::Value;
 use super::condition::Condition;
 use super::selection::Selection;
 
-/// What answers mean. The first rule that holds decides; without one, 404 means that there is no such thing, 401
-/// that the session has ended, 429 that the platform is asked too often, and whatever else isn't 2xx a failure.
+/// Meaning of responses. The first rule that holds decides; without one, 404 means not found, 401 an expired session,
+/// 429
+/// throttling, and any other status but 2xx a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Errors {
-    /// Where an error has the platform's own code for what is wrong; of several places, the first that has something.
+    /// Path to the platform's own error code; of several paths, the first with a value.
     #[serde(default)]
     pub(crate) code: Selection,
-    /// Where an error says in words what is wrong; of several places, the first that has something.
+    /// Path to the platform's error message; of several paths, the first with a value.
     #[serde(default)]
     pub(crate) message: Selection,
     /// Rules, in order.
@@ -26,36 +27,36 @@ pub(crate) struct Errors {
     pub(crate) rules: Vec<ErrorRule>,
 }
 
-/// A rule for answers.
+/// A rule for responses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ErrorRule {
-    /// What must be so of the answer.
+    /// Condition on the response.
     pub(crate) when: Condition,
-    /// What it then means.
+    /// Meaning of the response if the condition holds.
     pub(crate) means: Meaning,
 }
 
-/// What an answer means.
+/// Meaning of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Meaning {
-    /// It is what was asked for.
+    /// The expected response.
     Fine,
-    /// There is no such thing.
+    /// No such object.
     NotFound,
-    /// The platform is asked too often.
+    /// Too many calls.
     Throttled,
-    /// The session has ended: another one is begun, once.
+    /// The session has expired: gatehouse logs in again, once.
     Expired,
-    /// Something failed.
+    /// A failure.
     Failed,
 }
 
 impl Errors {
-    /// What an answer means.
+    /// Meaning of a response.
     pub(crate) fn meaning(&self, status: StatusCode, body: &Value) -> Meaning {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
         if let Some(rule) = by_rule {
@@ -70,18 +71,18 @@ impl Errors {
         }
     }
 
-    /// Whether a rule says that an answer is a failure. A status alone may tell of a wrong question.
+    /// Whether a rule makes a response a failure. A status alone may be the caller's fault.
     pub(crate) fn is_told_failure(&self, status: StatusCode, body: &Value) -> bool {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
         by_rule.is_some_and(|rule| rule.means == Meaning::Failed)
     }
 
-    /// The platform's own code for an error.
+    /// The platform's own error code.
     pub(crate) fn code(&self, body: &Value) -> Option<String> {
         self.code.first(body)
     }
 
-    /// What an error says in words.
+    /// The platform's error message.
     pub(crate) fn message(&self, body: &Value) -> Option<String> {
         self.message.first(body)
     }

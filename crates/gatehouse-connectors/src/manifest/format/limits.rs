@@ -1,4 +1,4 @@
-//! How much a platform may be asked, as a manifest says it.
+//! Limits on calls in a manifest.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -8,57 +8,58 @@ use super::source::header_name;
 use super::span::Span;
 use crate::connector::{self, CallKind, Quota, QuotaScope, ResetUnit};
 
-/// How much a platform may be asked at once and over time.
+/// Limits on concurrent calls, and on calls over time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Limits {
-    /// Most calls of an account at the same time, unless the account says otherwise.
+    /// Most concurrent calls of an account, unless the account sets its own limit.
     #[serde(default)]
     pub(crate) calls_at_once: Option<u32>,
-    /// Most calls in a length of time; all of them hold.
+    /// Most calls per period; all of them hold.
     #[serde(default)]
     pub(crate) buckets: Vec<Bucket>,
-    /// Headers that tell when to ask again.
+    /// Rate-limit headers of the platform.
     #[serde(default)]
     pub(crate) wait: Option<Wait>,
 }
 
-/// Most calls in a length of time.
+/// Most calls per period.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bucket {
-    /// How many.
+    /// Number of calls.
     pub(crate) calls: u32,
-    /// In how long.
+    /// Length of the period.
     pub(crate) per: Span,
-    /// Which calls; without it, all of them.
+    /// Kinds of calls; all if missing.
     #[serde(default)]
     pub(crate) of: Vec<CallKind>,
-    /// Whose calls are counted together: one account's, or those of all accounts of this connector at the same host,
-    /// since platforms count by address, too.
+    /// Whose calls count together: one account's, or those of all accounts of this connector at the same host, for
+    /// platforms
+    /// that count by IP address.
     #[serde(default)]
     pub(crate) scope: QuotaScope,
 }
 
-/// Headers that tell when to ask again, beside `Retry-After`, which always counts.
+/// Rate-limit headers beside `Retry-After`, which always counts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wait {
-    /// How many calls are left; at none, the platform is left alone. Without it, that is so after 429 alone.
+    /// Header with the number of remaining calls; at zero, calls pause. Without it, calls pause only after status 429.
     #[serde(default)]
     pub(crate) remaining: Option<String>,
-    /// When there are some again.
+    /// Header with the time when more calls are allowed.
     pub(crate) reset: String,
-    /// How that is written.
+    /// Unit of `reset`.
     #[serde(default)]
     pub(crate) reset_is: ResetUnit,
 }
 
 impl Limits {
-    /// The same, as a line keeps to it.
+    /// Applies the manifest's limits to an account's.
     pub(crate) fn apply_to(&self, limits: &mut connector::PlatformLimits) {
         limits.calls_at_once = self.calls_at_once.unwrap_or(limits.calls_at_once);
         limits.quotas = self.buckets.iter().map(Bucket::quota).collect();

@@ -1,4 +1,4 @@
-//! Look-ups: how a platform is asked for connections that carry something.
+//! Look-ups: how to find connections by id or number.
 
 use std::fmt;
 
@@ -14,20 +14,20 @@ use super::pattern::Pattern;
 use crate::connector::{self, LookUpKey};
 use gatehouse_core::IdentifierKind;
 
-/// How connections are looked up, by what they are called and by each kind of number.
+/// How to look up connections, by id and by each kind of number.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LookUps {
-    /// By what the platform calls them.
+    /// By the platform's id.
     pub(crate) id: LookUp,
-    /// By the number of a card.
+    /// By the ICCID of a SIM card.
     pub(crate) iccid: LookUp,
-    /// By the number of a subscription.
+    /// By the IMSI of a subscription.
     pub(crate) imsi: LookUp,
-    /// By the number that is called.
+    /// By the MSISDN, the phone number.
     pub(crate) msisdn: LookUp,
-    /// By the number of a terminal.
+    /// By the serial number of a terminal.
     pub(crate) serial_number: LookUp,
 }
 
@@ -42,7 +42,7 @@ impl LookUps {
         }
     }
 
-    /// All of them, by the names of their fields.
+    /// All look-ups, by the names of their fields.
     pub(crate) fn all(&self) -> [(&'static str, &LookUp); 5] {
         [
             ("id", &self.id),
@@ -54,50 +54,50 @@ impl LookUps {
     }
 }
 
-/// How connections are looked up in one way.
+/// A look-up by one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LookUp {
-    /// The platform's connections never carry one: nobody is asked.
+    /// The platform's connections never have such a number: no call is made.
     NeverCarried,
-    /// They carry them, and the platform can't be asked for them: its list is looked through, where it is short.
+    /// Connections have the number, but the platform can't search for it: a short list is scanned.
     NotSearchable,
-    /// The platform is asked.
+    /// The platform can search for it.
     Searched(Box<Search>),
 }
 
-/// How a platform is asked for connections.
+/// How to search a platform for connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Search {
-    /// What is asked.
+    /// The call.
     pub(crate) call: Call,
-    /// How many can be asked for at once.
+    /// Most values per call.
     #[serde(default = "Search::one")]
     pub(crate) at_once: u32,
-    /// Where in the answer the connections are: a list, or a single one.
+    /// Path to the connections in the response: a list, or a single one.
     pub(crate) items: Path,
-    /// Whether the platform answers with the one that is meant, or also with what is alike. What is meant is
-    /// checked in any case; this is for people.
+    /// Whether the platform returns exact matches, or similar values too. Results are checked in any case; this is for
+    /// readers.
     #[serde(default, rename = "match")]
     pub(crate) matching: Match,
-    /// What a value must be like to be asked for; others are nowhere.
+    /// Pattern that a value must match to be searched for; others don't exist on the platform.
     #[serde(default)]
     pub(crate) only: Option<Pattern>,
-    /// Whether the answer also holds what `detail` would be asked for.
+    /// Whether the response also has the parts that `detail` would read.
     #[serde(default)]
     pub(crate) is_detailed: bool,
 }
 
-/// What a platform answers with.
+/// What a search returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Match {
-    /// With the one that is meant.
+    /// Exact matches.
     #[default]
     Exact,
-    /// Also with what is alike.
+    /// Similar values too.
     Partial,
 }
 
@@ -111,7 +111,7 @@ impl Search {
 }
 
 impl LookUp {
-    /// The same, as the engine knows it.
+    /// The look-up as the engine knows it.
     pub(crate) fn capability(&self) -> connector::LookUp {
         match self {
             Self::NeverCarried => connector::LookUp::NeverCarried,
@@ -162,7 +162,7 @@ impl JsonSchema for LookUp {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let search = generator.subschema_for::<Search>();
         json_schema!({
-            "description": "How connections are looked up in one way.",
+            "description": "A look-up by one key.",
             "anyOf": [{ "enum": ["never_carried", "not_searchable"] }, search],
         })
     }

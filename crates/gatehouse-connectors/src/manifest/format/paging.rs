@@ -1,4 +1,4 @@
-//! How a platform's lists are paged through, and what its pages tell.
+//! Paging of a platform's lists.
 
 use http::HeaderMap;
 use http::header::LINK;
@@ -12,91 +12,91 @@ use super::path::{Path, text_of};
 use super::source::Source;
 use crate::connector::{self, PagingMethod};
 
-/// How lists are paged through. Everything that mentions `{page.…}` is: the list, look-ups, details.
+/// How lists are paged. Every call with `{page.…}` is paged: the list, look-ups, details.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Paging {
-    /// How one gets from page to page.
+    /// How to get from page to page.
     pub(crate) by: PagingBy,
-    /// The number of the first page, where pages have numbers: 1 unless it says so.
+    /// Number of the first page, for paging by number: 1 by default.
     #[serde(default)]
     pub(crate) first: Option<u64>,
-    /// How large pages are.
+    /// Page sizes.
     pub(crate) size: PageSize,
-    /// Where a page tells how many connections there are in all.
+    /// Path to the total number of connections in a page.
     #[serde(default)]
     pub(crate) total: Option<Source>,
-    /// What is so of the last page, in its body.
+    /// Condition on the body of the last page.
     #[serde(default)]
     pub(crate) last: Option<Condition>,
-    /// What leads to the next page, where pages are found by marks.
+    /// What leads to the next page, for paging by cursor.
     #[serde(default)]
     pub(crate) next: Option<Next>,
-    /// What `{page.cursor}` is on the first page, where it must not be left out.
+    /// Value of `{page.cursor}` on the first page, if it must not be left out.
     #[serde(default)]
     pub(crate) first_mark: Option<String>,
-    /// Whether a page with fewer connections than were asked for is surely the last one.
+    /// Whether a page shorter than requested is surely the last one.
     #[serde(default)]
     pub(crate) ends_short: bool,
 }
 
-/// How one gets from page to page.
+/// How to get from page to page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PagingBy {
-    /// By its number: `{page.number}`.
+    /// By page number: `{page.number}`.
     Number,
-    /// By how many connections lie before it: `{page.offset}`.
+    /// By the number of connections before the page: `{page.offset}`.
     Offset,
-    /// By a mark that the page before gave: `{page.cursor}`, or a link that is followed.
+    /// By a cursor that the page before gave: `{page.cursor}`, or a link that is followed.
     Cursor,
 }
 
-/// How large pages are: `fixed`, or up to `max`.
+/// Page sizes: `fixed`, or up to `max`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageSize {
-    /// The most that can be asked for.
+    /// Largest page.
     #[serde(default)]
     pub(crate) max: Option<u32>,
-    /// The least that can be asked for.
+    /// Smallest page.
     #[serde(default)]
     pub(crate) min: Option<u32>,
-    /// The only size there is.
+    /// The only page size.
     #[serde(default)]
     pub(crate) fixed: Option<u32>,
 }
 
-/// What leads to the next page. Where it isn't there, is null or empty, there is none.
+/// What leads to the next page. If missing, null or empty, there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Next {
-    /// A mark in the body, for `{page.cursor}`.
+    /// A cursor in the body, for `{page.cursor}`.
     Body(Path),
-    /// A mark in a header, for `{page.cursor}`.
+    /// A cursor in a header, for `{page.cursor}`.
     Header(String),
-    /// An address in the body, which is followed. It must lead to where the list is.
+    /// A URL in the body, which is followed. It must stay on the platform's origin.
     Url(Path),
-    /// An address in the header `Link` with this relation (RFC 8288), which is followed.
+    /// A URL in the header `Link` with this relation (RFC 8288), which is followed.
     Link(String),
-    /// A mark in the last connection of the page, for `{page.cursor}`.
+    /// A cursor in the last connection of the page, for `{page.cursor}`.
     LastItem(Path),
 }
 
-/// Largest page of a platform.
+/// Largest page size of a platform.
 pub(in crate::manifest) const SIZE_MAX: u32 = 10_000;
 
 impl Paging {
-    /// The number of the first page.
+    /// Number of the first page.
     pub(crate) fn first(&self) -> u64 {
         self.first.unwrap_or(1)
     }
 
-    /// The same, as the engine knows it.
+    /// The paging as the engine knows it.
     pub(crate) fn capabilities(&self) -> connector::Paging {
         let (size_min, size_max) = self.size.bounds();
         connector::Paging {
@@ -112,7 +112,7 @@ impl Paging {
         }
     }
 
-    /// How many connections a page says there are.
+    /// Total number of connections, if the page gives it.
     pub(crate) fn total(&self, headers: &HeaderMap, body: &Value) -> Option<u64> {
         self.total.as_ref()?.text(headers, body)?.trim().parse().ok()
     }
@@ -124,7 +124,7 @@ impl Paging {
 }
 
 impl PageSize {
-    /// The smallest and the largest page.
+    /// Smallest and largest page size.
     pub(crate) fn bounds(self) -> (u32, u32) {
         match self.fixed {
             Some(fixed) => (fixed, fixed),
@@ -149,17 +149,17 @@ impl PageSize {
     }
 }
 
-/// What leads to the next page, as an answer has it.
+/// What leads to the next page, taken from a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Leads {
-    /// A mark.
+    /// A cursor.
     Mark(String),
-    /// An address.
+    /// A link to follow.
     Link(String),
 }
 
 impl Next {
-    /// What of an answer leads to the next page.
+    /// Finds what leads to the next page.
     pub(crate) fn leads(
         &self,
         headers: &HeaderMap,
@@ -179,13 +179,13 @@ impl Next {
         }
     }
 
-    /// Whether it is an address, which is followed.
+    /// Whether it is a link to follow.
     pub(crate) fn is_link(&self) -> bool {
         matches!(self, Self::Url(_) | Self::Link(_))
     }
 }
 
-/// The address that a `Link` header has for a relation (RFC 8288).
+/// URL with a relation in the `Link` headers (RFC 8288).
 pub(in crate::manifest) fn link(headers: &HeaderMap, relation: &str) -> Option<String> {
     let texts = headers.get_all(LINK).iter().filter_map(|it| it.to_str().ok());
     texts
@@ -194,19 +194,19 @@ pub(in crate::manifest) fn link(headers: &HeaderMap, relation: &str) -> Option<S
         .map(|(url, _)| url)
 }
 
-/// The addresses of a `Link` header, each with its relations.
+/// URLs of a `Link` header, each with its relations.
 pub(in crate::manifest) fn links(text: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((_, behind)) = rest.split_once('<') {
         let Some((url, parameters)) = behind.split_once('>') else { break };
-        // The next address begins behind a comma.
+        // The next URL begins behind a comma.
         let (own, others) = split_unquoted(parameters, ',');
         let (mut own, mut relations) = (own, None);
         while !own.is_empty() {
             let (parameter, more) = split_unquoted(own, ';');
             own = more;
-            // Of several, the first counts.
+            // Of several `rel` parameters, the first counts.
             if let (Some((name, value)), None) = (parameter.split_once('='), &relations)
                 && name.trim().eq_ignore_ascii_case("rel")
             {
@@ -220,7 +220,7 @@ pub(in crate::manifest) fn links(text: &str) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// What stands before a sign and what stands behind it; one in quotes is not meant.
+/// Splits a text at the first `at` outside quotes.
 fn split_unquoted(text: &str, at: char) -> (&str, &str) {
     let (mut in_quotes, mut is_escaped) = (false, false);
     let end = text.find(|it: char| {

@@ -1,4 +1,4 @@
-//! Parameters of a query or a form: one value, several of one name, or names within names.
+//! Parameters of a query or a form: single, repeated, or nested in brackets.
 
 use indexmap::IndexMap;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
@@ -11,20 +11,20 @@ use zeroize::Zeroizing;
 use super::path::text_of;
 use super::template::{Part, Scope, Template, What};
 
-/// What a parameter is.
+/// A parameter's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Parameter {
-    /// One value. It is left out where a hole of it has nothing to be filled with.
+    /// One value. Left out if a placeholder has no value.
     One(Template),
-    /// The name again for each. One that mentions `{value}` stands for each that is looked up.
+    /// The parameter is repeated for each template. A template with `{value}` is repeated for each value looked up.
     Many(Vec<Template>),
-    /// Names within the name, in brackets: `page[size]`.
+    /// Nested parameters: `page[size]`.
     Deep(Parameters),
-    /// One value that is made of all that are looked up.
+    /// One value joined from all values looked up.
     Joined {
-        /// What becomes of each.
+        /// Template for each value.
         each: Template,
-        /// What stands between them.
+        /// Separator.
         join: String,
     },
 }
@@ -33,7 +33,7 @@ pub(crate) enum Parameter {
 pub(crate) type Parameters = IndexMap<String, Parameter>;
 
 impl Parameter {
-    /// All templates in it.
+    /// All templates.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         match self {
             Self::One(template) | Self::Joined { each: template, .. } => vec![template],
@@ -42,7 +42,7 @@ impl Parameter {
         }
     }
 
-    /// Adds names and values to `pairs`, as they stand in an address or a form.
+    /// Adds encoded pairs for a query or a form to `pairs`.
     pub(crate) fn write(&self, name: &str, scope: &Scope<'_>, pairs: &mut Vec<String>) {
         let mut push = |value: Option<Zeroizing<String>>| {
             pairs.extend(value.map(|it| format!("{}={}", encoded(name), *it)));
@@ -70,7 +70,7 @@ impl Parameter {
         }
     }
 
-    /// The same, with those alone that mention something.
+    /// Adds only the pairs whose templates use certain variables.
     pub(crate) fn write_those(
         &self,
         is_meant: &dyn Fn(&What) -> bool,
@@ -119,19 +119,19 @@ impl Parameter {
     }
 }
 
-/// A text as it stands anywhere in an address.
+/// Percent-encodes a text for any part of a URL.
 pub(in crate::manifest) fn encoded(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, ENCODED)
 }
 
-/// All but what needs no encoding anywhere in an address.
+/// Everything that needs encoding somewhere in a URL.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The same, but for signs that some platforms' own languages are made of, and that may stand in a query.
+/// Everything but characters that a query allows and some platforms' query languages use.
 const ENCODED_OWN: &AsciiSet =
     &ENCODED.remove(b',').remove(b':').remove(b'/').remove(b'@').remove(b'*').remove(b'$');
 
-/// A part of a value as it stands in a query or a form.
+/// Encodes a part of a value for a query or a form.
 fn written(part: Part<'_>) -> Option<String> {
     Some(match part {
         Part::Own(text) => utf8_percent_encode(text, ENCODED_OWN).to_string(),
@@ -139,7 +139,7 @@ fn written(part: Part<'_>) -> Option<String> {
     })
 }
 
-/// A scope for each that is looked up where the template mentions one, else the scope itself.
+/// A scope for each value looked up if the template uses `{value}`, else the scope itself.
 pub(in crate::manifest) fn scopes<'a>(
     template: &Template,
     scope: &Scope<'a>,
@@ -168,9 +168,9 @@ impl JsonSchema for Parameter {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let one = json_schema!({ "type": ["string", "number", "boolean"] });
         json_schema!({
-            "description": "One value, a list (the name again for each), names within the name \
-                            (`page: { size: … }` is `page[size]`), or `each` and `join` for one value made of \
-                            all that are looked up.",
+            "description": "One value, a list (the parameter is repeated), nested parameters \
+                            (`page: { size: … }` is `page[size]`), or `each` and `join` for one value joined \
+                            from all values looked up.",
             "anyOf": [
                 one,
                 { "type": "array", "items": one },

@@ -1,4 +1,4 @@
-//! JSONPath (RFC 9535): how a manifest says where in an answer something is.
+//! JSONPath (RFC 9535): paths into a response.
 
 use std::fmt;
 
@@ -8,30 +8,30 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-/// A place in a document, or several: a JSONPath such as `$.status.description`.
+/// A JSONPath such as `$.status.description`.
 #[derive(Clone, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
 #[cfg_attr(test, schemars(with = "String", extend("pattern" = "^\\$")))]
 pub(crate) struct Path {
-    /// The path without needless spaces.
+    /// Normalised text.
     text: String,
     meaning: JsonPath,
 }
 
 impl Path {
-    /// All that is there, in the document's order.
+    /// All values, in the document's order.
     pub(crate) fn all<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
         self.meaning.query(document).all()
     }
 
-    /// The first that is there.
+    /// The first value.
     pub(crate) fn first<'v>(&self, document: &'v Value) -> Option<&'v Value> {
         self.meaning.query(document).first()
     }
 }
 
-/// Longest path, and most filters and brackets in one: reading them takes time, and room on the stack.
+/// Limits on a path: parsing takes time and stack space.
 const CHARS_MAX: usize = 1000;
 const NESTED_MAX: usize = 10;
 
@@ -51,7 +51,7 @@ impl TryFrom<String> for Path {
                  {error}"
             )
         })?;
-        // The library prints some paths as others, `$..*` as `$...*`.
+        // The library prints some paths wrongly, `$..*` as `$...*`.
         let printed = meaning.to_string();
         let is_same = JsonPath::parse(&printed).is_ok_and(|it| it == meaning);
         Ok(Self { text: if is_same { printed } else { text }, meaning })
@@ -78,10 +78,10 @@ impl fmt::Debug for Path {
     }
 }
 
-/// What a value is as a text: itself, a whole number's digits, a truth value's word. Nothing for what is null, or no
-/// single value, or a number whose digits are not all known.
+/// A single value as text: a string, a number's digits, `true` or `false`. `None` for null, lists and objects, and for
+/// numbers whose digits were lost.
 pub(crate) fn text_of(value: &Value) -> Option<String> {
-    /// Up to here every whole number is one that a float holds exactly.
+    /// Floats hold every whole number up to here exactly.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::String(text) => Some(text.clone()),

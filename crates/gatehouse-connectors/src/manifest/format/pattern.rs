@@ -1,4 +1,4 @@
-//! Patterns: what a text as a whole must be like.
+//! Patterns for whole texts.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A regular expression that a whole text matches or not, such as `HS[0-9a-f]{32}`.
+/// A regular expression for a whole text, such as `HS[0-9a-f]{32}`.
 #[derive(Clone, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
@@ -18,7 +18,7 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    /// Whether a text is like this, from its beginning to its end.
+    /// Whether the whole text matches.
     pub(crate) fn matches(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }
@@ -28,7 +28,7 @@ impl TryFrom<String> for Pattern {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        // By itself first: what closes more brackets than it opens would get out of those around it.
+        // Parsed alone first: an unbalanced `)` would close the group around it.
         let whole = || Regex::new(&format!("^(?:{text})$"));
         let regex = Regex::new(&text).and_then(|_| whole()).map_err(|error| {
             let why = error.to_string();

@@ -1,4 +1,4 @@
-//! Where in a file a field stands, for whoever has to change it.
+//! Positions of fields in a file, for error messages.
 
 use std::fmt;
 
@@ -6,26 +6,27 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-/// The places of all fields of a file.
+/// Positions of all fields of a file.
 pub(in crate::manifest) struct Places(Option<Spanned<Node>>);
 
-/// What is inside of a field.
+/// Members of a field.
 #[derive(Default)]
 struct Node(Vec<(String, Spanned<Node>)>);
 
 impl Places {
-    /// Reads where everything is in a file that has been read before.
+    /// Reads the positions in a file that is valid YAML.
     pub(in crate::manifest) fn read(text: &str) -> Self {
         Self(serde_saphyr::from_str(text).ok())
     }
 
-    /// The line and column of a field such as `list.call.get` or `limits.buckets[0].calls`; where there is none, of the
-    /// innermost that is there.
+    /// Line and column of a field such as `list.call.get` or `limits.buckets[0].calls`; of the innermost existing
+    /// parent if
+    /// there is no such field.
     pub(in crate::manifest) fn of(&self, field: &str) -> (u64, u64) {
         let Some(mut at) = self.0.as_ref() else { return (1, 1) };
         let mut rest = field;
         while !rest.is_empty() {
-            // Names may have dots in them, so the longest that is there is meant.
+            // Names may contain dots, so the longest match wins.
             let inner = at.value.0.iter().filter(|(name, _)| begins_with(rest, name));
             let Some((name, inner)) = inner.max_by_key(|(name, _)| name.len()) else { break };
             at = inner;

@@ -1,4 +1,4 @@
-//! Mapping: what of a platform's document becomes a connection. What isn't named here can't come out.
+//! Mapping of a platform's documents to connections. Only named fields get through.
 
 use std::sync::Arc;
 
@@ -17,60 +17,60 @@ use super::status::Status;
 use crate::connector::ProductParts;
 use crate::failure::{Failure, FailureKind};
 
-/// What of a document in a list or a look-up becomes a connection.
+/// How a document of the list or a look-up becomes a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mapping {
-    /// What the platform calls it, unique in the platform.
+    /// The platform's id, unique on the platform.
     pub(crate) id: Selection,
-    /// Its status.
+    /// Status.
     pub(crate) status: Status,
-    /// The numbers that it carries.
+    /// Numbers of the connection.
     #[serde(default)]
     pub(crate) identifiers: Identifiers,
-    /// The devices that it was seen in.
+    /// IMEIs of its devices.
     #[serde(default)]
     pub(crate) imei: Selection,
-    /// What the customer wrote on it.
+    /// Properties set by the customer.
     #[serde(default)]
     pub(crate) properties: Vec<PropertyRule>,
-    /// When it is connected over satellites, where that isn't the same for all connections.
+    /// Condition for satellite connections, if the platform has several types.
     #[serde(default)]
     pub(crate) satellite_when: Option<Condition>,
 }
 
-/// The numbers of a connection, by kind.
+/// Numbers of a connection, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Identifiers {
-    /// Numbers of cards.
+    /// ICCIDs of SIM cards.
     #[serde(default)]
     pub(crate) iccid: Selection,
-    /// Numbers of subscriptions.
+    /// IMSIs of subscriptions.
     #[serde(default)]
     pub(crate) imsi: Selection,
-    /// Numbers that are called, without `+`.
+    /// MSISDNs, the phone numbers, without `+`.
     #[serde(default)]
     pub(crate) msisdn: Selection,
-    /// Numbers of terminals.
+    /// Serial numbers of terminals.
     #[serde(default)]
     pub(crate) serial_number: Selection,
 }
 
-/// What a document adds to a connection that is known already.
+/// Parts that a detail document adds to a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Additions {
-    /// Its status, in place of the one that it had.
+    /// Status that replaces the list's.
     #[serde(default)]
     pub(crate) status: Option<Status>,
     /// Further numbers.
     #[serde(default)]
     pub(crate) identifiers: Identifiers,
-    /// Further devices.
+    /// Further IMEIs.
     #[serde(default)]
     pub(crate) imei: Selection,
     /// Further properties.
@@ -79,7 +79,7 @@ pub(crate) struct Additions {
 }
 
 impl Identifiers {
-    /// What each kind is selected by.
+    /// Selection of each kind.
     pub(crate) fn kinds(&self) -> [(IdentifierKind, &Selection); 4] {
         [
             (IdentifierKind::Iccid, &self.iccid),
@@ -89,14 +89,14 @@ impl Identifiers {
         ]
     }
 
-    /// Adds the numbers of a document. Tells of a kind that is there and can't be told.
+    /// Adds the numbers of a document. Returns a kind whose digits were lost, if any.
     fn collect(
         &self,
         document: &Value,
         found: &mut Vec<(IdentifierKind, SmolStr)>,
     ) -> Option<IdentifierKind> {
         let mut lost = None;
-        // What one document says, it says once.
+        // A selection has no duplicates, so only earlier numbers are compared.
         let n_before = found.len();
         for (kind, selection) in self.kinds() {
             let texts = selection.texts(document);
@@ -115,7 +115,7 @@ impl Identifiers {
 }
 
 impl Mapping {
-    /// The connection that a document is.
+    /// Maps a document to a connection.
     pub(crate) fn connection(
         &self,
         document: &Value,
@@ -147,7 +147,7 @@ impl Mapping {
 }
 
 impl Additions {
-    /// Adds what a document says to a connection.
+    /// Adds a document's parts to a connection.
     pub(crate) fn add(&self, document: &Value, connection: &mut Connection) {
         if let Some(status) = &self.status {
             (connection.status, connection.platform_status) = status.of(document);
@@ -161,19 +161,19 @@ impl Additions {
         self.properties.iter().for_each(|rule| rule.collect(document, &mut connection.properties));
     }
 
-    /// What it is that it adds.
+    /// The parts that it adds.
     pub(crate) fn parts(&self) -> ProductParts {
         let has_numbers = self.identifiers.kinds().iter().any(|(_, it)| !it.picks().is_empty());
         ProductParts {
             status: self.status.is_some(),
-            // The platform's own word for a status is a characteristic.
+            // The platform's own status is a characteristic.
             characteristics: has_numbers || !self.imei.picks().is_empty() || self.status.is_some(),
             properties: !self.properties.is_empty(),
         }
     }
 }
 
-/// Puts what details add to connections where it belongs.
+/// A connection with the parts of its detail documents.
 pub(crate) fn with_additions(
     connection: &Arc<Connection>,
     additions: &Additions,

@@ -1,4 +1,4 @@
-//! Custom properties: what a customer wrote on a connection, in whichever shape the platform keeps it.
+//! Custom properties, in every structure that platforms use.
 
 use gatehouse_core::product::Property;
 #[cfg(test)]
@@ -10,31 +10,32 @@ use super::path::{Path, text_of};
 use super::pattern::Pattern;
 use super::selection::Selection;
 
-/// One source of properties: `name` and `value`; or `entries` of an object, perhaps only those with certain `keys`;
-/// or for `each` of several parts, `name_from` and `value`, or further `properties`. What is empty or null gives none.
+/// A source of properties: `name` and `value`; or the `entries` of an object, optionally limited by `keys`; or for
+/// `each`
+/// of several parts, `name_from` and `value`, or further `properties`. Empty and null values give none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PropertyRule {
-    /// The name of the property.
+    /// Name of the property.
     #[serde(default)]
     pub(crate) name: Option<String>,
-    /// Its values: each gives a property.
+    /// Values: each gives a property.
     #[serde(default)]
     pub(crate) value: Option<Selection>,
-    /// An object: each of its members gives a property.
+    /// An object: each member gives a property.
     #[serde(default)]
     pub(crate) entries: Option<Path>,
-    /// Which members of the object: those whose names are like this, from beginning to end.
+    /// Pattern that the names of members must match as a whole.
     #[serde(default)]
     pub(crate) keys: Option<Pattern>,
-    /// Several parts of the document, each looked at by itself: paths then begin there.
+    /// Parts of the document: inner paths begin at each of them.
     #[serde(default)]
     pub(crate) each: Option<Path>,
-    /// Where in each part the name is.
+    /// Path to the name in each part.
     #[serde(default)]
     pub(crate) name_from: Option<Path>,
-    /// What each part gives.
+    /// Properties of each part.
     #[serde(default)]
     pub(crate) properties: Vec<PropertyRule>,
 }
@@ -74,7 +75,7 @@ impl PropertyRule {
         }
     }
 
-    /// What is wrong with it.
+    /// The rule's fault, if any.
     pub(in crate::manifest) fn fault(&self) -> Option<&'static str> {
         let is_named = self.name.is_some() || self.name_from.is_some();
         let has =

@@ -1,4 +1,4 @@
-//! Selections: which texts of a document become a number, a name or a value of a product.
+//! Selections: values of a document that become a product's numbers, names or values.
 
 use std::fmt;
 
@@ -13,42 +13,41 @@ use serde_json::Value;
 use super::path::{Path, text_of};
 use super::transform::Transform;
 
-/// Texts of a document: one path, several of them, or a path and what is done to what is there. Empty texts and
-/// repetitions are left out.
+/// Values of a document: one path, several paths, or a path with transforms. Empty values and duplicates are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Selection(Vec<Pick>);
 
-/// Texts at one path.
+/// Values at one path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pick {
-    /// A part of the document that the path then begins at, so that it can compare with what is in there.
+    /// Part of the document at which `path` begins, so that filters can compare within it.
     #[serde(default)]
     pub(crate) within: Option<Path>,
-    /// Where they are.
+    /// Path to the values.
     pub(crate) path: Path,
-    /// What is done to them, in order.
+    /// Transforms, in order.
     #[serde(default)]
     pub(crate) transforms: Vec<Transform>,
 }
 
 impl Selection {
-    /// The texts, in order, each once.
+    /// The values in order, without duplicates.
     pub(crate) fn texts(&self, document: &Value) -> Vec<String> {
-        // A set, since there may be as many as fit into an answer.
+        // A set, since a response may hold very many.
         let texts = self.0.iter().flat_map(|it| it.texts(document));
         let texts: IndexSet<String> = texts.filter(|it| !it.is_empty()).collect();
         texts.into_iter().collect()
     }
 
-    /// Whether there is a number whose digits are not all known: more of them than a number in JSON is read with.
+    /// Whether a number has lost digits: more than JSON numbers are parsed with.
     pub(crate) fn loses_digits(&self, document: &Value) -> bool {
         let picked = |pick: &Pick| pick.values(document).into_iter().any(is_lost);
         self.0.iter().any(picked)
     }
 
-    /// The first of them.
+    /// The first value.
     pub(crate) fn first(&self, document: &Value) -> Option<String> {
         self.texts(document).into_iter().next()
     }
@@ -78,7 +77,7 @@ fn is_lost(value: &Value) -> bool {
     value.is_number() && text_of(value).is_none()
 }
 
-/// The texts that a value is: of a list, those of its members.
+/// A value as texts: a list gives those of its members.
 fn texts_of(value: &Value) -> Vec<String> {
     match value {
         Value::Array(members) => members.iter().filter_map(text_of).collect(),
@@ -127,7 +126,7 @@ impl JsonSchema for Selection {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (path, pick) = (generator.subschema_for::<Path>(), generator.subschema_for::<Pick>());
         json_schema!({
-            "description": "Texts of a document: a JSONPath, a list of them, or a path and what is done to what is there.",
+            "description": "Values of a document: a JSONPath, a list of them, or a path with transforms.",
             "anyOf": [path, pick, { "type": "array", "items": { "anyOf": [path, pick] } }],
         })
     }

@@ -1,4 +1,4 @@
-//! Sessions: the calls that an account proves itself with, before any other.
+//! Sessions: how an account logs in.
 
 use indexmap::IndexMap;
 #[cfg(test)]
@@ -9,18 +9,19 @@ use super::call::Call;
 use super::source::Source;
 use super::span::Span;
 
-/// How an account gets what goes along with every other call.
+/// How an account gets the tokens for its other calls.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Session {
-    /// One call or two, in order. The second may use what the first gave.
+    /// One call or two, in order. The second may use values of the first.
     pub(crate) calls: Vec<SessionCall>,
-    /// How long it lasts, where no answer says so.
+    /// Lifetime, if no response gives one.
     #[serde(default = "Session::hour")]
     pub(crate) lifetime: Span,
-    /// After so many that the platform refused in a row, none is begun any more until the account is changed: some
-    /// platforms lock accounts. Without it, one is tried again now and then.
+    /// After this many log-ins rejected in a row, gatehouse stops until the account is changed: some platforms lock
+    /// accounts.
+    /// Without it, log-ins are retried with growing pauses.
     #[serde(default)]
     pub(crate) refusals_max: Option<u32>,
 }
@@ -30,12 +31,12 @@ pub(crate) struct Session {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionCall {
-    /// What is asked.
+    /// The call.
     pub(crate) call: Call,
-    /// What is taken from the answer, by the names under which templates then mention it: `{session.token}`.
+    /// Values taken from the response, by their names in templates: `{session.token}`.
     #[serde(default)]
     pub(crate) take: IndexMap<String, Source>,
-    /// Where in the answer it says for how many seconds it lasts.
+    /// Path to the lifetime in seconds.
     #[serde(default)]
     pub(crate) expires_in: Option<Source>,
 }

@@ -1,4 +1,4 @@
-//! Sources: where in an answer one value is, in its body or in a header.
+//! Sources: a value in the body or a header of a response.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ use serde_json::Value;
 
 use super::path::{Path, text_of};
 
-/// One value of an answer.
+/// A value of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// In its body.
+    /// In the body.
     Body(Path),
     /// In a header.
     Header(HeaderName),
 }
 
 impl Source {
-    /// The text that is there; nothing where there is none, or an empty one.
+    /// The value as text; `None` if missing or empty.
     pub(crate) fn text(&self, headers: &HeaderMap, body: &Value) -> Option<String> {
         let text = match self {
             Self::Body(path) => path.first(body).and_then(text_of),
@@ -34,18 +34,18 @@ impl Source {
     }
 }
 
-/// As it is written where it isn't just a path.
+/// The long notation.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum Written {
-    /// A place in the body.
+    /// A path into the body.
     Body(Path),
-    /// The name of a header.
+    /// Name of a header.
     Header(String),
 }
 
-/// Reads the name of a header.
+/// Parses the name of a header.
 pub(in crate::manifest) fn header_name(text: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(text.as_bytes())
         .map_err(|_| format!("must be the name of a header such as `X-Total-Count`, not `{text}`"))
@@ -87,7 +87,7 @@ impl JsonSchema for Source {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let (path, written) = (generator.subschema_for::<Path>(), Written::json_schema(generator));
         json_schema!({
-            "description": "One value of an answer: a JSONPath into its body, or `header: X-Name`.",
+            "description": "A value of a response: a JSONPath into its body, or `header: X-Name`.",
             "anyOf": [path, written],
         })
     }

@@ -1,4 +1,4 @@
-//! Lengths of time, as people write them: `90s`, `15m`, `4h`, `365d`.
+//! Durations in short notation: `90s`, `15m`, `4h`, `365d`.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A length of time: a whole number and `s`, `m`, `h` or `d`.
+/// A duration: a whole number and `s`, `m`, `h` or `d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
 #[cfg_attr(test, schemars(with = "String", extend("pattern" = "^[0-9]+[smhd]$")))]
 pub(crate) struct Span(pub(crate) Duration);
 
-/// The longest: a hundred years, which is before everything.
+/// Longest duration: a hundred years.
 const DAYS_MAX: u64 = 36_525;
 
 impl Span {
-    /// Reads one.
+    /// Parses a duration.
     pub(in crate::manifest) fn parse(text: &str) -> Option<Self> {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
         let is_number = !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit());

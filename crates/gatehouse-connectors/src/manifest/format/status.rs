@@ -1,4 +1,4 @@
-//! The status of a connection: rules, then words, then the platform's own word in upper case.
+//! Status of a connection: rules first, then words, then the platform's own status in upper case.
 
 use indexmap::IndexMap;
 #[cfg(test)]
@@ -10,21 +10,21 @@ use smol_str::SmolStr;
 use super::condition::Condition;
 use super::selection::Selection;
 
-/// How the status of a connection is found. A word that nothing here names becomes itself in upper case.
+/// How to find a connection's status. A platform status without a translation is taken in upper case.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
-    /// The platform's own word.
+    /// The platform's own status.
     #[serde(default)]
     pub(crate) word: Option<Selection>,
-    /// What words of the platform mean.
+    /// Translations of the platform's statuses.
     #[serde(default)]
     pub(crate) words: IndexMap<String, String>,
-    /// What else decides, before words: the first rule that holds.
+    /// Rules that come before translations: the first that holds decides.
     #[serde(default)]
     pub(crate) rules: Vec<StatusRule>,
-    /// What it is where there is no word, and no rule holds.
+    /// Status if there is no platform status, and no rule holds.
     #[serde(default)]
     pub(crate) otherwise: Option<String>,
 }
@@ -34,17 +34,17 @@ pub(crate) struct Status {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StatusRule {
-    /// What must be so.
+    /// Condition on the connection.
     pub(crate) when: Condition,
-    /// What the status then is.
+    /// Status if the condition holds.
     pub(crate) is: String,
 }
 
-/// What a connection has that has no word and fits no rule.
+/// Status of a connection without a platform status and a matching rule.
 const UNKNOWN: SmolStr = SmolStr::new_static("UNKNOWN");
 
 impl Status {
-    /// Our word, and the platform's.
+    /// The product's status, and the platform's own.
     pub(crate) fn of(&self, document: &Value) -> (SmolStr, Option<SmolStr>) {
         let word = self.word.as_ref().and_then(|it| it.first(document));
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(None, document));

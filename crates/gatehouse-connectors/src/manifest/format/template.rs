@@ -1,8 +1,8 @@
-//! Templates: texts with holes, which are filled with what an account, a session, a page or a look-up has.
+//! Templates: texts with placeholders for values of an account, a session, a page or a look-up.
 //!
 //! `{credentials.apiKey}`, `{settings.authUrl}`, `{session.token}`, `{page.number}`, `{page.offset}`, `{page.size}`,
-//! `{page.cursor}`, `{value}`, `{values}`, `{now}`, `{now-365d}`. Behind a bar stands what is done to it:
-//! `{value|luhn_strip}`, `{now-1d|epoch}`, `{page.cursor|number}` for a number in a JSON body. A brace that is meant is written twice.
+//! `{page.cursor}`, `{value}`, `{values}`, `{now}`, `{now-365d}`. Transforms follow after a bar: `{value|luhn_strip}`,
+//! `{now-1d|epoch}`, `{page.cursor|number}` for a number in a JSON body. A literal brace is doubled.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::span::Span;
 use super::transform::Transform;
 
-/// A text with holes, such as `Bearer {session.token}`.
+/// A text with placeholders, such as `Bearer {session.token}`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
@@ -32,7 +32,7 @@ enum Piece {
     Hole(Hole),
 }
 
-/// What stands in a template for something else.
+/// A placeholder in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hole {
     pub(crate) what: What,
@@ -41,43 +41,43 @@ pub(crate) struct Hole {
     is_number: bool,
 }
 
-/// What a hole is filled with.
+/// A variable in a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    /// A secret of the account.
+    /// A credential of the account.
     Credential(String),
     /// A setting of the account.
     Setting(String),
-    /// What a call of the session gave.
+    /// A value of the session.
     Session(String),
-    /// The number of the page.
+    /// Page number.
     PageNumber,
-    /// How many connections lie before it.
+    /// Number of connections before the page.
     PageOffset,
-    /// How many are wanted.
+    /// Page size.
     PageSize,
-    /// The mark of the page.
+    /// Cursor of the page.
     PageCursor,
-    /// One of those that are looked up.
+    /// One value looked up.
     Value,
-    /// All of them, with commas between.
+    /// All values looked up, separated by commas.
     Values,
-    /// A time: so much before now, or behind.
+    /// A time before or after now.
     Now {
-        /// How much.
+        /// Distance from now.
         off: Duration,
-        /// Whether it is before.
+        /// Whether the time is before now.
         is_before: bool,
     },
 }
 
-/// How a time is written.
+/// Notation of a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum TimeForm {
-    /// As RFC 3339 says, in UTC.
+    /// RFC 3339, in UTC.
     #[default]
     Rfc3339,
-    /// The day alone.
+    /// The date alone.
     Date,
     /// Seconds since 1970.
     Epoch,
@@ -85,7 +85,7 @@ enum TimeForm {
     EpochMillis,
 }
 
-/// What holes are filled with.
+/// Values of all variables.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) account: &'a dyn Named,
@@ -95,7 +95,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) now: SystemTime,
 }
 
-/// What a page is asked for with.
+/// Values of the `page` variables.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageScope<'a> {
     pub(crate) number: u64,
@@ -104,14 +104,14 @@ pub(crate) struct PageScope<'a> {
     pub(crate) cursor: Option<&'a str>,
 }
 
-/// What has texts by name.
+/// Values of named variables.
 pub(crate) trait Named: Sync {
-    /// The text of a name, where there is one.
+    /// Value of a variable; `None` if it has none.
     fn named(&self, what: &What) -> Option<Zeroizing<String>>;
 }
 
 impl Template {
-    /// Its holes.
+    /// All placeholders.
     pub(crate) fn holes(&self) -> impl Iterator<Item = &Hole> {
         self.pieces.iter().filter_map(|it| match it {
             Piece::Hole(hole) => Some(hole),
@@ -119,17 +119,17 @@ impl Template {
         })
     }
 
-    /// Whether it has a hole of a kind.
+    /// Whether a placeholder's variable satisfies `is_meant`.
     pub(crate) fn mentions(&self, is_meant: impl Fn(&What) -> bool) -> bool {
         self.holes().any(|hole| is_meant(&hole.what))
     }
 
-    /// Whether something that must not be seen is put into it.
+    /// Whether it contains a secret.
     pub(crate) fn is_secret(&self) -> bool {
         self.mentions(|it| matches!(it, What::Credential(_) | What::Session(_)))
     }
 
-    /// Whether it is a number wherever it is a number at all.
+    /// Whether it is a single numeric placeholder.
     pub(crate) fn is_number(&self) -> bool {
         let [Piece::Hole(hole)] = self.pieces.as_slice() else { return false };
         match hole.what {
@@ -139,7 +139,7 @@ impl Template {
         }
     }
 
-    /// The setting that it begins with, where it begins with one.
+    /// The setting that it begins with, if any.
     pub(crate) fn leading_setting(&self) -> Option<&str> {
         match self.pieces.first()? {
             Piece::Hole(Hole { what: What::Setting(name), .. }) => Some(name),
@@ -147,7 +147,7 @@ impl Template {
         }
     }
 
-    /// What was put into its holes to make a text of it; nothing where the text can't have been made of it.
+    /// Matches a text against the template, and returns the variables' values; `None` if it doesn't match.
     pub(crate) fn heard(&self, text: &str) -> Option<Vec<(&What, String)>> {
         let (mut rest, mut heard) = (text, Vec::new());
         let mut pieces = self.pieces.iter().peekable();
@@ -168,8 +168,9 @@ impl Template {
         rest.is_empty().then_some(heard)
     }
 
-    /// The text, with each hole filled; `write` says how the template's own words and what comes into its holes are
-    /// written. Nothing where a hole has nothing to be filled with, or with what can't be written.
+    /// Fills in the placeholders; `write` encodes the template's own text and inserted values. `None` if a variable has
+    /// no
+    /// value, or one that can't be written.
     pub(crate) fn fill_with(
         &self,
         scope: &Scope<'_>,
@@ -190,7 +191,7 @@ impl Template {
         Some(filled)
     }
 
-    /// The text, with each hole filled.
+    /// Fills in the placeholders, without encoding.
     pub(crate) fn fill(&self, scope: &Scope<'_>) -> Option<Zeroizing<String>> {
         self.fill_with(scope, &|(Part::Own(text) | Part::Given(text))| Some(text.to_owned()))
     }
@@ -198,9 +199,9 @@ impl Template {
 
 /// A part of a filled template.
 pub(crate) enum Part<'t> {
-    /// What the manifest says.
+    /// Text of the manifest.
     Own(&'t str),
-    /// What comes from elsewhere.
+    /// An inserted value.
     Given(&'t str),
 }
 
@@ -229,7 +230,7 @@ impl Hole {
 
     fn time(&self, now: SystemTime, off: Duration, is_before: bool) -> Option<String> {
         let then = if is_before { now.checked_sub(off)? } else { now.checked_add(off)? };
-        // Rounded down on both sides of 1970.
+        // Rounds down on both sides of 1970.
         let millis = Timestamp::try_from(then).ok()?.as_millisecond();
         let seconds = millis.div_euclid(1000);
         let written = Timestamp::from_second(seconds).ok()?.to_string();
@@ -261,8 +262,8 @@ impl TryFrom<String> for Template {
                 ("{", Some(parts)) => parts,
                 _ => {
                     return Err(format!(
-                        "has a lone `{brace}` in `{text}`: a hole is written `{{value}}`, a brace that \
-                         is meant is written twice"
+                        "has a lone `{brace}` in `{text}`: a placeholder is written `{{value}}`, a literal \
+                         brace is doubled"
                     ));
                 }
             };
@@ -286,9 +287,9 @@ impl Hole {
         let name = parts.next().unwrap_or_default();
         let what = What::parse(name).ok_or_else(|| {
             format!(
-                "has `{{{text}}}`, which nothing can be put into: holes are credentials.NAME, \
-                 settings.NAME, session.NAME, page.number, page.offset, page.size, page.cursor, value, values, \
-                 now, now-365d"
+                "has `{{{text}}}`, which is no placeholder: these are credentials.NAME, settings.NAME, \
+                 session.NAME, page.number, page.offset, page.size, page.cursor, value, values, now, \
+                 now-365d"
             )
         })?;
         let (mut transforms, mut form, mut is_number) = (Vec::new(), TimeForm::default(), false);
@@ -300,8 +301,8 @@ impl Hole {
                 ("number", _) => is_number = true,
                 (name, _) => transforms.push(Transform::named(name).ok_or_else(|| {
                     format!(
-                        "has `{name}` in `{{{text}}}`, which can't be done: behind a bar stands {}, \
-                         number (in JSON), and behind a time date, epoch or epoch_ms",
+                        "has `{name}` in `{{{text}}}`, which is no transform: these are {}, number (in JSON), \
+                         and for a time date, epoch or epoch_ms",
                         Transform::NAMED
                     )
                 })?),
@@ -346,12 +347,12 @@ impl What {
         })
     }
 
-    /// Whether it is a part of a page's position.
+    /// Whether it is a `page` variable.
     pub(crate) fn is_of_page(&self) -> bool {
         matches!(self, Self::PageNumber | Self::PageOffset | Self::PageSize | Self::PageCursor)
     }
 
-    /// Whether it is what is looked up.
+    /// Whether it is a value looked up.
     pub(crate) fn is_of_look_up(&self) -> bool {
         matches!(self, Self::Value | Self::Values)
     }

@@ -1,4 +1,4 @@
-//! What is done to a text on its way: a small closed set.
+//! Transforms of values: a small closed set.
 
 use gatehouse_core::IdentifierKind;
 use gatehouse_core::identifier::{self, luhn_digit};
@@ -8,42 +8,42 @@ use serde::Deserialize;
 
 use super::pattern::Pattern;
 
-/// One thing that is done to texts, in order.
+/// A transform of values.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Transform {
-    /// Takes white space off both ends.
+    /// Removes white space at both ends.
     Trim,
-    /// Writes it in lower case.
+    /// Converts to lower case.
     Lower,
-    /// Writes it in upper case.
+    /// Converts to upper case.
     Upper,
-    /// Leaves only its digits.
+    /// Keeps only digits.
     Digits,
-    /// Puts the check digit behind a card number of 19 digits; others stay as they are.
+    /// Appends the check digit to an ICCID of 19 digits; other values stay as they are.
     LuhnAdd,
-    /// Takes the check digit off a card number of 20 digits, where it is the right one; others stay as they are.
+    /// Removes a correct check digit from an ICCID of 20 digits; other values stay as they are.
     LuhnStrip,
-    /// Leaves only the first of several.
+    /// Keeps only the first value.
     First,
-    /// Makes several of one, at each of these.
+    /// Splits each value at this separator.
     Split(String),
-    /// Puts this before it.
+    /// Prepends this text.
     Prefix(String),
-    /// Takes this off its beginning, where it is there.
+    /// Removes this prefix, if present.
     StripPrefix(String),
-    /// Takes this off its end, where it is there.
+    /// Removes this suffix, if present.
     StripSuffix(String),
-    /// Leaves only those that are like this.
+    /// Keeps only values that match this pattern.
     Matching(Pattern),
 }
 
-/// Digits of a card number without and with its check digit.
+/// Digits of an ICCID without its check digit.
 const CARD_DIGITS: usize = 19;
 
 impl Transform {
-    /// The ones that can stand in a template, by their names.
+    /// The transform with this name, if templates may use it.
     pub(in crate::manifest) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "trim" => Self::Trim,
@@ -56,10 +56,10 @@ impl Transform {
         })
     }
 
-    /// The names of those.
+    /// Names of the transforms that templates may use.
     pub(in crate::manifest) const NAMED: &str = "trim, lower, upper, digits, luhn_add, luhn_strip";
 
-    /// Does it to one text that stays one.
+    /// Transforms a single value.
     pub(crate) fn one(&self, text: String) -> String {
         match self {
             Self::Trim => text.trim().to_owned(),
@@ -82,7 +82,7 @@ impl Transform {
         }
     }
 
-    /// Does it to several.
+    /// Transforms all values.
     pub(crate) fn all(&self, mut texts: Vec<String>) -> Vec<String> {
         match self {
             Self::First => texts.truncate(1),

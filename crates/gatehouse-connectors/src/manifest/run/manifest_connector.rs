@@ -1,4 +1,4 @@
-//! Speaks to one account as a manifest says.
+//! The connector that runs a manifest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,19 +28,19 @@ use crate::manifest::format::product::with_additions;
 use crate::manifest::format::template::{Named, PageScope, Scope, What};
 use crate::manifest::run::session_cache::SessionCache;
 
-/// Most pages of what one look-up finds.
+/// Most pages of one look-up.
 const FOUND_PAGES_MAX: u64 = 20;
 
-/// Most connections of what one look-up finds.
+/// Most connections of one look-up.
 const FOUND_ITEMS_MAX: usize = 20_000;
 
-/// Calls for what lists leave out that one request makes at the same time; the others wait, and cost nothing yet.
+/// Concurrent detail calls of one request; further calls wait, and cost nothing yet.
 const DETAILS_AT_ONCE: usize = 128;
 
-/// Most bytes of an address behind the base URL: gateways refuse longer ones than 8 KiB with it.
+/// Most bytes of a URL behind the base URL: gateways reject URLs of more than 8 KiB.
 const TARGET_BYTES_MAX: usize = 7000;
 
-/// Speaks to one account as a manifest says.
+/// Calls one account's platform as its manifest says.
 pub(crate) struct ManifestConnector {
     manifest: Arc<Manifest>,
     account: AccountValues,
@@ -49,25 +49,25 @@ pub(crate) struct ManifestConnector {
     capabilities: Capabilities,
 }
 
-/// An answer that is what was asked for.
+/// A successful response.
 struct Spoken {
     answer: PlatformResponse,
-    /// What was asked.
+    /// Target of the request.
     target: String,
 }
 
-/// What is asked, and for what.
+/// A call with its page and values.
 #[derive(Clone, Copy)]
 struct Question<'q> {
     kind: CallKind,
     call: &'q Call,
     page: PageScope<'q>,
     values: &'q [String],
-    /// An address that an answer gave, which is asked instead of the call's own.
+    /// A link from a response, which replaces the call's own target.
     followed: Option<&'q str>,
 }
 
-/// What comes behind a page of what was found.
+/// What follows a page of a look-up.
 enum Behind {
     Nothing,
     Page,
@@ -75,7 +75,7 @@ enum Behind {
 }
 
 impl ManifestConnector {
-    /// Speaks for an account over its line.
+    /// A connector for an account.
     pub(crate) fn new(
         manifest: Arc<Manifest>,
         account: AccountValues,
@@ -94,8 +94,9 @@ impl ManifestConnector {
         Self { manifest, account, line, keeper: SessionCache::default(), capabilities }
     }
 
-    /// Asks, and asks once more with another session where this one has ended. Nothing where the platform says that
-    /// there is no such thing.
+    /// Makes a call, and repeats it once with a new session if the session has expired. `None` if the platform says
+    /// that there
+    /// is no such object.
     async fn ask(
         &self,
         ask: CallContext,
@@ -108,7 +109,7 @@ impl ManifestConnector {
             let Some(request) =
                 self.request(question, session.as_deref().map(|it| it as &dyn Named))
             else {
-                // An address can't be written with what nobody is called.
+                // No connection has an id that can't be written in a URL.
                 return Ok(None);
             };
             let target = request.target.clone();
@@ -121,12 +122,12 @@ impl ManifestConnector {
             match (meaning, session) {
                 (Meaning::Fine, _) => {
                     if answer.document().is_null() {
-                        // What is no JSON is told as such, in whichever part of it that is.
+                        // Reports invalid JSON in the body as such.
                         answer.json::<Value>()?;
                     }
                     return Ok(Some(Spoken { answer, target }));
                 }
-                // A gateway that doesn't know the way says 404 too, and knows nothing of connections.
+                // A gateway's 404 page says nothing about connections.
                 (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
                 (Meaning::Expired, Some(session))
                     if !is_again && session.is_worth_another(question.kind) =>
@@ -173,8 +174,9 @@ impl ManifestConnector {
         }
     }
 
-    /// An address that an answer gave, with the size that is wanted now, where it has the one that was wanted then, and
-    /// with what goes along with every call. All else in it stays as it is: it may be a mark.
+    /// A link from a response, with the page size wanted now if it has one, and with the parameters of every call. The
+    /// rest
+    /// stays as it is: it may be a cursor.
     fn renewed(&self, followed: &str, question: Question<'_>, scope: &Scope<'_>) -> String {
         let (place, query) = followed.split_once('?').unwrap_or((followed, ""));
         let mut pairs: Vec<String> =
@@ -220,7 +222,7 @@ impl ManifestConnector {
         failure
     }
 
-    /// The documents of an answer.
+    /// The documents of a response.
     fn items<'s>(&self, spoken: &'s Spoken, path: &Path) -> Result<Vec<&'s Value>, Failure> {
         match path.all(spoken.answer.document()).as_slice() {
             [] => {
@@ -237,7 +239,7 @@ impl ManifestConnector {
         self.manifest.product.connection(document, self.manifest.connectivity())
     }
 
-    /// The mark for the page behind one.
+    /// Cursor of the next page.
     fn next(&self, spoken: &Spoken, items: &[&Value]) -> Result<Option<String>, Failure> {
         let Some(next) = &self.manifest.paging.next else { return Ok(None) };
         let leads =
@@ -245,12 +247,12 @@ impl ManifestConnector {
         match leads {
             None => Ok(None),
             Some(Leads::Mark(mark)) => Ok(Some(mark)),
-            // Wherever else it led, the account's credentials would go along.
+            // A link to another origin would take the account's credentials along.
             Some(Leads::Link(link)) => self.line.follow(&spoken.target, &link).map(Some),
         }
     }
 
-    /// A page of the list.
+    /// Reads a page of the list.
     async fn list(&self, ask: CallContext, at: &Position) -> Result<PlatformPage, Failure> {
         let Manifest { list, paging, .. } = &*self.manifest;
         let page = page_scope(at, paging.first());
@@ -270,7 +272,7 @@ impl ManifestConnector {
         let total = paging.total(&spoken.answer.headers, spoken.answer.document());
         let mut is_last = paging.is_last(spoken.answer.document());
         let is_by_mark = paging.by == PagingBy::Cursor;
-        // Some platforms give their last page again where there is none.
+        // Some platforms repeat their last page beyond the end.
         let is_past =
             !is_by_mark && page.offset > 0 && total.is_some_and(|total| page.offset >= total);
         if is_past {
@@ -278,7 +280,7 @@ impl ManifestConnector {
         }
         let items = self.items(&spoken, &list.items)?;
         is_last |= is_by_mark && paging.ends_short && items.len() < page.size as usize;
-        // A page may be empty and yet lead on.
+        // An empty page may have a next page.
         let next = if is_last { None } else { self.next(&spoken, &items)? };
         if is_by_mark && paging.last.is_some() && !is_last && next.is_none() {
             let words =
@@ -294,7 +296,7 @@ impl ManifestConnector {
         })
     }
 
-    /// What a look-up finds, page by page.
+    /// Documents that a look-up finds on all its pages; `None` if the platform says that there are none.
     async fn found(
         &self,
         ask: CallContext,
@@ -311,7 +313,7 @@ impl ManifestConnector {
             let is_link =
                 paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
             let at = match paging.by {
-                // Pages may be shorter than was asked for.
+                // Pages may be shorter than requested.
                 PagingBy::Offset => Position::Offset { offset: found.len() as u64, size },
                 PagingBy::Number | PagingBy::Cursor => Position::Page { index, size },
             };
@@ -344,7 +346,7 @@ impl ManifestConnector {
         Err(Failure::new(FailureKind::Error, detail))
     }
 
-    /// What comes behind a page of what was found. What is left out would seem not to be there.
+    /// What follows a page of a look-up. A part left out would seem not to exist.
     fn behind(
         &self,
         spoken: &Spoken,
@@ -357,7 +359,7 @@ impl ManifestConnector {
             call.templates().iter().any(|(_, template)| template.mentions(|it| *it == what))
         };
         let is_by_mark = paging.by == PagingBy::Cursor;
-        // A page that leads on by a mark may be empty.
+        // By cursor, an empty page may have a next page.
         if (items.is_empty() && !is_by_mark) || paging.is_last(spoken.answer.document()) {
             return Ok(Behind::Nothing);
         }
@@ -385,8 +387,9 @@ impl ManifestConnector {
         }
     }
 
-    /// Values in groups, each of which fits into an address. One that can't stand in an address is alone: it says
-    /// nothing about the others.
+    /// Splits values into groups whose URLs are short enough. A value that can't be written in a URL is alone, so that
+    /// it
+    /// doesn't affect the others.
     fn groups<'v>(&self, kind: CallKind, call: &Call, values: &'v [String]) -> Vec<&'v [String]> {
         let page = page_scope(&Position::Page { index: 0, size: 1 }, 1);
         let question = Question { kind, call, page, values, followed: None };
@@ -401,7 +404,7 @@ impl ManifestConnector {
         groups
     }
 
-    /// The connections that a platform finds for some values.
+    /// Connections that the platform finds for some values.
     async fn search(
         &self,
         ask: CallContext,
@@ -425,7 +428,7 @@ impl ManifestConnector {
             return Ok(connections);
         }
         if !self.capabilities.is_hidden(by) {
-            // Nobody needs to know more of what is only alike.
+            // Similar connections need no details.
             connections.retain(|it| is_meant(it, by, values));
         }
         let DetailedConnections { connections, failures } = self.details(ask, connections).await;
@@ -436,7 +439,7 @@ impl ManifestConnector {
         self.capabilities.detail.as_ref().is_some_and(|it| it.parts.meets(ask.parts))
     }
 
-    /// Connections with what their list leaves out.
+    /// Connections with the parts that their list leaves out.
     async fn details(
         &self,
         ask: CallContext,
@@ -464,10 +467,10 @@ impl ManifestConnector {
                 }
             }
         }
-        // Those of a group that failed are told by its failure.
+        // A failed group is reported by its failure.
         let n_gone = known.values().filter(|it| it.is_none()).count() - n_failed;
         let complete = |connection: Arc<Connection>| match key(&connection, detail) {
-            // What it could be asked for by, it doesn't have.
+            // Without the key, no details can be read.
             None => Some(connection),
             Some(key) => {
                 let documents = known.get(&key)?.as_deref()?;
@@ -484,8 +487,7 @@ impl ManifestConnector {
         DetailedConnections { connections, failures }
     }
 
-    /// What is known of some connections besides, by what they were asked for by. Of whom the platform no longer
-    /// knows, nothing.
+    /// Details of some connections, by key. `None` for connections that the platform no longer has.
     async fn detail(
         &self,
         ask: CallContext,
@@ -547,7 +549,7 @@ impl Connector for ManifestConnector {
     }
 }
 
-/// A session before it is begun, for addresses that are only measured.
+/// Stands for a session while URLs are measured.
 struct AnySession;
 
 impl Named for AnySession {
@@ -556,12 +558,12 @@ impl Named for AnySession {
     }
 }
 
-/// The name in a part of a query.
+/// Name of a query parameter.
 fn name_of(pair: &str) -> Vec<u8> {
     percent_decode_str(pair.split('=').next().unwrap_or_default()).collect()
 }
 
-/// A position as templates know it.
+/// A position as template variables.
 fn page_scope(at: &Position, first: u64) -> PageScope<'_> {
     match at {
         Position::Page { index, size } => PageScope {
@@ -582,7 +584,7 @@ fn page_scope(at: &Position, first: u64) -> PageScope<'_> {
     }
 }
 
-/// What the details of a connection are asked for by.
+/// Value by which the details of a connection are read.
 fn key(connection: &Connection, detail: &Detail) -> Option<String> {
     match LookUpKey::from(detail.by) {
         LookUpKey::Id => Some(connection.local_id.to_string()),
@@ -593,7 +595,7 @@ fn key(connection: &Connection, detail: &Detail) -> Option<String> {
     }
 }
 
-/// Whether a connection is one of those that are looked up.
+/// Whether a connection is one of those looked up.
 fn is_meant(connection: &Connection, by: LookUpKey, values: &[String]) -> bool {
     match by {
         LookUpKey::Id => values.iter().any(|value| connection.local_id == *value),

@@ -1,4 +1,4 @@
-//! Keeps the session of one account: begun when it is needed, one at a time, and begun anew when it ends.
+//! The session of one account: logs in when needed, once for all callers, and again after expiry.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -21,77 +21,78 @@ use crate::manifest::format::errors::{Errors, Meaning};
 use crate::manifest::format::session::Session;
 use crate::manifest::format::template::{Named, Scope, What};
 
-/// How long before its end a session is taken to be over: a tenth of its life, and no longer than this.
+/// Longest margin before a session's end at which it counts as expired; otherwise a tenth of its lifetime.
 const MARGIN_MAX: Duration = Duration::from_secs(60);
 
-/// How long no session is begun after the platform refused one; each refusal in a row doubles it.
+/// Pause after a rejected log-in; doubles with each further rejection.
 const PAUSE_FIRST: Duration = Duration::from_secs(60);
-/// The same, where it may have been for another reason than the credentials.
+/// Pause if the rejection may have another reason than the credentials.
 const PAUSE_DOUBTFUL: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// The longest that a session is taken to last, whatever the platform says.
+/// Longest lifetime of a session, whatever the platform says.
 const LIFETIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// A session that was begun.
+/// A session.
 pub(in crate::manifest) struct Begun {
     values: IndexMap<String, Zeroizing<String>>,
     began: Instant,
     ends: Instant,
-    /// The kinds of calls that were answered with it, a bit for each.
+    /// Kinds of calls that succeeded with it, a bit for each.
     worked: AtomicU8,
-    /// The kind of call that the one before it was refused with.
+    /// Kind of call that the previous session was rejected for.
     renewed_for: Option<CallKind>,
 }
 
 impl Begun {
-    /// Notes that a call of a kind was answered with it.
+    /// Records that a call of a kind succeeded.
     pub(in crate::manifest) fn works(&self, kind: CallKind) {
         self.worked.fetch_or(1 << kind as u8, Ordering::Relaxed);
     }
 
-    /// Whether another is worth beginning where this one is refused for a kind of call: one that was never taken would
-    /// hardly be followed by a better one, nor one that was begun for the same reason, unless it is some time ago.
+    /// Whether a new log-in is worthwhile if this session is rejected for a kind of call: not if it never worked, and
+    /// not if it
+    /// was renewed for the same kind in vain, unless some time has passed.
     pub(in crate::manifest) fn is_worth_another(&self, kind: CallKind) -> bool {
         let worked = self.worked.load(Ordering::Relaxed);
         let is_in_vain = self.renewed_for == Some(kind) && worked & (1 << kind as u8) == 0;
         (worked != 0 && !is_in_vain) || self.began.elapsed() >= PAUSE_FIRST
     }
 
-    /// What must not be told of it.
+    /// Secrets of the session.
     pub(in crate::manifest) fn secrets(&self) -> Vec<Zeroizing<String>> {
         self.values.values().cloned().collect()
     }
 }
 
-/// Keeps the session of one account.
+/// Holds the session of one account.
 #[derive(Default)]
 pub(in crate::manifest) struct SessionCache {
     state: Mutex<State>,
-    /// How many tries have come to an end.
+    /// Number of finished log-ins.
     n_tries: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
     begun: Option<Arc<Begun>>,
-    /// What the last try came to, where it came to nothing.
+    /// Why the last log-in failed.
     failure: Option<Failure>,
     refusals: u32,
     paused_until: Option<Instant>,
-    /// The kind of call that the last session was refused with.
+    /// Kind of call that the last session was rejected for.
     ended_for: Option<CallKind>,
 }
 
-/// Why no session was begun, and whether the platform refused it.
+/// A failed log-in.
 struct NotBegun {
     failure: Failure,
-    /// How long nothing is tried at first, where the platform refused it.
+    /// First pause, if the platform rejected the log-in.
     pause: Option<Duration>,
 }
 
 impl SessionCache {
-    /// The session, begun now where there is none; nothing where the platform has none.
+    /// The session, after a log-in if there is none; `None` if the platform has no sessions.
     pub(in crate::manifest) async fn session(
         &self,
         ask: CallContext,
@@ -108,7 +109,7 @@ impl SessionCache {
         if let Some(begun) = state.begun.as_ref().filter(|it| now < it.ends) {
             return Ok(Some(Arc::clone(begun)));
         }
-        // Who waited while another tried has the same answer, unless only the other's time was short.
+        // A caller that waited for another's log-in shares its result, unless only the other's deadline passed.
         let has_been_tried = self.n_tries.load(Ordering::Acquire) != n_before;
         if let Some(failure) = state.failure.as_ref().filter(|_| has_been_tried)
             && failure.kind != FailureKind::Timeout
@@ -139,7 +140,7 @@ impl SessionCache {
         }
     }
 
-    /// Lets go of a session that the platform no longer takes, unless that has been done.
+    /// Drops a session that the platform rejects, unless another caller has done so.
     pub(in crate::manifest) async fn end(
         &self,
         ask: CallContext,
@@ -155,7 +156,7 @@ impl SessionCache {
 }
 
 impl State {
-    /// Whether the platform has refused a session of late, so that none is begun just now.
+    /// Fails if the platform has rejected a log-in recently.
     fn refused_still(&self, session: &Session, now: Instant) -> Result<(), Failure> {
         let Some(failure) = &self.failure else { return Ok(()) };
         if session.refusals_max.is_some_and(|max| self.refusals >= max) {
@@ -177,7 +178,7 @@ impl State {
     }
 }
 
-/// Makes the calls of a session.
+/// Logs in.
 async fn begin(
     ask: CallContext,
     session: &Session,
@@ -215,7 +216,7 @@ async fn begin(
             return Err(refusal(&answer, meaning, errors));
         }
         for (name, source) in &step.take {
-            // The rest of the answer may be a secret: none of it is told.
+            // The rest of the response may be secret, so the failure holds none of it.
             let value = source.text(&answer.headers, &body).ok_or_else(|| {
                 let detail = format!(
                     "the platform answered {} to the log-in, without the `{name}` that it should give",
@@ -229,9 +230,9 @@ async fn begin(
         let told = step.expires_in.as_ref().and_then(|it| it.text(&answer.headers, &body));
         let told = told.and_then(|it| it.trim().parse::<f64>().ok());
         let told = told.and_then(|it| Duration::try_from_secs_f64(it).ok());
-        // What lasts no time at all would be begun for each call.
+        // A session without a lifetime would be renewed for each call.
         let told = told.filter(|it| !it.is_zero());
-        // It is over when any part of it is.
+        // The session expires with the first of its parts.
         told_lifetime = told_lifetime.into_iter().chain(told).min();
     }
     let lifetime = told_lifetime.unwrap_or(session.lifetime.0).min(LIFETIME_MAX);
@@ -249,20 +250,20 @@ fn refusal(answer: &PlatformResponse, meaning: Meaning, errors: &Errors) -> NotB
     let mut failure = answer.failure_that_says(words, code.as_deref(), message.as_deref());
     let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
     if meaning == Meaning::Throttled {
-        // The credentials may well be right.
+        // The credentials may be right.
         failure.kind = FailureKind::Throttled;
         return NotBegun { failure, pause: None };
     }
     let pause = if meaning == Meaning::Expired || refused.contains(&status) {
         Some(PAUSE_FIRST)
     } else {
-        // Who fails is tried again as any call is; who answers in another way may mean the credentials.
+        // A server error is retried like any call; any other status may mean wrong credentials.
         (!status.is_server_error()).then_some(PAUSE_DOUBTFUL)
     };
     NotBegun { failure, pause }
 }
 
-/// What the calls so far have given.
+/// Values of the session's calls so far.
 struct Taken<'v>(&'v IndexMap<String, Zeroizing<String>>);
 
 impl Named for Taken<'_> {

@@ -1,4 +1,4 @@
-//! What is wrong with a manifest, and where.
+//! Faults of a manifest, with their positions.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::GOOD;
 use crate::manifest::Manifest;
 use crate::manifests::Manifests;
 
-/// What is wrong once one text is another.
+/// Faults of the good manifest after a replacement.
 fn told(from: &str, to: &str) -> String {
     assert_eq!(GOOD.matches(from).count(), 1, "{from}");
     Manifest::parse("m.yaml", &GOOD.replace(from, to))
@@ -111,7 +111,7 @@ fn every_other_slip_is_told_where_it_is_with_what_would_be_right() {
         ("calls: 10,", "calls: 10001,", "66:16: `limits.buckets[0].calls` must be 1 to 10000"),
         ("reset: X-Reset", "reset: X Reset", "67:37: `limits.wait.reset` must be the name of a header"),
         ("remaining: X-Left", "remaining: ''", "67:22: `limits.wait.remaining` must be the name of a header"),
-        // What can't even be read.
+        // Texts that can't be parsed.
         ("manifest: 1", "manifest: 2", "1:11: must be 1, not 2"),
         ("name: alpha", "name: Alpha", "2:7: "),
         ("title: Alpha", "titel: Alpha", "3:1: unknown field `titel`"),
@@ -121,7 +121,7 @@ fn every_other_slip_is_told_where_it_is_with_what_would_be_right() {
         ("lifetime: 1h", "lifetime: 1w", "19:13: must be a whole number and s, m, h or d, such as `90s` or `365d`, not `1w`"),
         ("belongs_to: $.sim", "belongs_to: sim", "41:15: must be a JSONPath such as `$.data`"),
         ("status: 4xx", "status: 4yy", "62:25: must be a status such as `404`, a list of them, or `4xx` for a hundred, not \"4yy\""),
-        ("{page.cursor}", "{page.curser}", "29:61: has `{page.curser}`, which nothing can be put into"),
+        ("{page.cursor}", "{page.curser}", "29:61: has `{page.curser}`, which is no placeholder"),
     ];
     let mut misses = Vec::new();
     for (from, to, expected) in cases {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A small manifest of this name.
+/// A small manifest with this name.
 fn manifest(name: &str) -> String {
     let look_ups: String = ["iccid", "imsi", "msisdn", "serial_number"]
         .map(|kind| format!("  {kind}: never_carried\n"))

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The page that people choose by, as it is in the project.
+/// The documentation's page of platforms.
 const PAGE: &str = include_str!("../../../../../docs/platforms.md");
 
 #[test]
@@ -31,7 +31,7 @@ fn a_row_says_what_a_platform_can_do() {
     );
     assert_eq!(
         row("soracom"),
-        "soracom | Soracom | CELLULAR | mark in a header | up to 100 | not known | batch of 100 | batch of 100 | \
+        "soracom | Soracom | CELLULAR | cursor in a header | up to 100 | not known | batch of 100 | batch of 100 | \
          batch of 100 | batch of 100 | batch of 100 | none | 1d"
     );
     assert_eq!(

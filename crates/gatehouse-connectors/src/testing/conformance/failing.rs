@@ -1,4 +1,4 @@
-//! What becomes of a platform's failures: throttling, ended sessions, errors in every shape.
+//! Failing platforms: throttling, expired sessions, errors of every kind.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use crate::testing::recording::Recording;
 use crate::testing::replay_platform::server::Given;
 use crate::testing::replay_platform::{Trouble, error_body, make_hold};
 
-/// How many ask at once when a session has ended.
+/// Concurrent calls with an expired session.
 const AT_ONCE: u64 = 20;
 
-/// How long an answer is waited for that doesn't come.
+/// Time limit for a platform that doesn't respond.
 const SHORT: Duration = Duration::from_millis(400);
 
-/// What is said in place of a credential.
+/// A wrong credential.
 const WRONG: &str = "wrong-credential";
 
 pub(in crate::testing::conformance) async fn check(
@@ -117,7 +117,7 @@ async fn throttled(bench: &Bench) -> Result<(), String> {
     bench.stand_in.fail(Trouble::None);
     failed(&first, FailureKind::Throttled, "")?;
     fine(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
-    // With a time, it is not asked again before.
+    // With `Retry-After`, there is no retry before that time.
     let mut given = Given::json(429, &body);
     given.headers.push(("retry-after".into(), "3600".into()));
     let account = bench.account()?;
@@ -149,7 +149,7 @@ async fn page_is_no_miss(bench: &Bench) -> Result<(), String> {
     failed(&outcome, FailureKind::Error, "").map(drop)
 }
 
-/// What the manifest says that answers mean.
+/// Checks each rule for responses.
 async fn rules(checks: &mut Checks, bench: &Bench, recording: &Recording) {
     let list = recording.exchanges().find(|it| it.kind == CallKind::List);
     for (n, rule) in bench.manifest.errors.rules.iter().enumerate() {

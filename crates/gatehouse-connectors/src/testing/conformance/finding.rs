@@ -1,4 +1,4 @@
-//! Look-ups: hits, misses, both ways to write a card's number, and as many at once as can be.
+//! Look-ups: hits, misses, ICCIDs with and without check digit, and full batches.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use crate::manifest::format::look_up::{self, Match};
 use crate::testing::one_account::OneAccount;
 use crate::testing::recording::{Recording, miss, value_of};
 
-/// Most misses that a batch is filled up with.
+/// Most misses that fill up a batch.
 const FILLERS_MAX: usize = 1000;
 
-/// Digits of a card's number without its check digit.
+/// Digits of an ICCID without its check digit.
 const CARD_DIGITS: usize = 19;
 
 pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &Bench) {
@@ -80,7 +80,7 @@ pub(in crate::testing::conformance) async fn check_live(
     }
 }
 
-/// Whether look-ups that are said to be exact gave only what was meant.
+/// Whether look-ups declared exact returned only exact matches.
 pub(in crate::testing::conformance) fn exactness(
     manifest: &Manifest,
     recording: &Recording,
@@ -114,7 +114,7 @@ pub(in crate::testing::conformance) fn exactness(
     verdict(wrong)
 }
 
-/// Who carries what, as far as it can be asked for.
+/// Ids and look-up values of all connections.
 fn carriers(bench: &Bench, by: LookUpKey) -> Vec<(String, String)> {
     let records = &bench.stand_in.fleet().records;
     let mut seen = BTreeSet::new();
@@ -144,7 +144,7 @@ async fn hits(
     let expected: BTreeSet<String> = carriers.iter().map(|(id, _)| id.clone()).collect();
     same("connections", &expected, &came)?;
     if let LookUp::Searched { .. } = look_up {
-        // By itself, so that nothing is looked through instead.
+        // Alone, so that no scan replaces the look-up.
         let (id, value) = &carriers[0];
         let account = bench.account()?;
         let came = fine(account.look_up(by, std::slice::from_ref(value)).await)?;
@@ -199,7 +199,7 @@ async fn batch(
     same("values that are surely missing", &n_fillers, &n_missing)
 }
 
-/// A value like another, with another end.
+/// A similar value with another ending.
 fn filler(value: &str, n: usize) -> String {
     let end = format!("{:03}", 999 - n.min(999));
     let kept = value.len().saturating_sub(end.len());

@@ -1,4 +1,4 @@
-//! Pages: at several sizes they hold everything once, in the fewest calls, and nothing that no mapping names.
+//! Pages: of every size they hold everything once, in the fewest calls, and nothing unmapped.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::testing::one_account::OneAccount;
 use crate::testing::recording::Recording;
 use crate::testing::replay_platform::Trouble;
 
-/// The sizes that pages are asked for in.
+/// Page sizes of the checks.
 const SIZES: [u64; 4] = [1000, 100, 7, 1];
 
-/// Connections on a page of a platform whose pages are made small, so that there are several.
+/// Page size of a platform with small pages, so that there are several.
 const SMALL: u32 = 5;
 
-/// Pages of a live account that are looked at in each size.
+/// Pages of a live account that are read in each size.
 const LIVE_PAGES_MAX: u64 = 3;
 
 pub(in crate::testing::conformance) async fn check(
@@ -55,7 +55,7 @@ pub(in crate::testing::conformance) async fn check(
     details(checks, bench).await;
 }
 
-/// Whether recorded pages tell how many connections there are where the manifest looks for it.
+/// Checks that recorded pages give the total where the manifest reads it.
 fn total(checks: &mut Checks, bench: &Bench, recording: &Recording) {
     let name = "recorded pages tell the total where the manifest says";
     let paging = &bench.manifest.paging;
@@ -88,7 +88,7 @@ async fn fewest_calls(bench: &Bench, size: u64) -> Result<(), String> {
     let is_told = paging.total.is_some() || paging.last.is_some() || paging.ends_short;
     let is_told = is_told
         || (paging.by == PagingBy::Cursor && !matches!(paging.next, Some(Next::LastItem(_))));
-    // Who isn't told where a list ends has to look.
+    // Without an announced end, one further call is needed.
     let n_looks = u64::from(!is_told && size > n_all);
     let n_max = n_wanted.div_ceil(u64::from(SMALL)).max(1) + n_looks;
     let n_calls = account.n_calls(CallKind::List) as u64;
@@ -143,13 +143,13 @@ async fn details(checks: &mut Checks, bench: &Bench) {
     checks.take(name, result.await);
 }
 
-/// Whether something comes behind a full page: one that is taken for the last hides all the others.
+/// Whether a full page is followed by another: otherwise all others are hidden.
 async fn leads_on(manifest: &crate::Manifest, account: &OneAccount) -> Verdict {
     let (_, size) = manifest.paging.size.bounds();
     let size = u64::from(size).min(500);
     let pages = async {
         let first = fine(account.page(1, size).await)?;
-        // Of twice the size, so that the second is only asked for when the first leads on.
+        // Twice the size, so that the second page is read only if the first leads on.
         let both = fine(account.page(1, 2 * size).await)?;
         Ok::<_, String>((first.len() as u64, both.len() as u64))
     };

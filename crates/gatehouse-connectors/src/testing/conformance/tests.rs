@@ -31,7 +31,7 @@ async fn every_shipped_manifest_passes_with_its_recording() {
     }
 }
 
-/// That a check fails when something in a manifest is wrong.
+/// Asserts that a fault in a manifest fails a check.
 async fn catches(name: &str, right: &str, wrong: &str) {
     let edit = |text: &str| {
         assert!(text.contains(right), "{name} has no `{right}`");

@@ -1,4 +1,4 @@
-//! What of a conversation may be kept: what the manifest reads, and no secret.
+//! Removes everything from a recording that the manifest doesn't read.
 
 use std::collections::HashSet;
 
@@ -16,24 +16,24 @@ use crate::manifest::format::selection::Selection;
 use crate::manifest::format::source::Source;
 use crate::manifest::format::status::Status;
 
-/// What a manifest reads of answers.
+/// Parts of responses that a manifest reads.
 #[derive(Default)]
 pub(in crate::testing::recording) struct Read {
     /// Members of bodies, by name.
     names: HashSet<String>,
-    /// Members that are kept by what their names are like.
+    /// Members of bodies, by patterns of their names.
     patterns: Vec<Pattern>,
-    /// Members that are kept with all that is in them.
+    /// Members that are read with everything in them.
     whole: HashSet<String>,
     headers: HashSet<HeaderName>,
-    /// Members whose own members a path goes through without naming them.
+    /// Members whose own members a path passes through without naming them.
     open: HashSet<String>,
-    /// Whether a path goes anywhere.
+    /// Whether a path searches at any depth.
     goes_anywhere: bool,
 }
 
 impl Read {
-    /// What a manifest reads.
+    /// Everything that a manifest reads.
     pub(in crate::testing::recording) fn of(manifest: &Manifest) -> Self {
         let mut read = Self::default();
         for name in ["content-type", "retry-after", "link"] {
@@ -80,12 +80,12 @@ impl Read {
         read
     }
 
-    /// Whether a header is kept.
+    /// Whether a header is read.
     pub(in crate::testing::recording) fn keeps(&self, name: &HeaderName) -> bool {
         self.headers.contains(name)
     }
 
-    /// A body without what nobody reads.
+    /// Removes the parts of a body that aren't read.
     pub(in crate::testing::recording) fn clean(&self, value: &mut Value) {
         match value {
             Value::Array(members) => members.iter_mut().for_each(|it| self.clean(it)),
@@ -176,7 +176,7 @@ impl Read {
     }
 }
 
-/// The names of members that a path mentions, in order.
+/// Names of members in a path, in order.
 pub(crate) fn names(path: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = path;

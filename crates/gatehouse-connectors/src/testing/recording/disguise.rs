@@ -1,33 +1,32 @@
-//! Other numbers in the place of those of a real fleet: the same for the same, as long as they were, with check digits
-//! that are right where they were.
+//! Replaces the numbers of a real fleet by others: consistently, of the same length, with check digits that stay right.
 
 use std::collections::{HashMap, HashSet};
 
 use gatehouse_core::identifier::luhn_digit;
 use serde_json::Value;
 
-/// Fewest digits of a number that is disguised wherever it stands.
+/// Fewest digits of a number that is replaced everywhere.
 const DIGITS_MIN: usize = 10;
 
-/// Digits of a card's number without its check digit.
+/// Digits of an ICCID without its check digit.
 const CARD_DIGITS: usize = 19;
 
 /// Digits that a number keeps: a network's or a country's.
 const KEPT_DIGITS: usize = 5;
 
-/// What stands for what.
+/// Replacements of numbers and names.
 #[derive(Default)]
 pub(in crate::testing::recording) struct Disguise {
     table: HashMap<String, String>,
-    /// What stands for a number already.
+    /// Replacements in use.
     used: HashSet<String>,
     n_numbers: usize,
-    /// How many names of a shape there are.
+    /// Number of names per pattern.
     shapes: HashMap<String, usize>,
 }
 
 impl Disguise {
-    /// Takes in what a platform calls a connection.
+    /// Adds a connection's id.
     pub(in crate::testing::recording) fn learn_id(&mut self, id: &str) {
         if id.is_empty() || self.table.contains_key(id) {
             return;
@@ -57,7 +56,7 @@ impl Disguise {
         self.table.insert(id.to_owned(), other.into_iter().collect());
     }
 
-    /// What stands for a number.
+    /// Replacement of a number.
     fn number(&mut self, digits: &str) -> String {
         if let Some(known) = self.table.get(digits) {
             return known.clone();
@@ -67,7 +66,7 @@ impl Disguise {
             luhn_digit(body).is_some_and(|it| last.starts_with(it))
         };
         let other = if digits.len() == CARD_DIGITS + 1 && checked(digits) {
-            // The same card, with its check digit.
+            // The same ICCID with its check digit.
             let card = self.number(&digits[..CARD_DIGITS]);
             with_check_digit(card)
         } else {
@@ -84,7 +83,7 @@ impl Disguise {
         other
     }
 
-    /// The next that stands for nothing else: a number with its check digit may be one without.
+    /// The next free replacement: with its check digit it may equal another one without.
     fn unused(&mut self, next: impl Fn(&mut Self) -> String) -> String {
         loop {
             let other = next(self);
@@ -101,7 +100,7 @@ impl Disguise {
         format!("{}{number:0>width$}", &digits[..kept], width = len - kept)
     }
 
-    /// A text in which other numbers and names stand.
+    /// Replaces all numbers and names in a text.
     pub(in crate::testing::recording) fn text(&mut self, text: &str) -> String {
         if let Some(known) = self.table.get(text) {
             return known.clone();
@@ -144,7 +143,7 @@ impl Disguise {
         written
     }
 
-    /// A value in which other numbers and names stand.
+    /// Replaces all numbers and names in a value.
     pub(in crate::testing::recording) fn value(&mut self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.text(text),
@@ -156,7 +155,7 @@ impl Disguise {
             }
             Value::Array(members) => members.iter_mut().for_each(|it| self.value(it)),
             Value::Object(members) => {
-                // Some platforms name members by numbers.
+                // Some platforms have numbers as member names.
                 let all = std::mem::take(members);
                 for (name, mut value) in all {
                     self.value(&mut value);
@@ -177,7 +176,7 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// A byte as it stands in an address: `%2B`.
+/// A percent-encoded byte: `%2B`.
 fn encoded_byte(text: &str) -> Option<&str> {
     let encoded = text.get(..3)?;
     let is_hex = encoded.bytes().skip(1).all(|it| it.is_ascii_hexdigit());

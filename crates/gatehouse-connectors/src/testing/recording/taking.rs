@@ -1,4 +1,4 @@
-//! Taking a recording: an account is asked a few questions, and what is said is kept.
+//! Makes a recording: sends a few requests to an account, and records the calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,30 +23,30 @@ use crate::manifest::format::path::text_of;
 use crate::manifest::format::source::Source;
 use crate::testing::one_account::{Access, OneAccount, Outcome};
 
-/// How long one question may take.
+/// Time limit of one request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Most pages that are asked for.
+/// Most pages of a recording.
 pub(crate) const PAGES_MAX: u32 = 20;
 
-/// Shorter secrets are not looked for in what is kept: they would be found everywhere.
+/// Shorter secrets are not searched for in a recording: they would match everywhere.
 const SECRET_CHARS_MIN: usize = 6;
 
-/// What stands for the platform's address in what it says.
+/// Placeholder for the platform's address in responses.
 pub(in crate::testing) const BASE: &str = "{base}";
 
-/// How a recording is taken.
+/// Options of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordOptions {
-    /// How many of the platform's largest pages are asked for.
+    /// Number of the platform's largest pages.
     pub pages: u32,
     /// Whether numbers and names of connections stay as they are.
     pub keep_numbers: bool,
-    /// Whether the platform may be reached without encryption.
+    /// Whether plain http is allowed.
     pub allow_insecure_urls: bool,
 }
 
-/// What was heard and is not cleaned yet.
+/// A call before cleaning.
 struct Heard {
     kind: CallKind,
     method: String,
@@ -81,8 +81,7 @@ impl Ear {
     }
 }
 
-/// Asks an account for some pages, and for one hit and one miss of each way to look connections up, and keeps what
-/// was said.
+/// Records some pages of an account, and a hit and a miss of each kind of look-up.
 pub fn record<'a>(
     manifest: &'a Arc<Manifest>,
     settings: &'a Settings,
@@ -133,7 +132,7 @@ pub fn record<'a>(
     })
 }
 
-/// Asks what was or is to be recorded.
+/// Sends a request to the engine.
 pub(in crate::testing) async fn ask(
     account: &OneAccount,
     manifest: &Manifest,
@@ -158,7 +157,7 @@ fn answered(question: &Question, outcome: Outcome) -> Result<Vec<Arc<Connection>
     }
 }
 
-/// What a connection is looked up by.
+/// Value by which a connection is looked up.
 pub(crate) fn value_of(connection: &Connection, by: LookUpKey) -> Option<String> {
     let LookUpKey::Number(kind) = by else { return Some(connection.local_id.to_string()) };
     let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
@@ -166,10 +165,10 @@ pub(crate) fn value_of(connection: &Connection, by: LookUpKey) -> Option<String>
     numbers.find(|(_, it)| fits(it)).map(|(_, it)| it.to_string())
 }
 
-/// What nothing carries, as like as can be to what something carries: without its end, or with another one.
+/// A missing value similar to an existing one: shorter, or with another ending.
 pub(crate) fn miss(by: LookUpKey, value: &str) -> String {
     let shorter = match by {
-        // Nineteen digits of twenty are the same card.
+        // Nineteen digits of twenty are the same ICCID.
         LookUpKey::Number(IdentifierKind::Iccid) => value.get(..18),
         _ => value.get(..value.len().saturating_sub(1)),
     };
@@ -180,7 +179,7 @@ pub(crate) fn miss(by: LookUpKey, value: &str) -> String {
     if let Some(shorter) = shorter.filter(fits) {
         return shorter.to_owned();
     }
-    // Some take only what is as long as it should be.
+    // Some kinds have a fixed length.
     let last = value.chars().last().unwrap_or('0');
     let other = if last == '9' { '8' } else { '9' };
     let mut miss: String = value.to_owned();
@@ -194,7 +193,7 @@ struct Cleaner<'m> {
     read: Read,
     access: &'m Access,
     base: String,
-    /// What log-ins gave.
+    /// Tokens of log-ins.
     taken: Mutex<Vec<String>>,
 }
 
@@ -208,7 +207,7 @@ impl<'m> Cleaner<'m> {
 
     fn scene(&self, asked: Question, found: &[Arc<Connection>], heard: Vec<Heard>) -> Scene {
         let mut exchanges: Vec<Kept> = heard.into_iter().map(|it| self.kept(it)).collect();
-        // Calls that were under way together come in any order.
+        // Concurrent calls come in any order.
         exchanges.sort_by(|a, b| (a.kind, &a.request).cmp(&(b.kind, &b.request)));
         let products = found.iter().map(|it| KeptProduct::from(&**it)).collect();
         Scene { asked, exchanges, products }
@@ -238,7 +237,7 @@ impl<'m> Cleaner<'m> {
         Kept { kind: heard.kind, request, sent, status: heard.status, headers, body }
     }
 
-    /// Puts names in the place of what a log-in gave.
+    /// Replaces the tokens of a log-in by their names.
     fn hide(&self, body: &mut Value, headers: &mut Map<String, Value>) {
         let calls = self.manifest.session.iter().flat_map(|it| &it.calls);
         let found: HeaderMap = headers
@@ -262,7 +261,7 @@ impl<'m> Cleaner<'m> {
         shorten(body);
     }
 
-    /// Where a call went, seen from the account's addresses, without secrets.
+    /// Target of a call relative to the account's addresses, without secrets.
     fn target(&self, url: &str) -> String {
         let relative = self.relative(url);
         let relative = relative.strip_prefix(BASE).unwrap_or(&relative);
@@ -280,7 +279,7 @@ impl<'m> Cleaner<'m> {
         format!("{path}?{}", pairs.collect::<Vec<_>>().join("&"))
     }
 
-    /// An address as it is seen from the account's.
+    /// A URL relative to the account's addresses.
     fn relative(&self, text: &str) -> String {
         let settings = self.manifest.account.settings.iter().filter(|(_, it)| it.is_url);
         for (name, setting) in settings {
@@ -291,7 +290,7 @@ impl<'m> Cleaner<'m> {
                 return text.replacen(address, &format!("{{settings.{name}}}"), 1);
             }
         }
-        // In a Link header, several.
+        // A Link header may have several.
         text.replace(&self.base, BASE)
     }
 
@@ -304,7 +303,7 @@ impl<'m> Cleaner<'m> {
         }
     }
 
-    /// The account's settings, but for addresses.
+    /// The account's settings, except addresses.
     fn own_settings(&self) -> Settings {
         let form = &self.manifest.account.settings;
         let given = self.access.settings.iter();
@@ -312,7 +311,7 @@ impl<'m> Cleaner<'m> {
         own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// That no secret is in what is kept.
+    /// Fails if the recording holds a secret.
     fn check(&self, recording: &Recording) -> Result<(), String> {
         let text = recording.to_text();
         let credentials = &self.access.credentials;
@@ -320,7 +319,7 @@ impl<'m> Cleaner<'m> {
         let taken = self.taken.lock();
         let secrets = secrets.chain(taken.iter().map(String::as_str));
         let mut secrets = secrets.filter(|it| it.len() >= SECRET_CHARS_MIN);
-        // However it is written: in an address, in JSON, in base64.
+        // In every encoding: in URLs, JSON and base64.
         if secrets.any(|it| {
             forms(Zeroizing::new(it.to_owned())).iter().any(|it| text.contains(it.as_str()))
         }) {
@@ -334,7 +333,7 @@ impl<'m> Cleaner<'m> {
     }
 }
 
-/// Puts one text in the place of another.
+/// Replaces one text by another.
 fn replace(value: &mut Value, from: &str, to: &str) {
     match value {
         Value::String(text) if text == from => to.clone_into(text),
@@ -344,7 +343,7 @@ fn replace(value: &mut Value, from: &str, to: &str) {
     }
 }
 
-/// Leaves no long text of a log-in but what stands for one.
+/// Shortens the texts of a log-in, except placeholders.
 fn shorten(value: &mut Value) {
     const CHARS_MAX: usize = 8;
     match value {
@@ -357,7 +356,7 @@ fn shorten(value: &mut Value) {
     }
 }
 
-/// Puts other numbers and names everywhere.
+/// Replaces all numbers and names of a recording.
 fn disguise(recording: &mut Recording) {
     let mut disguise = Disguise::default();
     let products = recording.conversation.iter().flat_map(|it| &it.products);

@@ -22,7 +22,7 @@ fn every_text_of_a_body_is_a_template() {
         ("{ ids: ['{value}'] }",                          vec![],         json!({"ids": []})),
         ("{ any: [{ sim: '{value}', of: x }] }",          vec!["a", "b"], json!({"any": [{"sim": "a", "of": "x"}, {"sim": "b", "of": "x"}]})),
         ("['{values}', x]",                               vec!["a", "b"], json!(["a,b", "x"])),
-        // What nothing is there for is left out.
+        // Members without a value are left out.
         ("{ a: '{settings.none}', b: 1 }",                vec![],         json!({"b": 1})),
         ("['{settings.none}', 1]",                        vec![],         json!([1])),
         ("{ a: { b: '{settings.none}' } }",               vec![],         json!({"a": {}})),

@@ -21,7 +21,7 @@ fn an_address_is_made_of_place_and_query() {
         ("{}",                       "{ get: '/sims?x=1', query: { b: 1 } }",            "/sims?x=1&b=1"),
         ("{}",                       "{ get: /sims, query: { a: '{settings.none}' } }",  "/sims"),
         ("{ query: { k: '{session.token}' } }", "{ get: /sims, query: { b: 1 } }",       "/sims?k=tok-1&b=1"),
-        // With a slash at its end or without, an address goes before a path.
+        // A URL setting may end with a slash or not.
         ("{}",                       "{ post: '{settings.authUrl}/token' }",             "https://auth.example/v1/token"),
         ("{}",                       "{ post: '{settings.authUrl}' }",                   "https://auth.example/v1"),
         ("{}",                       "{ get: '/{settings.org}/{settings.org}' }",        "/acme%20%26%20co/acme%20%26%20co"),
@@ -58,7 +58,7 @@ fn a_user_and_a_password_become_one_secret_header() {
     let header = &filled_with(basic, "{ get: /sims }", &[]).unwrap().headers["authorization"];
     assert_eq!(header, &format!("Basic {}", STANDARD.encode("ann:s3cret/+=&")));
     assert!(header.is_sensitive());
-    // A call's own goes before that of every call, and without a password there is none.
+    // A call's own wins over that of every call; without a password there is none.
     let own = "{ get: /sims, basic: { user: a, password: b } }";
     assert_eq!(filled_with(basic, own, &[]).unwrap().headers["authorization"], "Basic YTpi");
     let none = "{ get: /sims, basic: { user: a, password: '{credentials.none}' } }";

@@ -48,7 +48,7 @@ fn what_the_engine_may_expect_follows_from_the_manifest() {
     let expected =
         connector::Paging { tells_total: false, ends_short: true, ..connector::Paging::offset(9) };
     assert_eq!(paging.capabilities(), expected);
-    // Where pages have no numbers, nothing follows from how many there are.
+    // Cursor paging makes no use of a total.
     let paging: Paging = read("{ by: cursor, size: { max: 9 }, total: $.n, next: { body: $.c } }");
     assert_eq!(paging.capabilities(), connector::Paging::cursor(9));
 }
@@ -132,7 +132,7 @@ fn links_are_told_apart_by_their_relations() {
         (r#"<a>; REL=Next"#,                                                    Some("a")),
         (r#"< a >; title="x"; rel = next"#,                                     Some("a")),
         (r#"<a>; title="b, <c>; rel=next"; rel=prev, <d>; rel=next"#,           Some("d")),
-        // What is quoted says nothing about the relation.
+        // Quoted text says nothing about the relation.
         (r#"<a>; title="x; rel=next"; rel=prev"#,                               None),
         (r#"<a>; title="x\"; rel=next; \""; rel=prev"#,                         None),
         (r#"<a>; title="\\"; rel=next"#,                                        Some("a")),

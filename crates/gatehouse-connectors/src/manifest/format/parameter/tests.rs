@@ -21,7 +21,7 @@ fn parameters_are_written_as_they_stand_in_an_address() {
         ("'{value}'",                              vec![ODD],      format!("p={WRITTEN}")),
         ("'{values}'",                             vec!["a", ODD], format!("p=a,{WRITTEN}")),
         ("'{values}'",                             vec![],         "p=".to_owned()),
-        // A platform's own language keeps its signs; what comes into it doesn't.
+        // The manifest's own text keeps its characters; inserted values are encoded.
         ("'a:b,c/d@e*$ &={value}'",                vec!["x:y"],    "p=a:b,c/d@e*$%20%26%3Dx%3Ay".to_owned()),
         ("'{credentials.apiKey}'",                 vec![],         "p=s3cret%2F%2B%3D%26".to_owned()),
         ("'{now}'",                                vec![],         "p=2023-11-14T22%3A13%3A20Z".to_owned()),

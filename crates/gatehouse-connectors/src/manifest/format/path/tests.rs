@@ -19,7 +19,7 @@ fn a_single_value_is_a_text_and_nothing_else_is() {
         (json!(1e15),                     Some("1000000000000000")),
         (json!(12.5),                     Some("12.5")),
         (json!(-0.25),                    Some("-0.25")),
-        // Of these, some digits are made up.
+        // The digits of these were rounded.
         (json!(9_007_199_254_740_992.0),  None),
         (json!(89_491_000_000_000_000_000.0), None),
         (json!(null),                     None),

@@ -33,7 +33,7 @@ fn every_field_has_a_place() {
         ("settings.a.b.c",              (12, 8)),
         ("settings.truth",              (15, 10)),
         ("settings.below",              (16, 10)),
-        // Of what isn't there, where it would be.
+        // A missing field has the position of its parent.
         ("limits.buckets[1].per",       (9, 7)),
         ("limits.buckets[7].per",       (7, 5)),
         ("list.call.post",              (4, 9)),

@@ -35,7 +35,7 @@ fn properties_are_found_in_every_shape() {
             found.iter().map(|it| format!("{}={}", it.name, it.value)).collect();
         let mut expected = expected;
         if rule.entries.is_some() && rule.each.is_none() {
-            // An object has no order.
+            // Members of an object have no order.
             found.sort();
             expected.sort();
         }

@@ -39,7 +39,7 @@ fn holes_are_filled_with_what_is_there() {
         ("{now+2h|date}",                       "2023-11-15"),
         ("{now-90s|epoch}",                     "1699999910"),
         ("{now-0s}",                            "2023-11-14T22:13:20Z"),
-        // A time before everything may well be before 1970.
+        // A long time ago may be before 1970.
         ("{now-36525d}",                        "1923-11-14T22:13:20Z"),
         ("{now-36525d|epoch}",                  "-1455760000"),
         ("{now-36525d|epoch_ms}",               "-1455759999877"),
@@ -66,7 +66,10 @@ fn braces_and_holes_that_mean_nothing_are_told() {
     for text in ["{", "}", "a{b", "{value", "{{value}", "{value}}", "{{{", "}}}"] {
         let told = Template::try_from(text.to_owned()).unwrap_err();
         assert!(told.starts_with("has a lone `"), "{text}: {told}");
-        assert!(told.contains(&format!("in `{text}`: a hole is written `{{value}}`")), "{told}");
+        assert!(
+            told.contains(&format!("in `{text}`: a placeholder is written `{{value}}`")),
+            "{told}"
+        );
     }
     let unknown = ["{}", "{ }", "{vaule}", "{page.numbre}", "{credentials.}", "{settings.a.b}"];
     let times =
@@ -74,13 +77,13 @@ fn braces_and_holes_that_mean_nothing_are_told() {
     for text in unknown.into_iter().chain(times) {
         let told = Template::try_from(text.to_owned()).unwrap_err();
         assert!(
-            told.starts_with(&format!("has `{text}`, which nothing can be put into")),
+            told.starts_with(&format!("has `{text}`, which is no placeholder: these are")),
             "{told}"
         );
     }
     for text in ["{value|}", "{value|date}", "{now|split}", "{value||trim}", "{value|Luhn_add}"] {
         let told = Template::try_from(text.to_owned()).unwrap_err();
-        assert!(told.contains("which can't be done: behind a bar stands trim, "), "{told}");
+        assert!(told.contains("which is no transform: these are trim, "), "{told}");
     }
     assert!(misread::<Template>("'{vaule}'").contains("has `{vaule}`"));
 }

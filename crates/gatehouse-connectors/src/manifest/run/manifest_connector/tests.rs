@@ -96,7 +96,7 @@ async fn a_session_that_worked_is_renewed_once_and_a_fresh_one_is_not() {
     assert!(first(&speaker).await.is_ok());
     let failure = first(&speaker).await.unwrap_err();
     assert_eq!(platform.asked().len(), 5);
-    // What the log-in gave is nobody's to read, wherever it was sent.
+    // The token must stay hidden, wherever it was sent.
     assert!(failure.said.as_ref().is_some_and(|it| it.body.contains("token=***")), "{failure:?}");
     assert!(!format!("{failure:?}").contains("tok-"), "{failure:?}");
     first(&speaker).await.unwrap_err();

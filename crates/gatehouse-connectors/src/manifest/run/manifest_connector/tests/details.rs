@@ -1,4 +1,4 @@
-//! What a list leaves out, and how it is asked for.
+//! Details that the list leaves out.
 
 use gatehouse_core::IdentifierKind;
 
@@ -26,7 +26,7 @@ fn rest() -> String {
     REST.replace("msisdn: never_carried", "msisdn: not_searchable")
 }
 
-/// Connections with these ids, each with a card of that name.
+/// Connections with these ids, each with an ICCID of that name.
 fn connections(ids: &[&str]) -> Vec<Arc<Connection>> {
     let mapping = "{ id: $.id, status: { word: $.status }, identifiers: { iccid: $.iccid } }";
     let mapping: crate::manifest::Mapping = serde_saphyr::from_str(mapping).unwrap();
@@ -40,7 +40,7 @@ fn connections(ids: &[&str]) -> Vec<Arc<Connection>> {
     ids.iter().map(one).collect()
 }
 
-/// Ids, each with the numbers that are called.
+/// Ids, each with its MSISDNs.
 fn told(completed: &[Arc<Connection>]) -> Vec<String> {
     let one = |it: &Arc<Connection>| {
         let numbers = it.identifiers.iter().filter(|(kind, _)| *kind == IdentifierKind::Msisdn);
@@ -89,7 +89,7 @@ async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_co
     })
     .await;
     let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
-    // Who has no card can't be asked for, and is as it was.
+    // A connection without an ICCID stays as it was.
     let all = connections(&["a", "none?", "b", "c"]);
     let DetailedConnections { connections, failures } =
         speaker.complete(patient(), all).await.unwrap();

@@ -1,4 +1,4 @@
-//! What look-ups find, over several pages or not, and pages that are odd.
+//! Look-ups over several pages, and odd pages.
 
 use gatehouse_core::IdentifierKind;
 
@@ -9,7 +9,7 @@ paging: { by: cursor, size: { max: 2 }, next: { body: $.next } }
 list: { call: { get: /sims, query: { after: "{page.cursor}", size: "{page.size}" } }, items: $.data }
 "#;
 
-/// A page with these ids, and this mark.
+/// A page with these ids and this cursor.
 fn page(ids: &[&str], next: Value) -> Play {
     let data: Vec<Value> = ids.iter().map(|id| json!({"id": id, "iccid": "1"})).collect();
     says(json!({"data": data, "next": next, "total": 3}))
@@ -45,7 +45,7 @@ async fn an_empty_page_may_lead_on_by_a_mark() {
 #[tokio::test]
 async fn only_a_part_of_what_is_there_is_a_failure() {
     const PART: &str = "the platform gave only a part of what a look-up found";
-    // The total says that there are three, the mark that there are more, and the call can't go on.
+    // The total says that there are three, the cursor that there are more, and the call can't page.
     let rest = REST.replace(", page: \"{page.number}\"", "");
     for (paging, next, is_part) in [
         (NUMBERED, json!(null), true),
@@ -59,7 +59,7 @@ async fn only_a_part_of_what_is_there_is_a_failure() {
             true => {
                 let failure = told.unwrap_err();
                 assert_eq!(failure.detail, PART, "{paging}");
-                // What it gave is for nobody who hasn't looked through it.
+                // The body holds connections, so it must not be shown.
                 assert_eq!(failure.said.unwrap().body, "", "{paging}");
             }
             false => assert_eq!(told.unwrap().len(), 2, "{paging}"),

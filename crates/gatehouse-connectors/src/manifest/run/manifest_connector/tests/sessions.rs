@@ -1,4 +1,4 @@
-//! Sessions at their edges, and platforms that refuse them.
+//! Edge cases of sessions, and platforms that reject log-ins.
 
 use super::*;
 
@@ -40,7 +40,7 @@ async fn a_second_call_that_is_refused_tells_nothing_that_the_first_gave() {
         _ => reply(403, "", r#"{"said": "code-1 is not known"}"#),
     })
     .await;
-    // Secrets in headers are hidden in any case; this one isn't in a header.
+    // Secrets in headers are hidden in any case; this one is in a form.
     let twice = TWICE.replace("headers: { X-Code", "form: { code");
     let speaker = speaker(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.said }"]);
     let failure = first(&speaker).await.unwrap_err();
