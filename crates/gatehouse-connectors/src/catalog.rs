@@ -37,7 +37,7 @@ const CALLS_AT_ONCE_DEFAULT: u32 = 128;
 const CALLS_PER_SECOND_MAX: f64 = 100_000.0;
 
 /// Detail for a tenant whose account has faults. The operator finds the faults in the log.
-const UNFIT: &str =
+const BAD_SETUP: &str =
     "the account can't be asked as it is set up; `gatehouse doctor --deep` tells its operator why";
 
 /// The connectors that accounts may name.
@@ -112,40 +112,43 @@ impl Catalog {
         &self,
         tenant: &TenantName,
         account: &Account,
-        reached: AccountSetup<'_>,
-        outside: &Arc<ClientPool>,
+        setup: AccountSetup<'_>,
+        pool: &Arc<ClientPool>,
         meter: AccountMeter,
     ) -> Result<Box<dyn Connector>, Failure> {
-        let AccountSetup { settings, credentials, address_source } = reached;
-        let unfit = |faults: Vec<SettingFault>| {
-            let told: Vec<String> =
+        let AccountSetup { settings, credentials, address_source } = setup;
+        let bad_setup = |faults: Vec<SettingFault>| {
+            let texts: Vec<String> =
                 faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
-            let faults = told.join("; ");
+            let faults = texts.join("; ");
             tracing::warn!(
                 %tenant, account = %account.name, %faults, "an account can't be asked as it is set up"
             );
-            Failure::new(FailureKind::Error, UNFIT)
+            Failure::new(FailureKind::Error, BAD_SETUP)
         };
         let faults = self.faults(&account.connector, settings, credentials);
         let manifest = self.manifests.get(account.connector.as_str());
         let (Common { base_url: Some(base_url), limits, own }, true) =
             (self.common(settings, manifest.map(|it| &**it)).0, faults.is_empty())
         else {
-            return Err(unfit(faults));
+            return Err(bad_setup(faults));
         };
         let secrets = credentials.names().filter_map(|name| credentials.reveal(name));
         let secrets = secrets.map(|secret| Zeroizing::new(secret.to_owned())).collect();
-        let outside = Arc::clone(outside);
-        let line =
-            PlatformClient::new(outside, &account.connector, base_url, limits, meter, secrets);
-        let line = line.address_source(address_source);
+        let pool = Arc::clone(pool);
+        let client =
+            PlatformClient::new(pool, &account.connector, base_url, limits, meter, secrets);
+        let client = client.address_source(address_source);
         let Some(manifest) = manifest else {
-            return Ok(Box::new(SimulatorConnector::new(line, &own, credentials).map_err(unfit)?));
+            return Ok(Box::new(
+                SimulatorConnector::new(client, &own, credentials).map_err(bad_setup)?,
+            ));
         };
         let values = manifest.account.read(&own, credentials, &self.addresses);
-        let values = values.map_err(unfit)?;
-        let line = values.addresses.iter().fold(line, |line, to| line.and_to(to.clone()));
-        Ok(Box::new(ManifestConnector::new(Arc::clone(manifest), values, line)))
+        let values = values.map_err(bad_setup)?;
+        let client =
+            values.addresses.iter().fold(client, |client, to| client.with_origin(to.clone()));
+        Ok(Box::new(ManifestConnector::new(Arc::clone(manifest), values, client)))
     }
 
     /// Reads the settings that every connector has; returns the others as `own`.
@@ -168,7 +171,7 @@ impl Catalog {
                 None
             }
             None => match manifest.and_then(|it| it.account.base_url.as_ref()) {
-                Some(usual) => BaseUrl::parse(usual, &AddressRules::default()).ok(),
+                Some(default) => BaseUrl::parse(default, &AddressRules::default()).ok(),
                 None => {
                     fault(BASE_URL, "is missing".into());
                     None

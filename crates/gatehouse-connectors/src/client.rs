@@ -1,16 +1,18 @@
 //! The HTTP client for one account's platform: guarded, bounded, with retries.
 //!
 //! Each call checks the address (`address.rs`, `resolver.rs`, `address_scope.rs`, `network.rs`), the account's limits
-//! (`bucket.rs`), the platform's quotas (`quota.rs`, `allowance.rs`) and the platform's health (`health.rs`,
+//! (`bucket.rs`), the platform's quotas (`quota.rs`, `allowance.rs`) and the results of earlier calls (`call_gate.rs`,
 //! `breaker.rs`), and retries with pauses (`pause.rs`) until the deadline. Texts about a platform hide secrets
 //! (`secrets.rs`), also for observers (`observer.rs`).
 
 mod address;
+mod address_scope;
 mod allowance;
 pub(super) mod authorities;
 mod breaker;
 mod bucket;
 mod call;
+mod call_gate;
 mod client_pool;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
@@ -18,13 +20,11 @@ mod network;
 mod observer;
 mod pause;
 mod quota;
-mod reach;
 mod redirect;
 mod resolver;
 mod response;
 mod secrets;
-mod standing;
-mod words;
+mod transport_error;
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,10 +43,10 @@ use zeroize::Zeroizing;
 
 use self::allowance::Allowances;
 use self::bucket::Bucket;
-use self::call::{Call, Mishap, exchange};
+use self::call::{AttemptError, Call, exchange};
+use self::call_gate::CallGate;
 use self::pause::{Jitter, reset_after};
 use self::secrets::Secrets;
-use self::standing::Standing;
 use crate::connector::{CallContext, CallKind, PlatformLimits};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, Outcome};
@@ -62,10 +62,10 @@ pub(crate) use self::secrets::forms;
 pub const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 /// Most attempts per request, if the request may be repeated.
-const TRIES_MAX: u32 = 3;
+const ATTEMPTS_MAX: u32 = 3;
 
 /// Longest time that a call waits because the platform asked for a pause; beyond it the call fails at once.
-const WAITED_OUT_MAX: Duration = Duration::from_secs(5);
+const PAUSE_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Most bytes of platform text in a failure's detail.
 const DETAIL_BYTES_MAX: usize = 512;
@@ -75,9 +75,9 @@ const HOST_BYTES_MAX: usize = 255;
 
 /// The HTTP client for one account's platform.
 pub struct PlatformClient {
-    outside: Arc<ClientPool>,
+    pool: Arc<ClientPool>,
     base: BaseUrl,
-    also: Vec<BaseUrl>,
+    extra_origins: Vec<BaseUrl>,
     limits: PlatformLimits,
     secrets: Secrets,
     meter: AccountMeter,
@@ -85,15 +85,15 @@ pub struct PlatformClient {
     /// A call that waits for a token holds the lock; other calls queue behind it.
     bucket: Option<tokio::sync::Mutex<Bucket>>,
     allowances: Allowances,
-    standing: Mutex<Standing>,
+    gate: Mutex<CallGate>,
     jitter: Jitter,
-    judge: Option<Judge>,
+    failure_check: Option<FailureCheck>,
     /// Whether failures include the raw text of a response: only if an operator set the address.
-    tells_text: bool,
+    includes_text: bool,
 }
 
 /// Tells whether a response means that the platform fails, whatever its status.
-pub(crate) type Judge = Box<dyn Fn(&PlatformResponse) -> bool + Send + Sync>;
+pub(crate) type FailureCheck = Box<dyn Fn(&PlatformResponse) -> bool + Send + Sync>;
 
 /// A request to a platform.
 pub struct PlatformRequest {
@@ -114,7 +114,7 @@ pub struct PlatformRequest {
 impl PlatformClient {
     /// A client for `base`, within `limits`. The account's secrets are hidden in every text about the platform.
     pub fn new(
-        outside: Arc<ClientPool>,
+        pool: Arc<ClientPool>,
         connector: &ConnectorName,
         base: BaseUrl,
         limits: PlatformLimits,
@@ -126,105 +126,107 @@ impl PlatformClient {
             // Another server may just have used a share that became this server's a moment ago.
             let filled_within = Duration::try_from_secs_f64(f64::from(limits.burst) / rate);
             let (filled_within, now) = (filled_within.unwrap_or(Duration::MAX), Instant::now());
-            let slice = outside.slice().narrowest_for(filled_within, now.into_std());
-            Bucket::new(rate, limits.burst, slice, now)
+            let share = pool.share().narrowest_for(filled_within, now.into_std());
+            Bucket::new(rate, limits.burst, share, now)
         });
         let host = base.host_and_port();
-        let allowances = Allowances::new(&limits.quotas, connector, &host, &outside.quotas);
+        let allowances = Allowances::new(&limits.quotas, connector, &host, &pool.quotas);
         Self {
-            outside,
+            pool,
             base,
-            also: Vec::new(),
+            extra_origins: Vec::new(),
             limits,
             secrets: Secrets::new(secrets),
             meter,
             permits: Semaphore::new(n_permits),
             bucket: bucket.map(tokio::sync::Mutex::new),
             allowances,
-            standing: Mutex::default(),
+            gate: Mutex::default(),
             jitter: Jitter::new(),
-            judge: None,
-            tells_text: true,
+            failure_check: None,
+            includes_text: true,
         }
     }
 
     /// Also allows absolute URLs on this origin: a token issuer, say.
-    pub fn and_to(mut self, other: BaseUrl) -> Self {
-        self.also.push(other);
+    pub fn with_origin(mut self, other: BaseUrl) -> Self {
+        self.extra_origins.push(other);
         self
     }
 
     /// Sets who chose the platform's address: an operator, or an admin of the tenant.
     pub fn address_source(mut self, address_source: AddressSource) -> Self {
-        self.tells_text = address_source == AddressSource::Operator;
+        self.includes_text = address_source == AddressSource::Operator;
         self
     }
 
     /// Sets a check for failures that the status doesn't show.
-    pub(crate) fn judged_by(mut self, judge: Judge) -> Self {
-        self.judge = Some(judge);
+    pub(crate) fn with_failure_check(mut self, failure_check: FailureCheck) -> Self {
+        self.failure_check = Some(failure_check);
         self
     }
 
     /// Reads a list at `target`: a path and perhaps a query, behind the base URL.
     pub async fn get(
         &self,
-        ask: CallContext,
+        context: CallContext,
         target: &str,
         headers: HeaderMap,
     ) -> Result<PlatformResponse, Failure> {
         let (kind, method, target) = (CallKind::List, Method::GET, target.to_owned());
         let (body, is_repeatable) = (Bytes::new(), true);
-        self.send(ask, PlatformRequest { kind, method, target, headers, body, is_repeatable }).await
+        self.send(context, PlatformRequest { kind, method, target, headers, body, is_repeatable })
+            .await
     }
 
     /// Sends a request, with retries where they may help. Returns a response of any status.
     pub async fn send(
         &self,
-        ask: CallContext,
+        context: CallContext,
         request: PlatformRequest,
     ) -> Result<PlatformResponse, Failure> {
-        self.send_hiding(ask, Vec::new(), request).await
+        self.send_hiding(context, Vec::new(), request).await
     }
 
     /// Sends a request that holds further secrets, such as a log-in's token.
     pub(crate) async fn send_hiding(
         &self,
-        ask: CallContext,
+        context: CallContext,
         further: Vec<Zeroizing<String>>,
         request: PlatformRequest,
     ) -> Result<PlatformResponse, Failure> {
         let url = self.locate(&request.target)?;
         let secrets = self.secrets.and(further).and_of(&request.headers);
         let is_repeatable = request.is_repeatable || request.method.is_safe();
-        let mut tried = self.attempt(ask, &request, &url, &secrets).await;
-        for retry in 0..TRIES_MAX - 1 {
-            let at_least = match &tried {
-                Ok(answer) if is_passing(answer.status) => answer.retry_after(),
-                Err(mishap) if mishap.is_passing => None,
+        let mut result = self.attempt(context, &request, &url, &secrets).await;
+        for retry in 0..ATTEMPTS_MAX - 1 {
+            let at_least = match &result {
+                Ok(response) if is_transient(response.status) => response.retry_after(),
+                Err(error) if error.is_transient => None,
                 _ => break,
             };
             let pause = self.jitter.pause(retry).max(at_least.unwrap_or_default());
             let Some(resume) = Instant::now().checked_add(pause) else { break };
             // A retry must be able to succeed in time.
-            let is_worth_it = is_repeatable && resume < ask.deadline && self.look(resume).is_ok();
+            let is_worth_it =
+                is_repeatable && resume < context.deadline && self.check_gate(resume).is_ok();
             if !is_worth_it {
                 break;
             }
             sleep_until(resume).await;
-            match self.attempt(ask, &request, &url, &secrets).await {
+            match self.attempt(context, &request, &url, &secrets).await {
                 // The platform's response says more than a retry that was not sent.
-                Err(mishap) if !mishap.is_made => break,
-                other => tried = other,
+                Err(error) if !error.was_sent => break,
+                other => result = other,
             }
             self.meter.count_retry();
         }
-        tried.map_err(|mishap| mishap.failure)
+        result.map_err(|error| error.failure)
     }
 
     /// Absolute URL of a link in a response, absolute or relative to the target `from`. Refuses links to other origins.
     pub fn follow(&self, from: &str, link: &str) -> Result<String, Failure> {
-        let bad = |words: String| Failure::new(FailureKind::Error, words);
+        let bad = |message: String| Failure::new(FailureKind::Error, message);
         let Ok(mut next) = self.locate(from)?.join(link) else {
             return Err(bad("the platform gives a link that is no address".into()));
         };
@@ -239,9 +241,9 @@ impl PlatformClient {
             )));
         }
         if !next.username().is_empty() || next.password().is_some() {
-            let words = "the platform gives a link with a user name or password in it, and who asks is \
+            let message = "the platform gives a link with a user name or password in it, and who asks is \
                          for the account to say";
-            return Err(bad(words.into()));
+            return Err(bad(message.into()));
         }
         next.set_fragment(None);
         Ok(next.into())
@@ -249,20 +251,21 @@ impl PlatformClient {
 
     /// URL of a target on an allowed origin.
     fn locate(&self, target: &str) -> Result<Url, Failure> {
-        let also = || {
-            let url = address::whole(target)?;
-            self.also.iter().any(|it| it.is_origin_of(&url)).then_some(url)
+        let on_extra_origin = || {
+            let url = address::absolute_url(target)?;
+            self.extra_origins.iter().any(|it| it.is_origin_of(&url)).then_some(url)
         };
-        self.base.join(target).or_else(also).ok_or_else(|| {
+        self.base.join(target).or_else(on_extra_origin).ok_or_else(|| {
             // The host alone: the rest may hold secrets.
-            let host = address::whole(target).and_then(|it| it.host_str().map(str::to_owned));
-            let told = host.map(|host| {
+            let host =
+                address::absolute_url(target).and_then(|it| it.host_str().map(str::to_owned));
+            let named_host = host.map(|host| {
                 format!(" (`{}`)", self.secrets.clean(host.as_bytes(), HOST_BYTES_MAX))
             });
-            let told = told.unwrap_or_default();
+            let named_host = named_host.unwrap_or_default();
             Failure::new(
                 FailureKind::Error,
-                format!("what was to be asked is not at the account's platform{told}"),
+                format!("what was to be asked is not at the account's platform{named_host}"),
             )
         })
     }
@@ -270,50 +273,57 @@ impl PlatformClient {
     /// Sends a request once, and follows redirects.
     async fn attempt(
         &self,
-        ask: CallContext,
+        context: CallContext,
         request: &PlatformRequest,
         url: &Url,
         secrets: &Secrets,
-    ) -> Result<PlatformResponse, Mishap> {
-        self.wait_out(ask).await;
-        self.look(Instant::now()).map_err(|failure| self.not_made(failure))?;
-        let _permit = self.turn(ask).await.map_err(|failure| self.not_made(failure))?;
+    ) -> Result<PlatformResponse, AttemptError> {
+        self.wait_for_pause_end(context).await;
+        self.check_gate(Instant::now()).map_err(|failure| self.count_not_sent(failure))?;
+        let _permit =
+            self.account_permit(context).await.map_err(|failure| self.count_not_sent(failure))?;
         let (mut url, mut n_redirects) = (url.clone(), 0);
         loop {
-            if Instant::now() >= ask.deadline {
-                let words = "there was no time left to ask the platform";
-                return Err(Mishap::before(Failure::new(FailureKind::Timeout, words)));
+            if Instant::now() >= context.deadline {
+                let message = "there was no time left to ask the platform";
+                return Err(AttemptError::not_sent(Failure::new(FailureKind::Timeout, message)));
             }
-            let client = self.outside.client(&url).map_err(|why| {
+            let client = self.pool.client(&url).map_err(|why| {
                 let why = format!("the platform is not asked: {why}");
-                Mishap::before(Failure::new(FailureKind::Error, why))
+                AttemptError::not_sent(Failure::new(FailureKind::Error, why))
             })?;
-            self.token(ask).await.map_err(|failure| self.not_made(failure))?;
-            let room = self.allowances.room(ask, request.kind).await;
-            let room = room.map_err(|failure| self.not_made(failure))?;
-            let turn = self.outside.turn(ask, self.meter.tenant()).await;
-            let _turn = turn.map_err(|failure| self.not_made(failure))?;
+            self.take_token(context).await.map_err(|failure| self.count_not_sent(failure))?;
+            let reservation = self.allowances.reserve(context, request.kind).await;
+            let reservation = reservation.map_err(|failure| self.count_not_sent(failure))?;
+            let call_permit = self.pool.call_permit(context, self.meter.tenant()).await;
+            let _call_permit = call_permit.map_err(|failure| self.count_not_sent(failure))?;
             // Counted only now, when the call is really made.
-            room.take(Instant::now());
-            let call = Call::begin(ask, &self.standing, &self.meter);
-            let call = call.map_err(|failure| self.not_made(failure))?;
-            let exchange =
-                exchange(ask, (&self.outside, self.meter.tenant()), client, request, &url, secrets);
+            reservation.commit(Instant::now());
+            let call = Call::begin(context, &self.gate, &self.meter);
+            let call = call.map_err(|failure| self.count_not_sent(failure))?;
+            let exchange = exchange(
+                context,
+                (&self.pool, self.meter.tenant()),
+                client,
+                request,
+                &url,
+                secrets,
+            );
             let began = Instant::now();
             let mut result = exchange.instrument(span()).await;
-            if let Ok(answer) = &mut result {
-                answer.tells_text = self.tells_text;
+            if let Ok(response) = &mut result {
+                response.includes_text = self.includes_text;
                 let wait = self.limits.wait.as_ref();
-                answer.reset_after =
-                    wait.and_then(|wait| reset_after(answer.status, &answer.headers, wait));
+                response.reset_after =
+                    wait.and_then(|wait| reset_after(response.status, &response.headers, wait));
             }
-            let result = call.end(result, self.judge.as_ref());
+            let result = call.end(result, self.failure_check.as_ref());
             self.show(request, &url, secrets, &result, began.elapsed());
-            let answer = result?;
-            match redirect::next(request, &url, &answer, n_redirects) {
-                Ok(None) => return Ok(answer),
+            let response = result?;
+            match redirect::next(request, &url, &response, n_redirects) {
+                Ok(None) => return Ok(response),
                 Ok(Some(next)) => url = next,
-                Err(why) => return Err(Mishap::lasting(answer.error(why))),
+                Err(why) => return Err(AttemptError::permanent(response.error(why))),
             }
             n_redirects += 1;
         }
@@ -325,25 +335,25 @@ impl PlatformClient {
         request: &PlatformRequest,
         url: &Url,
         secrets: &Secrets,
-        result: &Result<PlatformResponse, Mishap>,
+        result: &Result<PlatformResponse, AttemptError>,
         took: Duration,
     ) {
-        let Some(witness) = &self.outside.witness else { return };
+        let Some(observer) = &self.pool.observer else { return };
         let result = match result {
-            Ok(answer) => Ok(answer),
-            Err(mishap) if mishap.is_made => Err(&mishap.failure),
+            Ok(response) => Ok(response),
+            Err(error) if error.was_sent => Err(&error.failure),
             Err(_) => return,
         };
         let account = self.meter.account();
-        witness.saw(&Exchange::new(account, request, url, secrets, result, took));
+        observer.saw(&Exchange::new(account, request, url, secrets, result, took));
     }
 
     /// Waits until the platform's requested pause ends, if that is soon.
-    async fn wait_out(&self, ask: CallContext) {
+    async fn wait_for_pause_end(&self, context: CallContext) {
         loop {
-            let until = self.standing.lock().quiet_until();
+            let until = self.gate.lock().paused_until();
             let now = Instant::now();
-            let soon = ask.deadline.min(now + WAITED_OUT_MAX);
+            let soon = context.deadline.min(now + PAUSE_WAIT_MAX);
             match until.filter(|it| (now..soon).contains(it)) {
                 Some(until) => sleep_until(until).await,
                 None => return,
@@ -352,56 +362,56 @@ impl PlatformClient {
     }
 
     /// Checks whether the platform may be called at a time, as far as can be foreseen.
-    fn look(&self, now: Instant) -> Result<(), Failure> {
-        self.standing.lock().look(now)
+    fn check_gate(&self, now: Instant) -> Result<(), Failure> {
+        self.gate.lock().check(now)
     }
 
     /// Waits for one of the account's concurrent calls.
-    async fn turn(&self, ask: CallContext) -> Result<SemaphorePermit<'_>, Failure> {
-        let permit = timeout_at(ask.deadline, self.permits.acquire()).await;
+    async fn account_permit(&self, context: CallContext) -> Result<SemaphorePermit<'_>, Failure> {
+        let permit = timeout_at(context.deadline, self.permits.acquire()).await;
         // The semaphore is never closed, so only the deadline can pass.
         permit.ok().and_then(Result::ok).ok_or_else(|| {
             let n_calls = self.limits.calls_at_once.max(1);
-            let words = format!(
+            let message = format!(
                 "there was no time left when it was this call's turn: {n_calls} may run at once"
             );
-            Failure::new(FailureKind::Timeout, words)
+            Failure::new(FailureKind::Timeout, message)
         })
     }
 
     /// Waits for a token of the rate limit.
-    async fn token(&self, ask: CallContext) -> Result<(), Failure> {
+    async fn take_token(&self, context: CallContext) -> Result<(), Failure> {
         let Some(bucket) = &self.bucket else { return Ok(()) };
         let take = async {
             let mut bucket = bucket.lock().await;
             loop {
                 let now = Instant::now();
-                let slice = self.outside.slice().get();
-                let Err(wait) = bucket.take(slice, now) else { return true };
+                let share = self.pool.share().get();
+                let Err(wait) = bucket.take(share, now) else { return true };
                 match now.checked_add(wait) {
-                    Some(then) if then < ask.deadline => sleep_until(then).await,
+                    Some(then) if then < context.deadline => sleep_until(then).await,
                     _ => return false,
                 }
             }
         };
-        if timeout_at(ask.deadline, take).await.unwrap_or(false) {
+        if timeout_at(context.deadline, take).await.unwrap_or(false) {
             return Ok(());
         }
         let rate = self.limits.calls_per_second.unwrap_or_default();
-        let share = allowance::share(self.outside.slice().get());
-        let words = format!("the account's own budget of {rate} calls a second is spent{share}");
-        Err(Failure::new(FailureKind::Throttled, words))
+        let share = allowance::share_note(self.pool.share().get());
+        let message = format!("the account's own budget of {rate} calls a second is spent{share}");
+        Err(Failure::new(FailureKind::Throttled, message))
     }
 
     /// Counts a call that was not made because of the platform's pause or a budget.
-    fn not_made(&self, failure: Failure) -> Mishap {
+    fn count_not_sent(&self, failure: Failure) -> AttemptError {
         match failure.kind {
             FailureKind::Open => self.meter.count(Outcome::Refused),
             FailureKind::Throttled => self.meter.count_throttled(),
             // The deadline passed in a queue.
             _ => {}
         }
-        Mishap::before(failure)
+        AttemptError::not_sent(failure)
     }
 }
 
@@ -424,7 +434,7 @@ impl fmt::Debug for PlatformRequest {
 }
 
 /// Whether a retry may get another response than this status.
-fn is_passing(status: StatusCode) -> bool {
+fn is_transient(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502 | 503 | 504)
 }
 

@@ -68,8 +68,7 @@ impl ProductParts {
 }
 
 /// Time after the deadline at which a connector's call is cancelled. A connector that keeps the deadline can say what
-/// it
-/// was waiting for.
+/// it was waiting for.
 const GRACE: Duration = Duration::from_millis(100);
 
 impl CallContext {
@@ -98,8 +97,7 @@ pub trait Connector: Send + Sync {
     fn page<'a>(&'a self, ask: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage>;
 
     /// Looks up connections by their id or number, at most `values_max` at once. The result has all parts. It may hold
-    /// other
-    /// connections too: the caller checks equality.
+    /// other connections too: the caller checks equality.
     fn look_up<'a>(
         &'a self,
         ask: CallContext,

@@ -69,7 +69,7 @@ impl Failure {
     }
 
     /// A connector that missed the deadline.
-    pub(crate) fn late() -> Self {
+    pub(crate) fn timed_out() -> Self {
         Self::new(FailureKind::Timeout, "did not answer in time")
     }
 
@@ -80,7 +80,7 @@ impl Failure {
     }
 
     /// A list whose pages repeat.
-    pub(crate) fn circle() -> Self {
+    pub(crate) fn cycle() -> Self {
         let detail = "its list leads in a circle: what comes behind has been there before";
         Self::new(FailureKind::Error, detail)
     }
@@ -94,9 +94,9 @@ impl Failure {
     }
 
     /// Whether a client would read the two as the same failure.
-    fn is_like(&self, other: &Self) -> bool {
-        let is_told_apart = self.kind == FailureKind::LookupNotSupported;
-        self.kind == other.kind && (!is_told_apart || self.detail == other.detail)
+    fn looks_like(&self, other: &Self) -> bool {
+        let has_details = self.kind == FailureKind::LookupNotSupported;
+        self.kind == other.kind && (!has_details || self.detail == other.detail)
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct Failures(Vec<Failure>);
 
 impl Failures {
     pub(crate) fn add(&mut self, failure: Failure) {
-        if !self.0.iter().any(|it| it.is_like(&failure)) {
+        if !self.0.iter().any(|it| it.looks_like(&failure)) {
             self.0.push(failure);
         }
     }

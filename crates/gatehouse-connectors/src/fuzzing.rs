@@ -17,7 +17,7 @@ pub const TARGETS: &[Target] = &[
     ("manifest-value", |bytes| with_text(bytes, manifest::fuzzing::value)),
     ("link-header", |bytes| with_text(bytes, manifest::fuzzing::link_header)),
     ("platform-account", manifest::fuzzing::account),
-    ("platform-answer", manifest::fuzzing::answer),
+    ("platform-answer", manifest::fuzzing::response),
     ("platform-headers", client::fuzzing::headers),
     ("platform-url", |bytes| with_text(bytes, client::fuzzing::url)),
     ("platform-words", client::fuzzing::words),
@@ -40,12 +40,12 @@ fn recording(text: &str) {
 }
 
 /// A platform's response from bytes: a line with a word and a status, header lines, an empty line and a body.
-pub(crate) struct Heard<'a> {
+pub(crate) struct FuzzedResponse<'a> {
     pub(crate) word: &'a str,
-    pub(crate) answer: PlatformResponse,
+    pub(crate) response: PlatformResponse,
 }
 
-impl<'a> Heard<'a> {
+impl<'a> FuzzedResponse<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let end = bytes.windows(2).position(|it| it == b"\n\n")?;
         let mut lines = std::str::from_utf8(&bytes[..end]).ok()?.split('\n');
@@ -56,8 +56,8 @@ impl<'a> Heard<'a> {
             let (name, value) = line.split_once(": ")?;
             headers.append(name.parse::<HeaderName>().ok()?, value.parse::<HeaderValue>().ok()?);
         }
-        let answer = client::fuzzing::answer(status, headers, bytes[end + 2..].to_vec());
-        Some(Self { word, answer })
+        let response = client::fuzzing::response(status, headers, bytes[end + 2..].to_vec());
+        Some(Self { word, response })
     }
 }
 

@@ -1,9 +1,8 @@
 //! Calls to the external platforms at which tenants have accounts.
 //!
 //! A [`Connector`] knows one kind of platform: how to read a page, how to look up identifiers. The rest is shared by
-//! all
-//! connectors: an HTTP client with address rules, limits and retries ([`PlatformClient`]), and an engine that calls all
-//! accounts of a tenant at once and keeps results apart from failures ([`Platforms`]).
+//! all connectors: an HTTP client with address rules, limits and retries ([`PlatformClient`]), and an engine that calls
+//! all accounts of a tenant at once and keeps results apart from failures ([`Platforms`]).
 
 mod account_settings;
 mod catalog;

@@ -1,9 +1,8 @@
 //! Manifests: a platform described by a file.
 //!
 //! A [`Manifest`] describes in YAML how one platform authenticates, pages, looks up, names its states and reports
-//! errors.
-//! `format` has a file for each part, `check.rs` checks that the parts fit together, and `run` calls a platform by its
-//! manifest. `docs/writing-a-connector.md` is the reference.
+//! errors. `format` has a file for each part, `check.rs` checks that the parts fit together, and `run` calls a platform
+//! by its manifest. `docs/writing-a-connector.md` is the reference.
 
 mod check;
 pub(crate) mod format;
@@ -30,7 +29,7 @@ use crate::manifest::format::paging::Paging;
 use crate::manifest::format::path::Path;
 use crate::manifest::format::product::Mapping;
 use crate::manifest::format::session::Session;
-use crate::manifest::format::{place, template};
+use crate::manifest::format::{field_position, template};
 
 /// A platform described by a file: how to call it, and what its responses mean.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -161,23 +160,23 @@ impl Manifest {
     pub fn parse(file: &str, text: &str) -> Result<Self, ManifestFaults> {
         let bad = |faults| ManifestFaults { file: file.to_owned(), faults };
         let manifest: Self = serde_saphyr::from_str(text).map_err(|error| {
-            let place = error.location();
+            let location = error.location();
             let what = error.without_snippet().to_string();
             // The library repeats the position at the end.
             let what =
                 what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what).to_owned();
             // And adds advice for programmers.
             let what = what.split(", set DuplicateKeyPolicy").next().unwrap_or_default().to_owned();
-            let (line, column) = place.map_or((1, 1), |it| (it.line(), it.column()));
+            let (line, column) = location.map_or((1, 1), |it| (it.line(), it.column()));
             bad(vec![ManifestFault { line, column, what }])
         })?;
         let faults = check::faults(&manifest);
         if faults.is_empty() {
             return Ok(manifest);
         }
-        let places = place::Places::read(text);
+        let positions = field_position::FieldPositions::read(text);
         let located = faults.into_iter().map(|(field, reason)| {
-            let (line, column) = places.of(&field);
+            let (line, column) = positions.of(&field);
             ManifestFault { line, column, what: format!("`{field}` {reason}") }
         });
         Err(bad(located.collect()))
@@ -189,7 +188,7 @@ impl Manifest {
 
     /// The fault of a manifest whose name a built-in connector has.
     pub(crate) fn taken_name(&self, file: &str, text: &str) -> ManifestFaults {
-        let (line, column) = place::Places::read(text).of("name");
+        let (line, column) = field_position::FieldPositions::read(text).of("name");
         let what = format!("`name` must be another one than `{}`, which is built in", self.name.0);
         let faults = vec![ManifestFault { line, column, what }];
         ManifestFaults { file: file.to_owned(), faults }
@@ -223,7 +222,7 @@ impl Manifest {
     }
 
     /// Query parameters that hold the current time.
-    pub(crate) fn passing_parameters(&self) -> Vec<String> {
+    pub(crate) fn time_parameters(&self) -> Vec<String> {
         let is_time = |it: &template::What| matches!(it, template::What::Now { .. });
         self.parameters(|template| template.mentions(is_time))
     }

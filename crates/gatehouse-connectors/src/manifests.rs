@@ -15,11 +15,11 @@ include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
 /// Manifests by name.
 #[derive(Clone)]
-pub struct Manifests(BTreeMap<String, Known>);
+pub struct Manifests(BTreeMap<String, LoadedManifest>);
 
 /// A manifest and its source text.
 #[derive(Clone)]
-struct Known {
+struct LoadedManifest {
     manifest: Arc<Manifest>,
     text: Arc<str>,
 }
@@ -38,19 +38,19 @@ impl Manifests {
     }
 
     fn read_shipped() -> Self {
-        let known = MANIFESTS.iter().map(|(file, text)| {
+        let loaded = MANIFESTS.iter().map(|(file, text)| {
             let manifest =
                 Manifest::parse(file, text).expect("a test reads every shipped manifest");
-            let known = Known { manifest: Arc::new(manifest), text: (*text).into() };
-            (known.manifest.name().to_string(), known)
+            let loaded = LoadedManifest { manifest: Arc::new(manifest), text: (*text).into() };
+            (loaded.manifest.name().to_string(), loaded)
         });
-        Self(known.collect())
+        Self(loaded.collect())
     }
 
     /// A single manifest, without its text.
     pub(crate) fn only(manifest: Arc<Manifest>) -> Self {
         let name = manifest.name().to_string();
-        Self(BTreeMap::from([(name, Known { manifest, text: "".into() })]))
+        Self(BTreeMap::from([(name, LoadedManifest { manifest, text: "".into() })]))
     }
 
     /// Adds a manifest, in place of a shipped one of the same name.
@@ -60,8 +60,8 @@ impl Manifests {
             return Err(manifest.taken_name(file, text));
         }
         let manifest = Arc::new(manifest);
-        let known = Known { manifest: Arc::clone(&manifest), text: text.into() };
-        self.0.insert(manifest.name().to_string(), known);
+        let loaded = LoadedManifest { manifest: Arc::clone(&manifest), text: text.into() };
+        self.0.insert(manifest.name().to_string(), loaded);
         Ok(manifest)
     }
 

@@ -26,9 +26,9 @@ const LABELS_AND_OUTCOME: [&str; 4] = ["tenant", "platform", "account", "outcome
 
 /// Metrics of all accounts.
 #[derive(Clone)]
-pub struct PlatformMeter(Arc<Figures>);
+pub struct PlatformMeter(Arc<Metrics>);
 
-struct Figures {
+struct Metrics {
     calls: IntCounterVec,
     durations: HistogramVec,
     retries: IntCounterVec,
@@ -49,7 +49,7 @@ pub struct AccountMeter(Arc<Series>);
 struct Series {
     /// Tenant of the account.
     tenant: TenantName,
-    figures: Arc<Figures>,
+    metrics: Arc<Metrics>,
     labels: Labels,
     calls: [IntCounter; Outcome::ALL.len()],
     durations: Histogram,
@@ -105,22 +105,22 @@ impl PlatformMeter {
     #[expect(clippy::new_without_default, reason = "figures are made once, and on purpose")]
     pub fn new() -> Self {
         let counter = |name: &str, help: &str, labels: &[&str]| {
-            IntCounterVec::new(Opts::new(name, help), labels).expect(SOUND)
+            IntCounterVec::new(Opts::new(name, help), labels).expect(VALID)
         };
         let gauge =
-            |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &LABELS).expect(SOUND);
+            |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &LABELS).expect(VALID);
         let durations = HistogramOpts::new(
             "gatehouse_platform_call_duration_seconds",
             "Duration of calls to platforms, from sending the request until the whole response is read",
         );
-        Self(Arc::new(Figures {
+        Self(Arc::new(Metrics {
             calls: counter(
                 "gatehouse_platform_calls_total",
                 "Calls to platforms, by outcome",
                 &LABELS_AND_OUTCOME,
             ),
             durations: HistogramVec::new(durations.buckets(SECONDS.to_vec()), &LABELS)
-                .expect(SOUND),
+                .expect(VALID),
             retries: counter(
                 "gatehouse_platform_retries_total",
                 "Retries of calls to platforms",
@@ -156,27 +156,27 @@ impl PlatformMeter {
 
     /// Creates a meter of an account. All its metrics are shown from now on, at zero.
     pub fn account(&self, tenant: &TenantName, account: &Account) -> AccountMeter {
-        let figures = &self.0;
+        let metrics = &self.0;
         let names = [tenant.as_str(), account.platform.as_str(), account.name.as_str()];
         let labels = names.map(str::to_owned);
         // Locked until all series exist, since a meter's drop removes them.
-        let mut meters = figures.meters.lock();
+        let mut meters = metrics.meters.lock();
         *meters.entry(labels.clone()).or_default() += 1;
-        let whose = tenant.clone();
+        let tenant_name = tenant.clone();
         let [tenant, platform, account] = names;
         AccountMeter(Arc::new(Series {
-            tenant: whose,
+            tenant: tenant_name,
             calls: Outcome::ALL.map(|outcome| {
                 let labels = [tenant, platform, account, outcome.as_str()];
-                figures.calls.with_label_values(&labels)
+                metrics.calls.with_label_values(&labels)
             }),
-            durations: figures.durations.with_label_values(&names),
-            retries: figures.retries.with_label_values(&names),
-            throttled: figures.throttled.with_label_values(&names),
-            circuit: figures.circuit.with_label_values(&names),
-            in_flight: figures.in_flight.with_label_values(&names),
+            durations: metrics.durations.with_label_values(&names),
+            retries: metrics.retries.with_label_values(&names),
+            throttled: metrics.throttled.with_label_values(&names),
+            circuit: metrics.circuit.with_label_values(&names),
+            in_flight: metrics.in_flight.with_label_values(&names),
             latency: Latency::default(),
-            figures: Arc::clone(figures),
+            metrics: Arc::clone(metrics),
             labels,
         }))
     }
@@ -250,8 +250,8 @@ impl fmt::Debug for PlatformMeter {
 
 impl Drop for Series {
     fn drop(&mut self) {
-        let figures = &self.figures;
-        let mut meters = figures.meters.lock();
+        let metrics = &self.metrics;
+        let mut meters = metrics.meters.lock();
         if let Some(n_meters) = meters.get_mut(&self.labels) {
             *n_meters -= 1;
             if *n_meters > 0 {
@@ -264,13 +264,13 @@ impl Drop for Series {
         // An error means that the series is gone already.
         for outcome in Outcome::ALL {
             let labels = [tenant, platform, account, outcome.as_str()];
-            let _ = figures.calls.remove_label_values(&labels);
+            let _ = metrics.calls.remove_label_values(&labels);
         }
-        let _ = figures.durations.remove_label_values(&names);
-        for counter in [&figures.retries, &figures.throttled] {
+        let _ = metrics.durations.remove_label_values(&names);
+        for counter in [&metrics.retries, &metrics.throttled] {
             let _ = counter.remove_label_values(&names);
         }
-        for gauge in [&figures.circuit, &figures.in_flight] {
+        for gauge in [&metrics.circuit, &metrics.in_flight] {
             let _ = gauge.remove_label_values(&names);
         }
     }
@@ -285,7 +285,7 @@ impl Drop for InFlight {
     }
 }
 
-const SOUND: &str = "names, labels and buckets are written soundly here";
+const VALID: &str = "names, labels and buckets are constants, and valid";
 
 #[cfg(test)]
 mod tests;

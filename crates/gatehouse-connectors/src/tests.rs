@@ -31,7 +31,7 @@ fn platforms() -> Platforms {
 }
 
 /// The full time of a request.
-fn ask() -> CallContext {
+fn context() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_secs(10))
 }
 
@@ -55,7 +55,7 @@ fn filter(query: &str) -> ProductFilter {
 /// One page, by the filter in a query.
 async fn list(accounts: &[Arc<LiveAccount>], query: &str, number: u64, size: u64) -> Listing {
     let page = PageRequest { number, size };
-    platforms().list(accounts, &filter(query), page, ask()).await
+    platforms().list(accounts, &filter(query), page, context()).await
 }
 
 /// Ids of a listing, by account.

@@ -2,7 +2,7 @@ use gatehouse_core::account::AddressSource;
 use serde_json::json;
 
 use super::*;
-use crate::client::tests::{here, written};
+use crate::client::tests::{captured_log, here};
 
 fn faults(settings: Value) -> Vec<String> {
     let Value::Object(settings) = settings else { panic!("settings are an object") };
@@ -28,18 +28,18 @@ fn every_fault_of_an_account_is_told_at_once() {
         "baseUrl": "http://169.254.169.254/", "callsAtOnce": 0, "callsPerSecond": "many",
         "paging": "sideways", "colour": 1
     });
-    let told = faults(all);
-    let begins = |n: usize, with: &str| assert!(told[n].starts_with(with), "{}", told[n]);
+    let shown = faults(all);
+    let begins = |n: usize, with: &str| assert!(shown[n].starts_with(with), "{}", shown[n]);
     begins(0, "settings.baseUrl must be");
     begins(1, "settings.callsAtOnce must be a whole number from 1 to 1000, not 0");
     begins(2, "settings.callsPerSecond must be a number from 0.01 to 100000, not a string");
     begins(3, "settings.paging must be one of page, offset, cursor");
     begins(4, "settings.colour is not a setting of this connector");
-    assert_eq!(told.len(), 5);
+    assert_eq!(shown.len(), 5);
     assert_eq!(faults(json!({})), ["settings.baseUrl is missing"]);
     for no_text in [json!(5), json!(null)] {
-        let told = faults(json!({"baseUrl": no_text}));
-        assert!(told[0].starts_with("settings.baseUrl must be a string, not "), "{told:?}");
+        let shown = faults(json!({"baseUrl": no_text}));
+        assert!(shown[0].starts_with("settings.baseUrl must be a string, not "), "{shown:?}");
     }
 }
 
@@ -68,20 +68,20 @@ fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
     };
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), "hunter22\n".into());
-    let outside = Arc::new(ClientPool::new(here(), 1).unwrap());
+    let pool = Arc::new(ClientPool::new(here(), 1).unwrap());
     let meter = crate::meter::PlatformMeter::new().account(&tenant, &account);
-    let (written, log) = written();
+    let (captured_log, log) = captured_log();
     let (settings, credentials) = (&settings, &credentials);
-    let reached = AccountSetup { settings, credentials, address_source: AddressSource::Operator };
+    let setup = AccountSetup { settings, credentials, address_source: AddressSource::Operator };
     let opened = tracing::subscriber::with_default(log, || {
-        Catalog::new(here(), Manifests::shipped()).open(&tenant, &account, reached, &outside, meter)
+        Catalog::new(here(), Manifests::shipped()).open(&tenant, &account, setup, &pool, meter)
     });
-    assert_eq!(opened.err(), Some(Failure::new(FailureKind::Error, UNFIT)));
-    let log = written.lines();
+    assert_eq!(opened.err(), Some(Failure::new(FailureKind::Error, BAD_SETUP)));
+    let log = captured_log.lines();
     assert_eq!(log.len(), 1, "{log:?}");
     let log = &log[0];
-    for told in ["WARN", "tenant=demo account=acme-eu", "`http://10.0.0.7`", "callsAtOnce"] {
-        assert!(log.contains(told), "{told}: {log}");
+    for shown in ["WARN", "tenant=demo account=acme-eu", "`http://10.0.0.7`", "callsAtOnce"] {
+        assert!(log.contains(shown), "{shown}: {log}");
     }
     assert!(!log.contains("hunter22"), "{log}");
 }

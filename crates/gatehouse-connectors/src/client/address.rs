@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::Url;
 
+use super::address_scope::{self, AddressScope, THIS_MACHINE, embedded, scope_of};
 use super::network::Network;
-use super::reach::{self, Reach, THIS_MACHINE, embedded, reach};
 
 /// Host names of clouds' metadata services, which hand out credentials.
 const METADATA_NAMES: [&str; 1] = ["metadata.google.internal"];
@@ -31,7 +31,7 @@ pub struct AddressRules {
 impl AddressRules {
     /// Rules for a command-line user, who can reach internal networks anyway.
     pub fn of_a_person(allow_insecure_urls: bool) -> Self {
-        let allowed_networks = reach::inside().collect();
+        let allowed_networks = address_scope::internal_networks().collect();
         Self { allow_insecure_urls, allowed_networks, ..Self::default() }
     }
 
@@ -42,7 +42,7 @@ impl AddressRules {
     }
 
     /// Whether an address is in an allowed network.
-    fn has_network_of(&self, address: IpAddr) -> bool {
+    fn is_in_allowed_network(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let within = |it: IpAddr| self.allowed_networks.iter().any(|network| network.contains(it));
         let translated = match address {
@@ -56,59 +56,59 @@ impl AddressRules {
     pub(in crate::client) fn refusal(
         &self,
         address: IpAddr,
-        is_plain: bool,
+        is_plain_http: bool,
     ) -> Option<&'static str> {
-        match reach(address) {
-            Reach::Refused(place) => Some(place),
-            _ if self.has_network_of(address) => None,
-            Reach::Inside(place) => Some(place),
-            Reach::World if is_plain => {
+        match scope_of(address) {
+            AddressScope::Forbidden(kind) => Some(kind),
+            _ if self.is_in_allowed_network(address) => None,
+            AddressScope::Internal(kind) => Some(kind),
+            AddressScope::Public if is_plain_http => {
                 Some("a network that platforms.allowed_networks doesn't name")
             }
-            Reach::World => None,
+            AddressScope::Public => None,
         }
     }
 
     /// Checks a URL as written; the resolver checks the addresses that a host name resolves to.
-    pub(in crate::client) fn route(&self, url: &Url) -> Result<Route, Refused> {
-        let is_plain = match url.scheme() {
+    pub(in crate::client) fn route(&self, url: &Url) -> Result<Route, AddressRefused> {
+        let is_plain_http = match url.scheme() {
             "https" => false,
             "http" => true,
-            _ => return Err(Refused::Scheme),
+            _ => return Err(AddressRefused::Scheme),
         };
-        let needs_network = is_plain && !self.allow_insecure_urls;
+        let needs_network = is_plain_http && !self.allow_insecure_urls;
         match host(url) {
-            Host::Nothing => Err(Refused::Scheme),
+            Host::Nothing => Err(AddressRefused::Scheme),
             Host::Address(address) => {
                 let port = url.port_or_known_default().unwrap_or_default();
                 let socket = SocketAddr::new(address.to_canonical(), port);
-                match reach(address) {
-                    Reach::Refused(place) => Err(Refused::Never(place)),
-                    _ if self.has_network_of(address) => Ok(Route::Inside),
-                    _ if self.allowed_sockets.contains(&socket) => Ok(Route::Inside),
-                    Reach::Inside(place) => Err(Refused::Inside(place)),
-                    Reach::World if needs_network => Err(Refused::Plain),
-                    Reach::World => Ok(Route::World),
+                match scope_of(address) {
+                    AddressScope::Forbidden(kind) => Err(AddressRefused::Forbidden(kind)),
+                    _ if self.is_in_allowed_network(address) => Ok(Route::Internal),
+                    _ if self.allowed_sockets.contains(&socket) => Ok(Route::Internal),
+                    AddressScope::Internal(kind) => Err(AddressRefused::Internal(kind)),
+                    AddressScope::Public if needs_network => Err(AddressRefused::PlainHttp),
+                    AddressScope::Public => Ok(Route::Public),
                 }
             }
             Host::Name(name) => {
                 let name = name.trim_end_matches('.');
                 if METADATA_NAMES.iter().any(|it| name.eq_ignore_ascii_case(it)) {
-                    return Err(Refused::Never("a cloud's metadata"));
+                    return Err(AddressRefused::Forbidden("a cloud's metadata"));
                 }
                 if name.rsplit('.').next() == Some(LOCALHOST) {
                     let here: [IpAddr; 2] =
                         [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
-                    let is_allowed = here.into_iter().any(|it| self.has_network_of(it));
+                    let is_allowed = here.into_iter().any(|it| self.is_in_allowed_network(it));
                     return match is_allowed {
-                        true => Ok(Route::Inside),
-                        false => Err(Refused::Inside(THIS_MACHINE)),
+                        true => Ok(Route::Internal),
+                        false => Err(AddressRefused::Internal(THIS_MACHINE)),
                     };
                 }
                 match (needs_network, self.allowed_networks.is_empty()) {
-                    (false, _) => Ok(Route::World),
-                    (true, false) => Ok(Route::Inside),
-                    (true, true) => Err(Refused::Plain),
+                    (false, _) => Ok(Route::Public),
+                    (true, false) => Ok(Route::Internal),
+                    (true, true) => Err(AddressRefused::PlainHttp),
                 }
             }
         }
@@ -119,9 +119,9 @@ impl AddressRules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Route {
     /// The client for allowed networks only, without a proxy.
-    Inside,
+    Internal,
     /// The client for public addresses and allowed networks.
-    World,
+    Public,
 }
 
 /// An allowed platform address, without a trailing slash.
@@ -139,8 +139,8 @@ impl BaseUrl {
         const EXPECTED: &str = "must be an https address such as `https://api.example.com/v1`";
         let Ok(mut url) = Url::parse(text) else {
             // Even a text that can't be parsed may hold a password.
-            let told = if text.contains('@') { String::new() } else { format!(", not `{text}`") };
-            return Err(BadUrl(format!("{EXPECTED}{told}")));
+            let shown = if text.contains('@') { String::new() } else { format!(", not `{text}`") };
+            return Err(BadUrl(format!("{EXPECTED}{shown}")));
         };
         let bad = |why: &str| Err(BadUrl(why.to_owned()));
         if !url.username().is_empty() || url.password().is_some() {
@@ -151,16 +151,16 @@ impl BaseUrl {
         }
         if let Err(why) = rules.route(&url) {
             return Err(match why {
-                Refused::Scheme => BadUrl(format!("{EXPECTED}, not `{text}`")),
-                Refused::Plain => BadUrl(format!(
+                AddressRefused::Scheme => BadUrl(format!("{EXPECTED}, not `{text}`")),
+                AddressRefused::PlainHttp => BadUrl(format!(
                     "{EXPECTED}, not `{text}`: http is for the networks that platforms.allowed_networks names, \
                      unless platforms.allow_insecure_urls is set"
                 )),
-                Refused::Never(place) => {
-                    BadUrl(format!("must be the address of a platform, not {place} (`{text}`)"))
+                AddressRefused::Forbidden(kind) => {
+                    BadUrl(format!("must be the address of a platform, not {kind} (`{text}`)"))
                 }
-                Refused::Inside(place) => BadUrl(format!(
-                    "must be the address of a platform, not {place} (`{text}`), unless \
+                AddressRefused::Internal(kind) => BadUrl(format!(
+                    "must be the address of a platform, not {kind} (`{text}`), unless \
                      platforms.allowed_networks names its network"
                 )),
             });
@@ -172,7 +172,7 @@ impl BaseUrl {
 
     /// URL of `target`: a path and perhaps a query behind this address, or an absolute URL on the same origin.
     pub(in crate::client) fn join(&self, target: &str) -> Option<Url> {
-        if let Some(url) = whole(target) {
+        if let Some(url) = absolute_url(target) {
             return self.is_origin_of(&url).then_some(url);
         }
         if !(target.is_empty() || target.starts_with(['/', '?'])) {
@@ -213,16 +213,15 @@ impl fmt::Debug for BaseUrl {
 }
 
 /// Parses an absolute URL without user, password and fragment.
-pub(in crate::client) fn whole(target: &str) -> Option<Url> {
+pub(in crate::client) fn absolute_url(target: &str) -> Option<Url> {
     let url = Url::parse(target).ok()?;
-    let is_plain =
-        url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    (is_plain && url.has_host()).then_some(url)
+    let is_bare = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+    (is_bare && url.has_host()).then_some(url)
 }
 
 /// Why a URL is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::client) enum Refused {
+pub(in crate::client) enum AddressRefused {
     /// Neither `https` nor `http`.
     #[error("its address is neither https nor http")]
     Scheme,
@@ -230,15 +229,15 @@ pub(in crate::client) enum Refused {
     #[error(
         "http is for the networks that platforms.allowed_networks names, unless platforms.allow_insecure_urls is set"
     )]
-    Plain,
+    PlainHttp,
     /// Never a platform; the kind of address.
     #[error("its address is {0}, where nothing is asked")]
-    Never(&'static str),
+    Forbidden(&'static str),
     /// A platform only if an operator allows the network; the kind of address.
     #[error(
         "its address is {0}, where nothing is asked unless platforms.allowed_networks names its network"
     )]
-    Inside(&'static str),
+    Internal(&'static str),
 }
 
 /// Host part of a URL.

@@ -1,8 +1,7 @@
 //! The circuit breaker: stops calls to a platform that keeps failing.
 //!
 //! A state machine without a clock. Every call gets a [`Pass`] and returns it with a [`Verdict`]. A pass from before
-//! the
-//! last state change has no effect.
+//! the last state change has no effect.
 
 use std::time::Duration;
 
@@ -46,9 +45,9 @@ pub(in crate::client) struct Pass {
 
 /// Why a call is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::client) enum Shut {
+pub(in crate::client) enum Rejected {
     /// The circuit stays open for this time.
-    For(Duration),
+    OpenFor(Duration),
     /// Another call is probing the platform.
     Probing,
 }
@@ -66,20 +65,20 @@ pub(in crate::client) enum Verdict {
 
 impl Breaker {
     /// Whether a call would be admitted.
-    pub(in crate::client) fn look(&self, now: Instant) -> Result<(), Shut> {
+    pub(in crate::client) fn check(&self, now: Instant) -> Result<(), Rejected> {
         match self.state {
             State::Closed { .. } => Ok(()),
             State::Open { until } if until <= now => Ok(()),
-            State::Open { until } => Err(Shut::For(until - now)),
-            State::Probing => Err(Shut::Probing),
+            State::Open { until } => Err(Rejected::OpenFor(until - now)),
+            State::Probing => Err(Rejected::Probing),
         }
     }
 
     /// Admits a call; when the open time has passed, one call as a probe.
-    pub(in crate::client) fn admit(&mut self, now: Instant) -> Result<Pass, Shut> {
-        self.look(now)?;
+    pub(in crate::client) fn admit(&mut self, now: Instant) -> Result<Pass, Rejected> {
+        self.check(now)?;
         if let State::Open { .. } = self.state {
-            self.turn(State::Probing);
+            self.change_to(State::Probing);
         }
         Ok(Pass { epoch: self.epoch })
     }
@@ -94,15 +93,15 @@ impl Breaker {
             (State::Closed { failures }, Verdict::Fails) => {
                 *failures += 1;
                 if *failures >= FAILURES_MAX {
-                    self.turn(State::Open { until: now + OPEN_TIME });
+                    self.change_to(State::Open { until: now + OPEN_TIME });
                 }
             }
-            (State::Probing, Verdict::Works) => self.turn(State::default()),
+            (State::Probing, Verdict::Works) => self.change_to(State::default()),
             (State::Probing, Verdict::Fails) => {
-                self.turn(State::Open { until: now + OPEN_TIME });
+                self.change_to(State::Open { until: now + OPEN_TIME });
             }
             // The next call probes instead.
-            (State::Probing, Verdict::Unknown) => self.turn(State::Open { until: now }),
+            (State::Probing, Verdict::Unknown) => self.change_to(State::Open { until: now }),
             (State::Closed { .. }, Verdict::Unknown) | (State::Open { .. }, _) => {}
         }
     }
@@ -116,7 +115,7 @@ impl Breaker {
         }
     }
 
-    fn turn(&mut self, state: State) {
+    fn change_to(&mut self, state: State) {
         self.state = state;
         self.epoch += 1;
     }

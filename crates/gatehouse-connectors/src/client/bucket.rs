@@ -19,19 +19,19 @@ impl Bucket {
     pub(in crate::client) fn new(
         per_second: f64,
         burst: u32,
-        slice: ReplicaShare,
+        share: ReplicaShare,
         now: Instant,
     ) -> Self {
-        Self { tokens: bucket::Bucket::full(per_second, burst.into(), slice), at: now }
+        Self { tokens: bucket::Bucket::full(per_second, burst.into(), share), at: now }
     }
 
     /// Takes a token, or returns the time until there is one.
     pub(in crate::client) fn take(
         &mut self,
-        slice: ReplicaShare,
+        share: ReplicaShare,
         now: Instant,
     ) -> Result<(), Duration> {
-        self.tokens.fill(slice, now.saturating_duration_since(self.at));
+        self.tokens.fill(share, now.saturating_duration_since(self.at));
         self.at = self.at.max(now);
         self.tokens.take()
     }

@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 use reqwest::{Client, ClientBuilder, Url};
 use tokio::time::{Instant, timeout_at};
 
-use super::address::{AddressRules, Refused, Route};
+use super::address::{AddressRefused, AddressRules, Route};
 use super::allowance::SharedQuotas;
 use super::observer::Observer;
-use super::resolver::{Names, Resolver, names_of_machine, proxies_of_environment};
+use super::resolver::{HostLookUp, Resolver, environment_proxies, system_look_up};
 use crate::client::authorities::build_client;
 use crate::connector::CallContext;
 use crate::failure::{Failure, FailureKind};
@@ -22,21 +22,20 @@ use crate::failure::{Failure, FailureKind};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most idle connections per host: as many as an account's default concurrent calls. With fewer, every burst would
-/// close
-/// most of its connections, and the next one open them again.
+/// close most of its connections, and the next one open them again.
 const IDLE_CONNECTIONS_MAX: usize = 128;
 
 /// Hosts that may have so many idle connections at once without exceeding the server's concurrent calls.
-const RUSHED_HOSTS: usize = 32;
+const BUSY_HOSTS: usize = 32;
 
 /// Time until an idle connection is closed. Short, since each is an open file.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Most responses of more than [`LARGE_BYTES`] in memory at once. Nearly all responses are smaller.
-pub(in crate::client) const LARGE_ANSWERS_MAX: usize = 16;
+pub(in crate::client) const LARGE_RESPONSES_MAX: usize = 16;
 
 /// Most large responses of one tenant.
-pub(in crate::client) const LARGE_ANSWERS_OF_TENANT_MAX: usize = 4;
+pub(in crate::client) const LARGE_RESPONSES_OF_TENANT_MAX: usize = 4;
 
 /// Size in bytes from which a response is large.
 pub(in crate::client) const LARGE_BYTES: usize = 1 << 20;
@@ -48,7 +47,7 @@ const TENANT_SHARE: usize = 4;
 const TENANT_CALLS_MIN: usize = 16;
 
 /// Interval between warnings that this machine can't open connections: one per call would fill the log.
-const LACK_TOLD_EVERY: Duration = Duration::from_secs(60);
+const SHORTAGE_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
 /// HTTP clients, address rules and server-wide limits, shared by all platform clients.
 pub struct ClientPool {
@@ -56,48 +55,46 @@ pub struct ClientPool {
     /// Concurrent calls over all accounts, shared fairly between tenants.
     calls: FairSemaphore,
     /// Large responses in memory.
-    large_answers: FairSemaphore,
+    large_responses: FairSemaphore,
     /// Quotas that several clients share, and this server's share of every budget.
     pub(in crate::client) quotas: SharedQuotas,
     /// Observer of every call.
-    pub(in crate::client) witness: Option<Arc<dyn Observer>>,
+    pub(in crate::client) observer: Option<Arc<dyn Observer>>,
     /// Last warning that this machine can't open connections.
-    lack_told: Mutex<Option<Instant>>,
+    shortage_warned_at: Mutex<Option<Instant>>,
     /// Client for allowed networks. Without a proxy, since another machine could respond there.
-    inside: Client,
+    internal: Client,
     /// Client for all other addresses, over the environment's proxy if there is one. The proxy then resolves host
-    /// names, so
-    /// its own rules must keep it from internal addresses. IP addresses in a URL are checked in any case. The proxy's
-    /// host
-    /// name goes through the same resolver.
-    world: Client,
+    /// names, so its own rules must keep it from internal addresses. IP addresses in a URL are checked in any case. The
+    /// proxy's host name goes through the same resolver.
+    public: Client,
 }
 
 impl ClientPool {
     /// Builds the HTTP clients. Connects to nothing yet.
     pub fn new(rules: AddressRules, calls_at_once: usize) -> Result<Self, reqwest::Error> {
-        Self::build(rules, calls_at_once, names_of_machine, |builder| builder)
+        Self::build(rules, calls_at_once, system_look_up, |builder| builder)
     }
 
     /// Sets an observer of every call.
-    pub fn witnessed_by(mut self, witness: Arc<dyn Observer>) -> Self {
-        self.witness = Some(witness);
+    pub fn observed_by(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.observer = Some(observer);
         self
     }
 
     pub(in crate::client) fn build(
         rules: AddressRules,
         calls_at_once: usize,
-        names: Names,
+        look_up: HostLookUp,
         adapt: impl Fn(ClientBuilder) -> ClientBuilder,
     ) -> Result<Self, reqwest::Error> {
         let calls_at_once = calls_at_once.max(1);
-        let n_idle = (calls_at_once / RUSHED_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
+        let n_idle = (calls_at_once / BUSY_HOSTS).clamp(1, IDLE_CONNECTIONS_MAX);
         let rules = Arc::new(rules);
-        let configure = |builder: ClientBuilder, is_plain: bool| {
+        let configure = |builder: ClientBuilder, is_plain_http: bool| {
             // Without a proxy, the environment has no effect.
-            let proxies = if is_plain { Arc::default() } else { proxies_of_environment() };
-            let resolver = Resolver { names, rules: Arc::clone(&rules), is_plain, proxies };
+            let proxies = if is_plain_http { Arc::default() } else { environment_proxies() };
+            let resolver = Resolver { look_up, rules: Arc::clone(&rules), is_plain_http, proxies };
             builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(n_idle)
@@ -116,54 +113,57 @@ impl ClientPool {
         };
         Ok(Self {
             rules: Arc::clone(&rules),
-            calls: shared(calls_at_once, (calls_at_once / TENANT_SHARE).max(TENANT_CALLS_MIN)),
-            large_answers: shared(LARGE_ANSWERS_MAX, LARGE_ANSWERS_OF_TENANT_MAX),
+            calls: fair_semaphore(
+                calls_at_once,
+                (calls_at_once / TENANT_SHARE).max(TENANT_CALLS_MIN),
+            ),
+            large_responses: fair_semaphore(LARGE_RESPONSES_MAX, LARGE_RESPONSES_OF_TENANT_MAX),
             quotas: SharedQuotas::default(),
-            witness: None,
-            lack_told: Mutex::default(),
-            inside: build_client(|builder| adapt(configure(builder, true).no_proxy()))?,
-            world: build_client(|builder| adapt(configure(builder, false)))?,
+            observer: None,
+            shortage_warned_at: Mutex::default(),
+            internal: build_client(|builder| adapt(configure(builder, true).no_proxy()))?,
+            public: build_client(|builder| adapt(configure(builder, false)))?,
         })
     }
 
     /// This server's share of every budget.
-    pub(crate) fn slice(&self) -> &CurrentShare {
-        &self.quotas.slice
+    pub(crate) fn share(&self) -> &CurrentShare {
+        &self.quotas.share
     }
 
     /// The HTTP client for a URL, if the URL is allowed.
-    pub(in crate::client) fn client(&self, url: &Url) -> Result<&Client, Refused> {
+    pub(in crate::client) fn client(&self, url: &Url) -> Result<&Client, AddressRefused> {
         Ok(match self.rules.route(url)? {
-            Route::Inside => &self.inside,
-            Route::World => &self.world,
+            Route::Internal => &self.internal,
+            Route::Public => &self.public,
         })
     }
 
     /// Warns the operator that this machine can't open connections, at most once per interval.
-    pub(in crate::client) fn tell_of_lack(&self, lack: &str) {
+    pub(in crate::client) fn warn_of_shortage(&self, shortage: &str) {
         let now = Instant::now();
-        let mut told = self.lack_told.lock();
-        if told.is_none_or(|told| now - told >= LACK_TOLD_EVERY) {
-            *told = Some(now);
+        let mut warned_at = self.shortage_warned_at.lock();
+        if warned_at.is_none_or(|at| now - at >= SHORTAGE_WARNING_INTERVAL) {
+            *warned_at = Some(now);
             tracing::warn!(
-                lack,
+                lack = shortage,
                 "platforms can't be asked: this machine has no room for a connection"
             );
         }
     }
 
     /// Waits for one of the server's concurrent calls. The caller holds the permit until the whole response is read.
-    pub(in crate::client) async fn turn(
+    pub(in crate::client) async fn call_permit(
         &self,
-        ask: CallContext,
+        context: CallContext,
         tenant: &TenantName,
     ) -> Result<Permit, Failure> {
-        let turn = timeout_at(ask.deadline, self.calls.take(tenant)).await;
+        let permit = timeout_at(context.deadline, self.calls.take(tenant)).await;
         // The queue is never full, so only the deadline can pass.
-        turn.ok().and_then(Result::ok).ok_or_else(|| {
-            let words = "there was no time left when it was this call's turn: the server itself has too \
+        permit.ok().and_then(Result::ok).ok_or_else(|| {
+            let message = "there was no time left when it was this call's turn: the server itself has too \
                          many calls under way";
-            Failure::new(FailureKind::Timeout, words)
+            Failure::new(FailureKind::Timeout, message)
         })
     }
 
@@ -174,24 +174,23 @@ impl ClientPool {
     }
 
     /// Waits for a large response's permit, which the response holds.
-    pub(in crate::client) async fn place(
+    pub(in crate::client) async fn large_response_permit(
         &self,
-        ask: CallContext,
+        context: CallContext,
         tenant: &TenantName,
     ) -> Result<Permit, Failure> {
-        let place = timeout_at(ask.deadline, self.large_answers.take(tenant)).await;
-        place.ok().and_then(Result::ok).ok_or_else(|| {
-            let words = "there was no time left to read a large answer: the server itself has too many of \
+        let permit = timeout_at(context.deadline, self.large_responses.take(tenant)).await;
+        permit.ok().and_then(Result::ok).ok_or_else(|| {
+            let message = "there was no time left to read a large answer: the server itself has too many of \
                          them under way";
-            Failure::new(FailureKind::Timeout, words)
+            Failure::new(FailureKind::Timeout, message)
         })
     }
 }
 
 /// A semaphore with a cap per tenant. Its queues need no bound: each call has a deadline, and each tenant a bound on
-/// its
-/// requests for products.
-fn shared(at_once: usize, at_once_of_tenant: usize) -> FairSemaphore {
+/// its requests for products.
+fn fair_semaphore(at_once: usize, at_once_of_tenant: usize) -> FairSemaphore {
     let (waiting_of_tenant, waiting) = (usize::MAX, usize::MAX);
     FairSemaphore::new(Capacity { at_once, at_once_of_tenant, waiting_of_tenant, waiting })
 }

@@ -9,29 +9,29 @@ use reqwest::Url;
 use tokio::time::Instant;
 use zeroize::Zeroizing;
 
+use super::call_gate::CallGate;
 use super::pause::{reset_after, retry_after};
 use super::secrets::Secrets;
-use super::standing::Standing;
 use super::{
     AddressRules, BaseUrl, DETAIL_BYTES_MAX, Network, PlatformRequest, PlatformResponse, redirect,
 };
 use crate::connector::{CallKind, ResetUnit, WaitRule};
-use crate::fuzzing::Heard;
+use crate::fuzzing::FuzzedResponse;
 
 /// A secret that no text may contain.
 const SECRET: &str = "S3cret/Word+";
 
 /// A response to an account whose secret is [`SECRET`].
-pub(crate) fn answer(status: StatusCode, headers: HeaderMap, body: Vec<u8>) -> PlatformResponse {
+pub(crate) fn response(status: StatusCode, headers: HeaderMap, body: Vec<u8>) -> PlatformResponse {
     PlatformResponse {
         status,
         headers,
         body: Bytes::from(body),
         reset_after: None,
-        tells_text: true,
+        includes_text: true,
         document: OnceLock::new(),
         secrets: secrets(),
-        _place: None,
+        _permit: None,
     }
 }
 
@@ -41,11 +41,11 @@ fn secrets() -> Secrets {
 
 /// Response headers say how long to wait and where to redirect: never to another origin, and never with credentials.
 pub(crate) fn headers(bytes: &[u8]) {
-    let Some(Heard { word, answer }) = Heard::read(bytes) else { return };
-    let waits = [ResetUnit::Seconds, ResetUnit::Epoch].map(|unit| reset(&answer, unit));
-    for wait in waits.into_iter().chain([retry_after(&answer.headers)]).flatten() {
+    let Some(FuzzedResponse { word, response }) = FuzzedResponse::read(bytes) else { return };
+    let waits = [ResetUnit::Seconds, ResetUnit::Epoch].map(|unit| reset(&response, unit));
+    for wait in waits.into_iter().chain([retry_after(&response.headers)]).flatten() {
         // A platform may ask for a longer pause than the clock can represent.
-        Standing::default().keep_quiet(wait, Instant::now());
+        CallGate::default().pause_for(wait, Instant::now());
     }
     let request = PlatformRequest {
         kind: CallKind::List,
@@ -56,10 +56,10 @@ pub(crate) fn headers(bytes: &[u8]) {
         is_repeatable: true,
     };
     let from = Url::parse("https://api.example:8443/v1/list?page=2").expect("an address");
-    match redirect::next(&request, &from, &answer, usize::from(word == "again") * 3) {
+    match redirect::next(&request, &from, &response, usize::from(word == "again") * 3) {
         Ok(None) => {}
         Ok(Some(next)) => {
-            assert!(answer.status.is_redirection() && word != "again");
+            assert!(response.status.is_redirection() && word != "again");
             assert_eq!(next.origin(), from.origin());
             assert!(next.username().is_empty() && next.password().is_none());
             assert!(next.fragment().is_none());
@@ -68,13 +68,13 @@ pub(crate) fn headers(bytes: &[u8]) {
     }
 }
 
-fn reset(answer: &PlatformResponse, unit: ResetUnit) -> Option<Duration> {
+fn reset(response: &PlatformResponse, unit: ResetUnit) -> Option<Duration> {
     let wait = WaitRule {
         reset: HeaderName::from_static("x-ratelimit-reset"),
         remaining: Some(HeaderName::from_static("x-ratelimit-remaining")),
         unit,
     };
-    reset_after(answer.status, &answer.headers, &wait)
+    reset_after(response.status, &response.headers, &wait)
 }
 
 /// A parsed address is https, parses again as printed, and no target leads out of it.

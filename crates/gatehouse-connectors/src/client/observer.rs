@@ -1,8 +1,7 @@
 //! Observers of platform calls: they record calls, or show them to an operator.
 //!
 //! Observers see no known secret. The token in a log-in's response is not known yet, so of log-ins only values too
-//! short
-//! to be secrets are shown.
+//! short to be secrets are shown.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Url;
 use serde_json::Value;
 
-use super::secrets::{HIDDEN, Secrets, is_carrier, is_telling};
+use super::secrets::{HIDDEN, Secrets, holds_secret, is_secret_name};
 use super::{PlatformRequest, PlatformResponse};
 use crate::connector::CallKind;
 use crate::failure::Failure;
@@ -71,10 +70,10 @@ impl<'a> Exchange<'a> {
         result: Result<&'a PlatformResponse, &'a Failure>,
         took: Duration,
     ) -> Self {
-        let seen = result.map(|answer| ShownResponse {
-            status: answer.status,
-            headers: headers(request.kind, &answer.headers, secrets),
-            body: body(request.kind, &answer.headers, &answer.body, secrets),
+        let shown = result.map(|response| ShownResponse {
+            status: response.status,
+            headers: headers(request.kind, &response.headers, secrets),
+            body: body(request.kind, &response.headers, &response.body, secrets),
         });
         Self {
             account,
@@ -83,10 +82,10 @@ impl<'a> Exchange<'a> {
             url: secrets.clean_all(address(request.kind, url.as_str()).as_bytes()),
             headers: headers(request.kind, &request.headers, secrets),
             body: body(request.kind, &request.headers, &request.body, secrets),
-            result: seen,
+            result: shown,
             took,
             raw_url: url,
-            raw_body: result.ok().map(|answer| &answer.body[..]),
+            raw_body: result.ok().map(|response| &response.body[..]),
         }
     }
 
@@ -114,7 +113,7 @@ impl fmt::Debug for Exchange<'_> {
 
 fn headers(kind: CallKind, headers: &HeaderMap, secrets: &Secrets) -> Vec<(HeaderName, String)> {
     let shown = |name: &HeaderName, value: &HeaderValue| {
-        if is_carrier(name, value) {
+        if holds_secret(name, value) {
             HIDDEN.to_owned()
         } else if name == LOCATION {
             let link = String::from_utf8_lossy(value.as_bytes());
@@ -127,10 +126,11 @@ fn headers(kind: CallKind, headers: &HeaderMap, secrets: &Secrets) -> Vec<(Heade
 }
 
 /// Hides query values whose names say that they are secrets; in a log-in, also those that may be tokens.
-fn address(kind: CallKind, whole: &str) -> String {
-    let Some((before, query)) = whole.split_once('?') else { return whole.to_owned() };
-    let is_hidden =
-        |name: &str, value: &str| is_telling(name) || kind == CallKind::Session && is_long(value);
+fn address(kind: CallKind, url: &str) -> String {
+    let Some((before, query)) = url.split_once('?') else { return url.to_owned() };
+    let is_hidden = |name: &str, value: &str| {
+        is_secret_name(name) || kind == CallKind::Session && is_long(value)
+    };
     format!("{before}?{}", pairs(query, is_hidden))
 }
 
@@ -138,35 +138,35 @@ fn body(kind: CallKind, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> 
     match kind {
         CallKind::Session => secrets.clean_all(log_in(is_form(headers), body).as_bytes()),
         CallKind::List | CallKind::LookUp | CallKind::Detail => {
-            let hidden = serde_json::from_slice(body).ok().and_then(without_telling);
+            let hidden = serde_json::from_slice(body).ok().and_then(without_secrets);
             secrets.clean_all(hidden.as_deref().map_or(body, str::as_bytes))
         }
     }
 }
 
 /// The document with its secrets hidden; `None` if it has none.
-fn without_telling(mut value: Value) -> Option<String> {
-    hide_telling(&mut value).then(|| value.to_string())
+fn without_secrets(mut value: Value) -> Option<String> {
+    hide_secrets(&mut value).then(|| value.to_string())
 }
 
 /// Names of further values that a platform keeps of SIM cards and terminals, and that observers must not see.
 const PERSONAL_NAMES: [&str; 2] = ["pin", "puk"];
 
 /// Hides secrets in a platform's document, such as private keys and PINs; returns whether there were any.
-fn hide_telling(value: &mut Value) -> bool {
+fn hide_secrets(value: &mut Value) -> bool {
     let mut is_hidden = false;
     match value {
-        Value::Array(all) => all.iter_mut().for_each(|it| is_hidden |= hide_telling(it)),
+        Value::Array(all) => all.iter_mut().for_each(|it| is_hidden |= hide_secrets(it)),
         Value::Object(members) => {
             for (name, value) in members {
                 let lower = name.to_ascii_lowercase();
                 let is_personal = PERSONAL_NAMES.iter().any(|it| lower.starts_with(it));
                 match value {
-                    Value::String(text) if is_personal || is_telling(name) => {
+                    Value::String(text) if is_personal || is_secret_name(name) => {
                         HIDDEN.clone_into(text);
                         is_hidden = true;
                     }
-                    other => is_hidden |= hide_telling(other),
+                    other => is_hidden |= hide_secrets(other),
                 }
             }
         }
@@ -183,7 +183,7 @@ fn log_in(is_form: bool, body: &[u8]) -> String {
     }
     let text = String::from_utf8_lossy(body);
     if is_form {
-        pairs(&text, |name, value| is_telling(name) || is_long(value))
+        pairs(&text, |name, value| is_secret_name(name) || is_long(value))
     } else if is_long(&text) {
         HIDDEN.to_owned()
     } else {

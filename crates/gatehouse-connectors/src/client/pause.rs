@@ -21,13 +21,13 @@ pub(in crate::client) struct Jitter(AtomicU64);
 
 impl Jitter {
     /// Pauses from a seed.
-    pub(in crate::client) fn of_seed(seed: u64) -> Self {
+    pub(in crate::client) fn from_seed(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
 
     /// Pauses from a random seed: the one of the standard library's hash tables.
     pub(in crate::client) fn new() -> Self {
-        Self::of_seed(RandomState::new().hash_one(0))
+        Self::from_seed(RandomState::new().hash_one(0))
     }
 
     /// A random pause before a retry (the first is 0).

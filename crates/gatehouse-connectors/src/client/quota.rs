@@ -1,8 +1,7 @@
 //! Platform quotas: a number of calls per sliding period.
 //!
 //! Each of several servers has its share of the calls. When a server stops, its share passes to the others a whole
-//! period
-//! later: it may have made all of its calls just before. So a stopping server never leads to more calls than the
+//! period later: it may have made all of its calls just before. So a stopping server never leads to more calls than the
 //! platform allows.
 
 use std::collections::VecDeque;
@@ -31,25 +30,24 @@ pub(in crate::client) struct Tally {
 
 impl Tally {
     /// An empty tally. At least one call is allowed, and no more than can be remembered.
-    pub(in crate::client) fn new(quota: &Quota, slice: ReplicaShare, now: Instant) -> Self {
+    pub(in crate::client) fn new(quota: &Quota, share: ReplicaShare, now: Instant) -> Self {
         let whole = (quota.calls.clamp(1, Quota::CALLS_MAX), quota.per);
-        let (calls, per) = slice.calls(whole.0, whole.1);
+        let (calls, per) = share.calls(whole.0, whole.1);
         let (calls_max, made) = (calls as usize, VecDeque::new());
         Self { whole, calls_max, per, inherited: 0, inherited_at: now, made }
     }
 
     /// An empty tally on a server with this history of shares. A tally is built on first use, and other servers may
-    /// have
-    /// used calls that have passed to this server meanwhile.
+    /// have used calls that have passed to this server meanwhile.
     pub(in crate::client) fn after(
         quota: &Quota,
-        slices: &[(Instant, ReplicaShare)],
+        shares: &[(Instant, ReplicaShare)],
         now: Instant,
     ) -> Self {
-        let (began, first) = slices.first().copied().unwrap_or((now, ReplicaShare::WHOLE));
+        let (began, first) = shares.first().copied().unwrap_or((now, ReplicaShare::WHOLE));
         let mut tally = Self::new(quota, first, began);
-        for (began, slice) in slices {
-            tally.settle(*slice, *began);
+        for (began, share) in shares {
+            tally.change_share(*share, *began);
         }
         tally
     }
@@ -60,18 +58,18 @@ impl Tally {
     }
 
     /// Whether a call is allowed now, or the time until one is.
-    pub(in crate::client) fn look(
+    pub(in crate::client) fn check(
         &mut self,
-        slice: ReplicaShare,
+        share: ReplicaShare,
         now: Instant,
     ) -> Result<(), Duration> {
-        self.settle(slice, now);
-        let inherited = self.left(self.inherited_at, now);
+        self.change_share(share, now);
+        let inherited = self.remaining(self.inherited_at, now);
         if inherited.is_zero() {
             self.inherited = 0;
         }
         while self.made.len() > 1
-            && self.made.front().is_some_and(|oldest| self.left(*oldest, now).is_zero())
+            && self.made.front().is_some_and(|oldest| self.remaining(*oldest, now).is_zero())
         {
             self.made.pop_front();
         }
@@ -84,13 +82,13 @@ impl Tally {
 
     /// Whether no call counts any more.
     pub(in crate::client) fn is_empty(&self, now: Instant) -> bool {
-        self.made.back().is_none_or(|last| self.left(*last, now).is_zero())
+        self.made.back().is_none_or(|last| self.remaining(*last, now).is_zero())
     }
 
     /// Changes to another share. A larger one brings calls that other servers may have made; a smaller one takes those
     /// first.
-    fn settle(&mut self, slice: ReplicaShare, now: Instant) {
-        let (calls, per) = slice.calls(self.whole.0, self.whole.1);
+    fn change_share(&mut self, share: ReplicaShare, now: Instant) {
+        let (calls, per) = share.calls(self.whole.0, self.whole.1);
         let calls_max = calls as usize;
         if calls_max > self.calls_max {
             self.inherited += calls_max - self.calls_max;
@@ -103,12 +101,12 @@ impl Tally {
 
     /// Time until fewer than `calls` calls count, at least one.
     fn until_fewer_than(&self, calls: usize, now: Instant) -> Duration {
-        let in_the_way = self.made.len().checked_sub(calls).and_then(|nth| self.made.get(nth));
-        in_the_way.map_or(Duration::ZERO, |made| self.left(*made, now))
+        let blocking = self.made.len().checked_sub(calls).and_then(|nth| self.made.get(nth));
+        blocking.map_or(Duration::ZERO, |made| self.remaining(*made, now))
     }
 
     /// Time for which a call made at `then` still counts.
-    fn left(&self, then: Instant, now: Instant) -> Duration {
+    fn remaining(&self, then: Instant, now: Instant) -> Duration {
         self.per.saturating_sub(now.saturating_duration_since(then))
     }
 }

@@ -13,34 +13,34 @@ pub(in crate::client) const REDIRECTS_MAX: usize = 3;
 pub(in crate::client) fn next(
     request: &PlatformRequest,
     from: &Url,
-    answer: &PlatformResponse,
+    response: &PlatformResponse,
     n_before: usize,
 ) -> Result<Option<Url>, String> {
-    let status = answer.status.as_u16();
+    let status = response.status.as_u16();
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
-    let told = format!("the platform answered {status}");
+    let message = format!("the platform answered {status}");
     if request.method != Method::GET {
-        return Err(format!("{told}: a redirect is only followed where something is read"));
+        return Err(format!("{message}: a redirect is only followed where something is read"));
     }
-    let location = answer.headers.get(LOCATION).and_then(|it| it.to_str().ok());
+    let location = response.headers.get(LOCATION).and_then(|it| it.to_str().ok());
     let Some(mut next) = location.and_then(|it| from.join(it).ok()) else {
-        return Err(format!("{told} without saying where to go"));
+        return Err(format!("{message} without saying where to go"));
     };
     if next.origin() != from.origin() {
         // The host alone: the rest may hold secrets.
         let host = next.host_str().unwrap_or_default();
-        let host = answer.secrets.clean(host.as_bytes(), HOST_BYTES_MAX);
+        let host = response.secrets.clean(host.as_bytes(), HOST_BYTES_MAX);
         return Err(format!(
-            "{told} and leads to `{host}`, where the account's credentials must not go"
+            "{message} and leads to `{host}`, where the account's credentials must not go"
         ));
     }
     if n_before >= REDIRECTS_MAX {
-        return Err(format!("{told} and redirects more than {REDIRECTS_MAX} times"));
+        return Err(format!("{message} and redirects more than {REDIRECTS_MAX} times"));
     }
     // The headers hold the credentials, whatever user the redirect names.
     let is_plain = next.set_username("").is_ok() && next.set_password(None).is_ok();
     next.set_fragment(None);
-    if is_plain { Ok(Some(next)) } else { Err(format!("{told} without saying where to go")) }
+    if is_plain { Ok(Some(next)) } else { Err(format!("{message} without saying where to go")) }
 }

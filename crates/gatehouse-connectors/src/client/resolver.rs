@@ -16,28 +16,29 @@ use super::address::AddressRules;
 #[derive(Clone)]
 pub(in crate::client) struct Resolver {
     /// Looks up a name.
-    pub(in crate::client) names: Names,
+    pub(in crate::client) look_up: HostLookUp,
     /// Where platforms may be.
     pub(in crate::client) rules: Arc<AddressRules>,
     /// Whether the client uses plain http, so that only allowed networks are.
-    pub(in crate::client) is_plain: bool,
+    pub(in crate::client) is_plain_http: bool,
     /// Proxies in the environment: the operator's choice, so any address is allowed.
     pub(in crate::client) proxies: Arc<[String]>,
 }
 
 /// Looks up the addresses of a host name.
-pub(in crate::client) type Names = fn(Name) -> Found;
+pub(in crate::client) type HostLookUp = fn(Name) -> LookUpFuture;
 
 /// Addresses of a host name.
-pub(in crate::client) type Found = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
+pub(in crate::client) type LookUpFuture =
+    Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// A host name has addresses, but none is allowed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its name leads to {0}, where nothing is asked")]
-pub(in crate::client) struct NowhereToGo(&'static str);
+pub(in crate::client) struct NoAllowedAddress(&'static str);
 
 /// Looks up a name with this machine's resolver.
-pub(in crate::client) fn names_of_machine(name: Name) -> Found {
+pub(in crate::client) fn system_look_up(name: Name) -> LookUpFuture {
     Box::pin(async move {
         let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
         Ok(found.map(|it| it.ip()).collect())
@@ -47,26 +48,26 @@ pub(in crate::client) fn names_of_machine(name: Name) -> Found {
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let is_proxy = self.proxies.iter().any(|it| it.eq_ignore_ascii_case(name.as_str()));
-        let found = (self.names)(name);
-        let (rules, is_plain) = (Arc::clone(&self.rules), self.is_plain);
+        let found = (self.look_up)(name);
+        let (rules, is_plain_http) = (Arc::clone(&self.rules), self.is_plain_http);
         Box::pin(async move {
             let found = found.await?;
-            let allowed = if is_proxy { found } else { allowed(&rules, is_plain, found)? };
+            let allowed = if is_proxy { found } else { allowed(&rules, is_plain_http, found)? };
             Ok(Box::new(allowed.into_iter().map(|it| SocketAddr::new(it, 0))) as Addrs)
         })
     }
 }
 
 /// Host names of the proxies in the environment.
-pub(in crate::client) fn proxies_of_environment() -> Arc<[String]> {
+pub(in crate::client) fn environment_proxies() -> Arc<[String]> {
     let variables =
         ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     let named = variables.iter().filter_map(|it| std::env::var(it).ok());
-    named.filter_map(|it| host_of_proxy(&it)).collect()
+    named.filter_map(|it| proxy_host(&it)).collect()
 }
 
 /// Host of a proxy URL, whose scheme may be missing.
-fn host_of_proxy(text: &str) -> Option<String> {
+fn proxy_host(text: &str) -> Option<String> {
     let whole = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     Url::parse(&whole).ok()?.host_str().map(str::to_owned)
 }
@@ -74,11 +75,11 @@ fn host_of_proxy(text: &str) -> Option<String> {
 /// The allowed addresses of a name.
 fn allowed(
     rules: &AddressRules,
-    is_plain: bool,
+    is_plain_http: bool,
     found: Vec<IpAddr>,
-) -> Result<Vec<IpAddr>, NowhereToGo> {
+) -> Result<Vec<IpAddr>, NoAllowedAddress> {
     let mut refused = None;
-    let mut keep = |address: &IpAddr| match rules.refusal(*address, is_plain) {
+    let mut keep = |address: &IpAddr| match rules.refusal(*address, is_plain_http) {
         Some(why) => {
             refused.get_or_insert(why);
             false
@@ -87,7 +88,7 @@ fn allowed(
     };
     let allowed: Vec<_> = found.into_iter().filter(|it| keep(it)).collect();
     match refused {
-        Some(why) if allowed.is_empty() => Err(NowhereToGo(why)),
+        Some(why) if allowed.is_empty() => Err(NoAllowedAddress(why)),
         _ => Ok(allowed),
     }
 }

@@ -28,13 +28,13 @@ pub struct PlatformResponse {
     /// Pause that the platform's own rate-limit headers ask for.
     pub(in crate::client) reset_after: Option<Duration>,
     /// Whether failures may include the raw text.
-    pub(in crate::client) tells_text: bool,
+    pub(in crate::client) includes_text: bool,
     /// The body as a document, parsed on first use.
     pub(in crate::client) document: OnceLock<Value>,
     /// Secrets to hide in texts about the response.
     pub(in crate::client) secrets: Secrets,
     /// Permit of a large response.
-    pub(in crate::client) _place: Option<Arc<Permit>>,
+    pub(in crate::client) _permit: Option<Arc<Permit>>,
 }
 
 impl PlatformResponse {
@@ -42,7 +42,7 @@ impl PlatformResponse {
     pub fn failure(&self, detail: impl AsRef<str>) -> Failure {
         let is_throttled = self.status == StatusCode::TOO_MANY_REQUESTS;
         let kind = if is_throttled { FailureKind::Throttled } else { FailureKind::Error };
-        self.told(kind, detail.as_ref()).with_retry_after(self.retry_after())
+        self.clean_failure(kind, detail.as_ref()).with_retry_after(self.retry_after())
     }
 
     /// The failure with the platform's own error code and message.
@@ -53,10 +53,10 @@ impl PlatformResponse {
         message: Option<&str>,
     ) -> Failure {
         let mut failure = self.failure(detail);
-        if let Some(said) = &mut failure.said {
+        if let Some(shown) = &mut failure.said {
             let clean = |it: &str| self.secrets.clean(it.as_bytes(), DETAIL_BYTES_MAX);
-            said.code = code.map(clean);
-            said.message = message.map(clean);
+            shown.code = code.map(clean);
+            shown.message = message.map(clean);
         }
         failure
     }
@@ -70,17 +70,17 @@ impl PlatformResponse {
         };
         read.map_err(|error| {
             let status = self.status.as_u16();
-            let what = if let Some(packed) = self.packed() {
-                format!("a body that is packed with `{packed}`, which was not asked for")
+            let what = if let Some(content_encoding) = self.content_encoding() {
+                format!("a body that is packed with `{content_encoding}`, which was not asked for")
             } else if self.body.is_empty() {
                 "an empty body, where JSON was expected".to_owned()
             } else if self.is_page() {
                 "a web page, where JSON was expected".to_owned()
             } else if error.is_data() {
                 // The parser's message names our own types.
-                format!("JSON of another shape than expected{}", place(&error))
+                format!("JSON of another shape than expected{}", position(&error))
             } else {
-                format!("what is not JSON{}", place(&error))
+                format!("what is not JSON{}", position(&error))
             };
             self.error(format!("the platform answered {status} with {what}"))
         })
@@ -97,21 +97,20 @@ impl PlatformResponse {
     }
 
     /// A failure of kind [`FailureKind::Error`]; the message may repeat parts of the response.
-    pub(in crate::client) fn error(&self, words: String) -> Failure {
-        self.told(FailureKind::Error, &words)
+    pub(in crate::client) fn error(&self, message: String) -> Failure {
+        self.clean_failure(FailureKind::Error, &message)
     }
 
-    fn told(&self, kind: FailureKind, words: &str) -> Failure {
-        let words = self.secrets.clean(words.as_bytes(), DETAIL_BYTES_MAX);
-        Failure::new(kind, words).with_said(self.said())
+    fn clean_failure(&self, kind: FailureKind, message: &str) -> Failure {
+        let message = self.secrets.clean(message.as_bytes(), DETAIL_BYTES_MAX);
+        Failure::new(kind, message).with_said(self.shown())
     }
 
     /// The response without secrets. The body of a successful response is full of connections, which must not be shown,
-    /// so
-    /// it is left out.
-    fn said(&self) -> UnexpectedResponse {
-        let is_told = self.tells_text && (!self.status.is_success() || self.is_page());
-        let body = if is_told { &self.body[..] } else { &[] };
+    /// so it is left out.
+    fn shown(&self) -> UnexpectedResponse {
+        let is_shown = self.includes_text && (!self.status.is_success() || self.is_page());
+        let body = if is_shown { &self.body[..] } else { &[] };
         let body = self.secrets.clean(body, SAID_BYTES_MAX);
         UnexpectedResponse { status: self.status.as_u16(), code: None, message: None, body }
     }
@@ -124,14 +123,14 @@ impl PlatformResponse {
     }
 
     /// Content encoding of the body, if any.
-    fn packed(&self) -> Option<&str> {
-        let packed = self.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
-        (!packed.eq_ignore_ascii_case("identity")).then_some(packed)
+    fn content_encoding(&self) -> Option<&str> {
+        let content_encoding = self.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+        (!content_encoding.eq_ignore_ascii_case("identity")).then_some(content_encoding)
     }
 }
 
 /// Position of a syntax error in the body.
-fn place(error: &serde_json::Error) -> String {
+fn position(error: &serde_json::Error) -> String {
     format!(", at line {}, column {}", error.line(), error.column())
 }
 

@@ -16,7 +16,7 @@ const SECRET_BYTES_MIN: usize = 4;
 pub(in crate::client) const HIDDEN: &str = "***";
 
 /// Parts of the names of headers and parameters that hold secrets.
-const TELLING_NAMES: [&str; 8] =
+const SECRET_NAMES: [&str; 8] =
     ["auth", "cookie", "token", "key", "secret", "password", "session", "credential"];
 
 /// Characters that URLs encode (RFC 3986, section 2.3).
@@ -47,7 +47,7 @@ impl Secrets {
     pub(in crate::client) fn and_of(&self, headers: &HeaderMap) -> Self {
         let carried: Vec<_> = headers
             .iter()
-            .filter(|(name, value)| is_carrier(name, value))
+            .filter(|(name, value)| holds_secret(name, value))
             .filter_map(|(_, value)| value.to_str().ok())
             // A scheme such as `Bearer` precedes the secret.
             .flat_map(|text| [Some(text), text.split_once(' ').map(|(_, rest)| rest.trim())])
@@ -109,14 +109,14 @@ impl fmt::Debug for Secrets {
 }
 
 /// Whether a header holds a secret, by its name or its sensitive flag.
-pub(in crate::client) fn is_carrier(name: &HeaderName, value: &HeaderValue) -> bool {
-    value.is_sensitive() || is_telling(name.as_str())
+pub(in crate::client) fn holds_secret(name: &HeaderName, value: &HeaderValue) -> bool {
+    value.is_sensitive() || is_secret_name(name.as_str())
 }
 
 /// Whether a value with this name is a secret.
-pub(in crate::client) fn is_telling(name: &str) -> bool {
+pub(in crate::client) fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    TELLING_NAMES.iter().any(|it| name.contains(it))
+    SECRET_NAMES.iter().any(|it| name.contains(it))
 }
 
 /// Escapes a secret for HTML.

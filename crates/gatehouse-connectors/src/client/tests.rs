@@ -24,11 +24,11 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 
 use rustix::io::Errno;
 
-use self::platform::{Platform, Play, reply};
-use super::client_pool::{LARGE_ANSWERS_OF_TENANT_MAX, LARGE_BYTES};
-use super::resolver::{Names, names_of_machine};
-use super::standing::CHANCE_MIN;
-use super::standing::QUIET_MAX;
+use self::platform::{Platform, Reaction, reply};
+use super::call_gate::FAIR_TIME_MIN;
+use super::call_gate::PAUSE_MAX;
+use super::client_pool::{LARGE_BYTES, LARGE_RESPONSES_OF_TENANT_MAX};
+use super::resolver::{HostLookUp, system_look_up};
 use super::*;
 use crate::connector::{Quota, QuotaScope, ResetUnit, WaitRule};
 use crate::failure::{SAID_BYTES_MAX, UnexpectedResponse};
@@ -56,11 +56,11 @@ fn short() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_millis(100))
 }
 
-fn line_with(outside: ClientPool, url: &str, limits: PlatformLimits) -> PlatformClient {
+fn client_with(pool: ClientPool, url: &str, limits: PlatformLimits) -> PlatformClient {
     let base = BaseUrl::parse(url, &plain()).unwrap();
     let (_, meter) = metered();
-    let (outside, secrets) = (Arc::new(outside), vec![Zeroizing::new(SECRET.to_owned())]);
-    PlatformClient::new(outside, &"simulator".parse().unwrap(), base, limits, meter, secrets)
+    let (pool, secrets) = (Arc::new(pool), vec![Zeroizing::new(SECRET.to_owned())]);
+    PlatformClient::new(pool, &"simulator".parse().unwrap(), base, limits, meter, secrets)
 }
 
 /// Rules that allow platforms on this machine.
@@ -75,21 +75,21 @@ fn plain() -> AddressRules {
 }
 
 /// A pool with enough concurrent calls for every test.
-pub(crate) fn outside() -> ClientPool {
+pub(crate) fn pool() -> ClientPool {
     ClientPool::new(here(), CALLS_AT_ONCE).unwrap()
 }
 
 /// A captured log.
 #[derive(Clone, Default)]
-pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
-impl Written {
+impl CapturedLog {
     pub(crate) fn lines(&self) -> Vec<String> {
         String::from_utf8(self.0.lock().clone()).unwrap().lines().map(Into::into).collect()
     }
 }
 
-impl io::Write for Written {
+impl io::Write for CapturedLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().write(bytes)
     }
@@ -100,11 +100,11 @@ impl io::Write for Written {
 }
 
 /// A captured log, and its subscriber.
-pub(crate) fn written() -> (Written, impl tracing::Subscriber) {
-    let written = Written::default();
-    let writer = written.clone();
+pub(crate) fn captured_log() -> (CapturedLog, impl tracing::Subscriber) {
+    let captured_log = CapturedLog::default();
+    let writer = captured_log.clone();
     let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false);
-    (written, log.finish())
+    (captured_log, log.finish())
 }
 
 /// A registry, and the meter of an account in it.
@@ -125,7 +125,7 @@ fn metered_account() -> Account {
 }
 
 /// Value of the only account's metric `gatehouse_platform_{name}` whose labels contain `label`.
-fn figure(registry: &Registry, name: &str, label: &str) -> u64 {
+fn metric(registry: &Registry, name: &str, label: &str) -> u64 {
     let shown = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     let name = format!("gatehouse_platform_{name}{{");
     let line = shown.lines().find(|it| it.starts_with(&name) && it.contains(label));
@@ -133,12 +133,12 @@ fn figure(registry: &Registry, name: &str, label: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {name} {label} in {shown}"))
 }
 
-fn line(url: &str) -> PlatformClient {
-    line_with(outside(), url, UNLIMITED)
+fn client(url: &str) -> PlatformClient {
+    client_with(pool(), url, UNLIMITED)
 }
 
-async fn get(line: &PlatformClient, ask: CallContext) -> Result<PlatformResponse, Failure> {
-    line.get(ask, "/sims?size=2", HeaderMap::new()).await
+async fn get(client: &PlatformClient, context: CallContext) -> Result<PlatformResponse, Failure> {
+    client.get(context, "/sims?size=2", HeaderMap::new()).await
 }
 
 fn post(is_repeatable: bool) -> PlatformRequest {
@@ -153,7 +153,7 @@ fn post(is_repeatable: bool) -> PlatformRequest {
 }
 
 /// Advances the clock.
-pub(crate) async fn pass(time: Duration) {
+pub(crate) async fn advance(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();
@@ -162,12 +162,12 @@ pub(crate) async fn pass(time: Duration) {
 #[tokio::test]
 async fn a_question_goes_behind_the_base_url_and_its_answer_comes_back_whole() {
     let mut platform = Platform::new(|_, _| reply(404, "X-Kind: a\r\n", "none")).await;
-    let line = line(&format!("{}/v1/", platform.url()));
+    let client = client(&format!("{}/v1/", platform.url()));
     let mut headers = HeaderMap::new();
     headers.insert(AUTHORIZATION, "Bearer t".parse().unwrap());
-    let answer = line.get(patient(), "/sims/1?a=b%20c", headers).await.unwrap();
-    assert_eq!((answer.status.as_u16(), &answer.body[..]), (404, &b"none"[..]));
-    assert_eq!(answer.headers["x-kind"], "a");
+    let response = client.get(patient(), "/sims/1?a=b%20c", headers).await.unwrap();
+    assert_eq!((response.status.as_u16(), &response.body[..]), (404, &b"none"[..]));
+    assert_eq!(response.headers["x-kind"], "a");
     let request = platform.request().await;
     assert!(request.starts_with("GET /v1/sims/1?a=b%20c HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("authorization: Bearer t\r\n"), "{request}");
@@ -178,7 +178,7 @@ async fn a_question_goes_behind_the_base_url_and_its_answer_comes_back_whole() {
 #[tokio::test]
 async fn a_request_sends_its_body() {
     let mut platform = Platform::new(|_, _| reply(200, "", "{}")).await;
-    line(&platform.url()).send(patient(), post(false)).await.unwrap();
+    client(&platform.url()).send(patient(), post(false)).await.unwrap();
     let request = platform.request().await;
     assert!(request.starts_with("POST /find HTTP/1.1\r\n"), "{request}");
     assert!(request.ends_with("\r\n\r\n{}"), "{request}");
@@ -187,18 +187,18 @@ async fn a_request_sends_its_body() {
 #[tokio::test]
 async fn localhost_is_reached_by_its_name() {
     let platform = Platform::new(|_, _| reply(200, "", "{}")).await;
-    let line = line(&format!("http://localhost:{}", platform.address.port()));
-    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    let client = client(&format!("http://localhost:{}", platform.address.port()));
+    assert_eq!(get(&client, patient()).await.unwrap().status, StatusCode::OK);
 }
 
 #[tokio::test]
 async fn a_line_goes_nowhere_but_to_its_platform() {
     let platform = Platform::new(|_, _| reply(200, "", "{}")).await;
     let other = Platform::new(|_, _| reply(200, "", "{}")).await;
-    let line = line(&format!("{}/v1", platform.url()));
+    let client = client(&format!("{}/v1", platform.url()));
     let token = format!("{}/token?key={SECRET}", other.url());
     for target in ["/../admin", "sims", &token] {
-        let failure = line.get(patient(), target, HeaderMap::new()).await.unwrap_err();
+        let failure = client.get(patient(), target, HeaderMap::new()).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Error);
         assert!(
             failure.detail.starts_with("what was to be asked is not at the account's platform")
@@ -207,14 +207,14 @@ async fn a_line_goes_nowhere_but_to_its_platform() {
     }
     assert_eq!((platform.n_requests(), other.n_requests()), (0, 0));
 
-    let line = line.and_to(BaseUrl::parse(&other.url(), &here()).unwrap());
-    assert!(line.get(patient(), &token, HeaderMap::new()).await.is_ok());
+    let client = client.with_origin(BaseUrl::parse(&other.url(), &here()).unwrap());
+    assert!(client.get(patient(), &token, HeaderMap::new()).await.is_ok());
     assert_eq!(other.n_requests(), 1);
 }
 
 #[tokio::test]
 async fn what_became_forbidden_is_not_asked() {
-    let mut line = line("http://127.0.0.1:9");
+    let mut client = client("http://127.0.0.1:9");
     let cases = [
         (
             "http://203.0.113.9",
@@ -228,8 +228,8 @@ async fn what_became_forbidden_is_not_asked() {
         ),
     ];
     for (url, why) in cases {
-        line.base = BaseUrl::parse(url, &AddressRules::anywhere()).unwrap();
-        let failure = get(&line, patient()).await.unwrap_err();
+        client.base = BaseUrl::parse(url, &AddressRules::anywhere()).unwrap();
+        let failure = get(&client, patient()).await.unwrap_err();
         assert_eq!(failure.detail, format!("the platform is not asked: {why}"));
     }
 }
@@ -241,19 +241,19 @@ async fn calls_are_counted_by_what_came_of_them() {
         1 => reply(503, "", ""),
         2 => reply(404, "", ""),
         3 => reply(429, "Retry-After: 3600\r\n", ""),
-        _ => Play::Hang(Vec::new()),
+        _ => Reaction::Hang(Vec::new()),
     })
     .await;
-    let mut line = line(&platform.url());
+    let mut client = client(&platform.url());
     let (registry, meter) = metered();
-    line.meter = meter;
+    client.meter = meter;
     for _ in 0..3 {
-        let _ = get(&line, patient()).await;
+        let _ = get(&client, patient()).await;
     }
-    pass(QUIET_MAX).await;
-    let _ = get(&line, short()).await;
+    advance(PAUSE_MAX).await;
+    let _ = get(&client, short()).await;
     let calls = ["ok", "error", "timeout", "throttled", "refused"];
-    let calls = calls.map(|it| figure(&registry, "calls_total", &format!("outcome=\"{it}\"")));
+    let calls = calls.map(|it| metric(&registry, "calls_total", &format!("outcome=\"{it}\"")));
     assert_eq!(calls, [1, 1, 1, 2, 0]);
     #[rustfmt::skip]
     let others = [
@@ -264,15 +264,15 @@ async fn calls_are_counted_by_what_came_of_them() {
         ("circuit",                     0),
     ];
     for (name, expected) in others {
-        assert_eq!(figure(&registry, name, ""), expected, "{name}");
+        assert_eq!(metric(&registry, name, ""), expected, "{name}");
     }
 }
 
 #[tokio::test]
 async fn nothing_that_is_shown_of_a_line_is_a_secret() {
-    let line = line("http://127.0.0.1:9700/v1");
+    let client = client("http://127.0.0.1:9700/v1");
     assert_eq!(
-        format!("{line:?}"),
+        format!("{client:?}"),
         "PlatformClient { base: BaseUrl(http://127.0.0.1:9700/v1), .. }"
     );
     assert_eq!(format!("{:?}", post(true)), "Request { method: POST, .. }");

@@ -11,10 +11,10 @@ use gatehouse_core::page::window::Window;
 use gatehouse_core::{PageRequest, Product};
 
 use crate::connector::{CallContext, DetailedConnections, ProductParts};
+use crate::engine::account_search::{SearchTarget, search_account};
 use crate::engine::live::LiveAccount;
 use crate::engine::platforms::{AccountFailure, Listing, Platforms};
-use crate::engine::seek::{Target, seek};
-use crate::engine::window::{Got, window};
+use crate::engine::window::{Fetched, window};
 
 impl Platforms {
     /// One page over all matching accounts, each with its share. `accounts` are in order.
@@ -23,7 +23,7 @@ impl Platforms {
         accounts: &'a [Arc<LiveAccount>],
         filter: &'a ProductFilter,
         page: PageRequest,
-        ask: CallContext,
+        context: CallContext,
     ) -> BoxFuture<'a, Listing> {
         Box::pin(async move {
             let scopes = accounts.iter().map(|account| filter.scope(account.account()));
@@ -35,11 +35,11 @@ impl Platforms {
                 .collect();
             let share = page::share(page.size, matching.len() as u64);
             let part = Window::of(PageRequest { number: page.number, size: share.size });
-            let asking = matching
+            let calls = matching
                 .iter()
-                .map(|((_, account), scope)| ask_one(account, scope, filter, part, ask));
+                .map(|((_, account), scope)| list_account(account, scope, filter, part, context));
             // `FuturesOrdered` polls only the future that is ready, not all of them.
-            let answers: Vec<Got> = asking.collect::<FuturesOrdered<_>>().collect().await;
+            let results: Vec<Fetched> = calls.collect::<FuturesOrdered<_>>().collect().await;
 
             let roster = self.memory.roster(accounts);
             let mut listing = Listing {
@@ -47,16 +47,17 @@ impl Platforms {
                 ..Listing::default()
             };
             // If two accounts show the same product, memory keeps the first in order.
-            for (((n, _), _), got) in matching.iter().zip(&answers).rev() {
-                let local_ids = got.connections.iter().map(|it| it.local_id.as_str());
+            for (((n, _), _), fetched) in matching.iter().zip(&results).rev() {
+                let local_ids = fetched.connections.iter().map(|it| it.local_id.as_str());
                 self.memory.learn_products(&roster, *n, local_ids);
             }
-            for (((_, account), _), got) in matching.iter().zip(answers) {
+            for (((_, account), _), fetched) in matching.iter().zip(results) {
                 let account = account.account();
                 let product = |connection| Product { account: Arc::clone(account), connection };
-                listing.products.extend(got.connections.into_iter().map(product));
-                let trouble = |failure| AccountFailure { account: Arc::clone(account), failure };
-                listing.troubles.extend(got.failures.into_iter().map(trouble));
+                listing.products.extend(fetched.connections.into_iter().map(product));
+                let account_failure =
+                    |failure| AccountFailure { account: Arc::clone(account), failure };
+                listing.troubles.extend(fetched.failures.into_iter().map(account_failure));
             }
             listing.products.truncate(usize::try_from(page.size).unwrap_or(usize::MAX));
             listing
@@ -65,40 +66,47 @@ impl Platforms {
 }
 
 /// Reads one account's share of the page.
-async fn ask_one(
+async fn list_account(
     account: &Arc<LiveAccount>,
     scope: &Scope<'_>,
     filter: &ProductFilter,
     part: Window,
-    ask: CallContext,
-) -> Got {
+    context: CallContext,
+) -> Fetched {
     let passes =
         |connection: &Arc<gatehouse_core::Connection>| filter.passes(account.account(), connection);
     match scope {
-        Scope::Nothing => Got::default(),
-        Scope::Everything => completed(account, ask, window(account, ask, part).await).await,
+        Scope::Nothing => Fetched::default(),
+        Scope::Everything => {
+            with_details(account, context, window(account, context, part).await).await
+        }
         Scope::Whatever => {
             // The platform can't filter by properties, so its page gets shorter.
-            let ask = ask.and_for(ProductParts::PROPERTIES);
-            let mut got = completed(account, ask, window(account, ask, part).await).await;
-            got.connections.retain(passes);
-            got
+            let context = context.and_for(ProductParts::PROPERTIES);
+            let mut fetched =
+                with_details(account, context, window(account, context, part).await).await;
+            fetched.connections.retain(passes);
+            fetched
         }
         Scope::Carriers(identifiers) => {
             let targets: Vec<_> =
-                identifiers.iter().map(|it| Target::Carrier(it)).enumerate().collect();
-            let sighting = seek(account, ask, &targets).await;
-            let hits = sighting.seen.into_iter().map(|(connection, _)| connection).filter(passes);
-            Got { connections: part.slice(hits).collect(), failures: sighting.failures }
+                identifiers.iter().map(|it| SearchTarget::Identifier(it)).enumerate().collect();
+            let result = search_account(account, context, &targets).await;
+            let hits = result.matches.into_iter().map(|(connection, _)| connection).filter(passes);
+            Fetched { connections: part.slice(hits).collect(), failures: result.failures }
         }
     }
 }
 
 /// Adds the parts that pages leave out.
-async fn completed(account: &LiveAccount, ask: CallContext, mut got: Got) -> Got {
+async fn with_details(
+    account: &LiveAccount,
+    context: CallContext,
+    mut fetched: Fetched,
+) -> Fetched {
     let DetailedConnections { connections, failures } =
-        account.complete(ask, got.connections).await;
-    got.connections = connections;
-    failures.into_iter().for_each(|failure| got.fail(failure));
-    got
+        account.complete(context, fetched.connections).await;
+    fetched.connections = connections;
+    failures.into_iter().for_each(|failure| fetched.fail(failure));
+    fetched
 }

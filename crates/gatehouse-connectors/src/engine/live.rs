@@ -16,10 +16,10 @@ use crate::connector::{
     CallContext, Capabilities, Connector, DetailedConnections, LookUpKey, PlatformFuture,
     PlatformPage, Position, ProductParts,
 };
+use crate::engine::cursor_cache::CursorCache;
 use crate::engine::latency::Latency;
-use crate::engine::marks::Marks;
-use crate::engine::page_coalescing::{self, Neighbours};
-use crate::engine::single_flight::Flights;
+use crate::engine::page_coalescing::{self, PageWaiters};
+use crate::engine::single_flight::SingleFlight;
 use crate::failure::{Failure, FailureKind};
 
 /// An open account.
@@ -31,18 +31,18 @@ pub struct LiveAccount {
     connector: Result<Box<dyn Connector>, Failure>,
     health: AtomicU8,
     latency: Latency,
-    pub(crate) known: Mutex<Known>,
-    pages: Flights<Position, PlatformPage>,
-    pub(crate) neighbours: Neighbours,
-    look_ups: Flights<(LookUpKey, ProductParts, Vec<String>), Vec<Arc<Connection>>>,
+    pub(crate) list_state: Mutex<ListState>,
+    pages: SingleFlight<Position, PlatformPage>,
+    pub(crate) page_waiters: PageWaiters,
+    look_ups: SingleFlight<(LookUpKey, ProductParts, Vec<String>), Vec<Arc<Connection>>>,
     /// Time of last use, by [`crate::engine::open_accounts`]'s counter.
     pub(crate) last_used: AtomicU64,
 }
 
 /// What earlier pages have shown of an account's list.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
-    pub(crate) marks: Marks,
+pub(crate) struct ListState {
+    pub(crate) cursors: CursorCache,
     /// First connection of a list that is paged by cursor.
     pub(crate) first: Option<SmolStr>,
     /// Length of the list as the platform last gave it, and when.
@@ -50,12 +50,12 @@ pub(crate) struct Known {
     /// Last known end, if the platform doesn't give the length.
     end: Option<u64>,
     /// Farthest position seen.
-    reach: u64,
+    farthest: u64,
     /// When the list was found too long to scan.
     pub(crate) too_long: Option<Instant>,
 }
 
-impl Known {
+impl ListState {
     /// Length of the list as the platform last gave it.
     pub(crate) fn total(&self) -> Option<u64> {
         self.total.map(|(total, _)| total)
@@ -63,23 +63,23 @@ impl Known {
 
     /// Assumed end of the list.
     pub(crate) fn extent(&self) -> u64 {
-        self.total().or(self.end).unwrap_or(self.reach)
+        self.total().or(self.end).unwrap_or(self.farthest)
     }
 
     /// Whether the platform said just now that the list ends before `position`.
     pub(crate) fn ends_before(&self, position: u64) -> bool {
-        self.total.is_some_and(|(total, told)| position >= total && told.elapsed() < JUST_NOW)
+        self.total.is_some_and(|(total, at)| position >= total && at.elapsed() < TOTAL_FRESH)
     }
 
     /// Learns from a page with `before` connections before it.
     pub(crate) fn learn_extent(&mut self, before: u64, n_connections: usize, is_last: bool) {
         let end = before + n_connections as u64;
         if is_last {
-            (self.end, self.reach) = (Some(end), end);
+            (self.end, self.farthest) = (Some(end), end);
         } else if n_connections > 0 {
-            self.reach = self.reach.max(end);
+            self.farthest = self.farthest.max(end);
             // The list has grown.
-            self.end = self.end.filter(|known| *known > end);
+            self.end = self.end.filter(|it| *it > end);
         }
     }
 }
@@ -107,7 +107,7 @@ impl Health {
 }
 
 /// How long a platform's list length is trusted, so that a client that reads to the end causes no call beyond it.
-const JUST_NOW: Duration = Duration::from_secs(3);
+const TOTAL_FRESH: Duration = Duration::from_secs(3);
 
 const UNKNOWN: u8 = 0;
 const UP: u8 = 1;
@@ -129,10 +129,10 @@ impl LiveAccount {
             connector,
             health: AtomicU8::new(health),
             latency,
-            known: Mutex::default(),
-            pages: Flights::default(),
-            neighbours: Neighbours::default(),
-            look_ups: Flights::default(),
+            list_state: Mutex::default(),
+            pages: SingleFlight::default(),
+            page_waiters: PageWaiters::default(),
+            look_ups: SingleFlight::default(),
             last_used: AtomicU64::default(),
         }
     }
@@ -184,16 +184,16 @@ impl LiveAccount {
     /// Reads a page, perhaps together with neighbouring ones.
     pub(crate) async fn page(
         self: &Arc<Self>,
-        ask: CallContext,
+        context: CallContext,
         at: &Position,
     ) -> Result<PlatformPage, Failure> {
         let size_max = self.capabilities()?.paging.size_max;
         let Some((around, part)) = page_coalescing::around(at, size_max) else {
-            return self.one_page(ask, at).await.map(Arc::unwrap_or_clone);
+            return self.one_page(context, at).await.map(Arc::unwrap_or_clone);
         };
-        let (_waiting, has_company) = self.neighbours.join(&around, part).await;
-        if has_company && !self.pages.is_under_way(at) {
-            match self.page_within(ask, &around, part).await {
+        let (_waiting, has_neighbours) = self.page_waiters.join(&around, part).await;
+        if has_neighbours && !self.pages.is_in_flight(at) {
+            match self.page_within(context, &around, part).await {
                 Ok(Some(page)) => return Ok(page),
                 Ok(None) => {}
                 // Perhaps the platform only refuses the larger size.
@@ -201,19 +201,19 @@ impl LiveAccount {
                 Err(failure) => return Err(failure),
             }
         }
-        self.one_page(ask, at).await.map(Arc::unwrap_or_clone)
+        self.one_page(context, at).await.map(Arc::unwrap_or_clone)
     }
 
     /// Reads a part of a larger page that other callers share; `None` if the page can't tell.
     pub(crate) async fn page_within(
         self: &Arc<Self>,
-        ask: CallContext,
+        context: CallContext,
         around: &Position,
         part: Window,
     ) -> Result<Option<PlatformPage>, Failure> {
-        let page = self.one_page(ask, around).await?;
-        let is_behind_a_mark = matches!(around, Position::Cursor { after: Some(_), .. });
-        if is_behind_a_mark && self.begins_with(&page) {
+        let page = self.one_page(context, around).await?;
+        let has_cursor = matches!(around, Position::Cursor { after: Some(_), .. });
+        if has_cursor && self.begins_with(&page) {
             return Ok(None);
         }
         Ok(page_coalescing::part_of(&page, around, part))
@@ -222,54 +222,57 @@ impl LiveAccount {
     /// Whether a page begins like the account's list.
     pub(crate) fn begins_with(&self, page: &PlatformPage) -> bool {
         let first = page.connections.first().map(|it| it.local_id.as_str());
-        first.is_some() && first == self.known.lock().first.as_deref()
+        first.is_some() && first == self.list_state.lock().first.as_deref()
     }
 
     /// Reads exactly this page; concurrent callers share one call.
     async fn one_page(
         self: &Arc<Self>,
-        ask: CallContext,
+        context: CallContext,
         at: &Position,
     ) -> Result<Arc<PlatformPage>, Failure> {
-        let set_off = || {
+        let start = || {
             let (account, at) = (Arc::clone(self), at.clone());
-            async move { account.observed(ask, |connector| connector.page(ask, &at)).await }
+            async move { account.observed(context, |connector| connector.page(context, &at)).await }
         };
-        let page = self.pages.join(ask, at, set_off).await?;
+        let page = self.pages.join(context, at, start).await?;
         if let Some(total) = page.total {
-            self.known.lock().total = Some((total, Instant::now()));
+            self.list_state.lock().total = Some((total, Instant::now()));
         }
         Ok(page)
     }
 
     pub(crate) async fn look_up(
         self: &Arc<Self>,
-        ask: CallContext,
+        context: CallContext,
         by: LookUpKey,
         values: Vec<String>,
     ) -> Result<Vec<Arc<Connection>>, Failure> {
-        let question = (by, ask.parts, values);
-        let set_off = || {
-            let (account, (by, _, values)) = (Arc::clone(self), question.clone());
-            async move { account.observed(ask, |connector| connector.look_up(ask, by, &values)).await }
+        let key = (by, context.parts, values);
+        let start = || {
+            let (account, (by, _, values)) = (Arc::clone(self), key.clone());
+            async move {
+                account.observed(context, |connector| connector.look_up(context, by, &values)).await
+            }
         };
-        self.look_ups.join(ask, &question, set_off).await.map(Arc::unwrap_or_clone)
+        self.look_ups.join(context, &key, start).await.map(Arc::unwrap_or_clone)
     }
 
     /// Reads the parts that pages leave out, if the request needs them.
     pub(crate) async fn complete(
         &self,
-        ask: CallContext,
+        context: CallContext,
         connections: Vec<Arc<Connection>>,
     ) -> DetailedConnections {
-        let is_needed = self
-            .capabilities()
-            .is_ok_and(|it| it.detail.as_ref().is_some_and(|detail| detail.parts.meets(ask.parts)));
+        let is_needed = self.capabilities().is_ok_and(|it| {
+            it.detail.as_ref().is_some_and(|detail| detail.parts.meets(context.parts))
+        });
         if connections.is_empty() || !is_needed {
             return DetailedConnections { connections, failures: Vec::new() };
         }
-        let completed = self.observed(ask, |connector| connector.complete(ask, connections)).await;
-        completed.unwrap_or_else(|failure| DetailedConnections {
+        let detailed =
+            self.observed(context, |connector| connector.complete(context, connections)).await;
+        detailed.unwrap_or_else(|failure| DetailedConnections {
             connections: Vec::new(),
             failures: vec![failure],
         })
@@ -282,22 +285,22 @@ impl LiveAccount {
     /// Calls the connector until the deadline, and records the account's health.
     async fn observed<'a, T>(
         &'a self,
-        ask: CallContext,
-        question: impl FnOnce(&'a dyn Connector) -> PlatformFuture<'a, T>,
+        context: CallContext,
+        call: impl FnOnce(&'a dyn Connector) -> PlatformFuture<'a, T>,
     ) -> Result<T, Failure> {
         let answer = match self.connector() {
             // A call that isn't made shows nothing.
-            Ok(_) if Instant::now() >= ask.deadline => return Err(Failure::late()),
+            Ok(_) if Instant::now() >= context.deadline => return Err(Failure::timed_out()),
             Ok(connector) => {
                 // A defect in one connector fails that account alone.
-                let asking = AssertUnwindSafe(question(connector)).catch_unwind();
-                match timeout_at(ask.end(), asking).await {
+                let call = AssertUnwindSafe(call(connector)).catch_unwind();
+                match timeout_at(context.end(), call).await {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(_panic)) => {
                         tracing::error!(account = %self.account.name, "a connector panicked");
                         Err(Failure::new(FailureKind::Error, "its connector failed"))
                     }
-                    Err(_) => Err(Failure::late()),
+                    Err(_) => Err(Failure::timed_out()),
                 }
             }
             Err(failure) => Err(failure),

@@ -1,9 +1,8 @@
 //! Open accounts, cached between requests.
 //!
 //! An open account holds credentials and has metrics, so it is closed when the account is deleted: at once on this
-//! server.
-//! A deletion by another server is noticed when the tenant lists its products, or when the account is unused for an
-//! hour.
+//! server. A deletion by another server is noticed when the tenant lists its products, or when the account is unused
+//! for an hour.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,13 +19,13 @@ use crate::engine::live::LiveAccount;
 const OPEN_MAX: usize = 10_000;
 
 /// Number of least recently used accounts that are closed when there are too many.
-const LEAVING: usize = OPEN_MAX / 10;
+const EVICTED_AT_ONCE: usize = OPEN_MAX / 10;
 
 /// Idle time after which an account is closed.
-const UNUSED_MAX: Duration = Duration::from_secs(60 * 60);
+const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Interval between checks for idle accounts.
-const LOOKED_AT_EVERY: Duration = Duration::from_secs(60);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// All open accounts.
 #[derive(Default)]
@@ -40,7 +39,7 @@ struct ByTenant {
     accounts: HashMap<TenantName, HashMap<AccountName, Open>>,
     n_accounts: usize,
     /// Last check for idle accounts.
-    looked: Option<Instant>,
+    checked_at: Option<Instant>,
 }
 
 struct Open {
@@ -55,16 +54,16 @@ impl OpenAccounts {
         let mut by_tenant = self.by_tenant.lock();
         let open = by_tenant.accounts.get_mut(tenant)?.get_mut(name)?;
         open.used = Instant::now();
-        self.use_now(&open.account);
+        self.touch(&open.account);
         Some(Arc::clone(&open.account))
     }
 
     /// Adds an account, in place of any other version.
     pub(crate) fn insert(&self, account: LiveAccount) -> Arc<LiveAccount> {
         let (account, now) = (Arc::new(account), Instant::now());
-        self.use_now(&account);
+        self.touch(&account);
         let mut by_tenant = self.by_tenant.lock();
-        by_tenant.close_unused(now);
+        by_tenant.close_idle(now);
         let of_tenant = by_tenant.accounts.entry(account.tenant().clone()).or_default();
         let name = account.account().name.clone();
         match of_tenant.get(&name) {
@@ -82,7 +81,7 @@ impl OpenAccounts {
             }
         }
         if by_tenant.n_accounts > OPEN_MAX {
-            by_tenant.make_room();
+            by_tenant.evict();
         }
         account
     }
@@ -95,7 +94,7 @@ impl OpenAccounts {
     /// Closes a tenant's accounts that are not in `kept`.
     pub(crate) fn keep_only(&self, tenant: &TenantName, kept: &[&AccountName]) {
         let mut by_tenant = self.by_tenant.lock();
-        by_tenant.close_unused(Instant::now());
+        by_tenant.close_idle(Instant::now());
         let Some(of_tenant) = by_tenant.accounts.get(tenant) else { return };
         let n_kept = kept.iter().filter(|it| of_tenant.contains_key(**it)).count();
         if n_kept < of_tenant.len() {
@@ -104,7 +103,7 @@ impl OpenAccounts {
         }
     }
 
-    fn use_now(&self, account: &LiveAccount) {
+    fn touch(&self, account: &LiveAccount) {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         account.last_used.store(now, Ordering::Relaxed);
     }
@@ -112,20 +111,20 @@ impl OpenAccounts {
 
 impl ByTenant {
     /// Closes idle accounts.
-    fn close_unused(&mut self, now: Instant) {
-        if self.looked.is_some_and(|looked| now - looked < LOOKED_AT_EVERY) {
+    fn close_idle(&mut self, now: Instant) {
+        if self.checked_at.is_some_and(|checked_at| now - checked_at < IDLE_CHECK_INTERVAL) {
             return;
         }
-        self.looked = Some(now);
-        self.retain(|it| now - it.used < UNUSED_MAX);
+        self.checked_at = Some(now);
+        self.retain(|it| now - it.used < IDLE_MAX);
     }
 
-    fn make_room(&mut self) {
+    fn evict(&mut self) {
         let used = |it: &Open| it.account.last_used.load(Ordering::Relaxed);
         let mut all: Vec<u64> =
             self.accounts.values().flat_map(HashMap::values).map(used).collect();
         all.sort_unstable();
-        let oldest_kept = all.get(LEAVING).copied().unwrap_or_default();
+        let oldest_kept = all.get(EVICTED_AT_ONCE).copied().unwrap_or_default();
         self.retain(|it| used(it) >= oldest_kept);
     }
 

@@ -58,38 +58,38 @@ pub(crate) fn part_of(page: &PlatformPage, at: &Position, part: Window) -> Optio
 
 /// Number of waiting requests, by the larger page and by the start of their window in it.
 #[derive(Debug, Default)]
-pub(crate) struct Neighbours(Mutex<HashMap<Position, HashMap<u64, usize>>>);
+pub(crate) struct PageWaiters(Mutex<HashMap<Position, HashMap<u64, usize>>>);
 
-impl Neighbours {
+impl PageWaiters {
     /// Joins the requests that wait for parts of a larger page; also returns whether any wants another part.
-    pub(crate) async fn join(&self, around: &Position, part: Window) -> (Waiting<'_>, bool) {
+    pub(crate) async fn join(&self, around: &Position, part: Window) -> (PageWait<'_>, bool) {
         *self.0.lock().entry(around.clone()).or_default().entry(part.start).or_default() += 1;
-        let waiting = Waiting { neighbours: self, around: around.clone(), start: part.start };
-        if !waiting.has_company() {
+        let wait = PageWait { waiters: self, around: around.clone(), start: part.start };
+        if !wait.has_neighbours() {
             // Lets concurrent requests join first, so that none reads a page that another's page holds.
             tokio::task::yield_now().await;
         }
-        let has_company = waiting.has_company();
-        (waiting, has_company)
+        let has_neighbours = wait.has_neighbours();
+        (wait, has_neighbours)
     }
 }
 
 /// A waiting request.
-pub(crate) struct Waiting<'n> {
-    neighbours: &'n Neighbours,
+pub(crate) struct PageWait<'n> {
+    waiters: &'n PageWaiters,
     around: Position,
     start: u64,
 }
 
-impl Waiting<'_> {
-    fn has_company(&self) -> bool {
-        self.neighbours.0.lock().get(&self.around).is_some_and(|by_start| by_start.len() > 1)
+impl PageWait<'_> {
+    fn has_neighbours(&self) -> bool {
+        self.waiters.0.lock().get(&self.around).is_some_and(|by_start| by_start.len() > 1)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PageWait<'_> {
     fn drop(&mut self) {
-        let mut all = self.neighbours.0.lock();
+        let mut all = self.waiters.0.lock();
         let Some(by_start) = all.get_mut(&self.around) else { return };
         if let Some(n_waiting) = by_start.get_mut(&self.start) {
             *n_waiting -= 1;
@@ -141,28 +141,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn company_is_whoever_waits_nearby_at_the_same_time() {
-        let neighbours = Neighbours::default();
-        let (one, has_company) = neighbours.join(&HERE, part(0)).await;
-        assert!(!has_company);
-        let (same, has_company) = neighbours.join(&HERE, part(0)).await;
-        assert!(!has_company, "whoever wants the same is none");
-        let (other, has_company) = neighbours.join(&HERE, part(1)).await;
-        assert!(has_company);
-        assert!(!neighbours.join(&Position::Page { index: 2, size: 100 }, part(1)).await.1);
+    async fn neighbours_are_requests_for_other_parts_at_the_same_time() {
+        let waiters = PageWaiters::default();
+        let (one, has_neighbours) = waiters.join(&HERE, part(0)).await;
+        assert!(!has_neighbours);
+        let (same, has_neighbours) = waiters.join(&HERE, part(0)).await;
+        assert!(!has_neighbours, "a request for the same part is none");
+        let (other, has_neighbours) = waiters.join(&HERE, part(1)).await;
+        assert!(has_neighbours);
+        assert!(!waiters.join(&Position::Page { index: 2, size: 100 }, part(1)).await.1);
         drop(one);
-        assert!(neighbours.join(&HERE, part(1)).await.1);
+        assert!(waiters.join(&HERE, part(1)).await.1);
         drop(same);
-        assert!(!neighbours.join(&HERE, part(1)).await.1);
+        assert!(!waiters.join(&HERE, part(1)).await.1);
         drop(other);
-        assert!(neighbours.0.lock().is_empty());
+        assert!(waiters.0.lock().is_empty());
     }
 
     #[tokio::test]
-    async fn who_comes_first_sees_who_comes_at_the_same_moment() {
-        let neighbours = Neighbours::default();
+    async fn the_first_request_sees_a_concurrent_one() {
+        let waiters = PageWaiters::default();
         let (first, second) =
-            tokio::join!(neighbours.join(&HERE, part(0)), neighbours.join(&HERE, part(1)));
+            tokio::join!(waiters.join(&HERE, part(0)), waiters.join(&HERE, part(1)));
         assert!(first.1 && second.1);
     }
 }

@@ -41,7 +41,7 @@ impl Default for PlatformOptions {
 }
 
 impl PlatformOptions {
-    fn outside(&self) -> Result<ClientPool, ClientBuildError> {
+    fn pool(&self) -> Result<ClientPool, ClientBuildError> {
         ClientPool::new(self.addresses.clone(), self.calls_at_once).map_err(ClientBuildError)
     }
 }
@@ -52,7 +52,7 @@ pub struct Platforms {
     open: OpenAccounts,
     pub(crate) memory: Memory,
     meter: PlatformMeter,
-    outside: Arc<ClientPool>,
+    pool: Arc<ClientPool>,
 }
 
 /// The HTTP client for platforms can't be built.
@@ -112,26 +112,26 @@ pub struct ReadResult {
 impl Platforms {
     /// Starts without open accounts; calls nothing.
     pub fn new(options: PlatformOptions) -> Result<Self, ClientBuildError> {
-        let outside = options.outside()?;
-        Ok(Self::over(options, outside))
+        let pool = options.pool()?;
+        Ok(Self::with_pool(options, pool))
     }
 
     /// Starts with an observer of every call.
     pub fn witnessed(
         options: PlatformOptions,
-        witness: Arc<dyn Observer>,
+        observer: Arc<dyn Observer>,
     ) -> Result<Self, ClientBuildError> {
-        let outside = options.outside()?.witnessed_by(witness);
-        Ok(Self::over(options, outside))
+        let pool = options.pool()?.observed_by(observer);
+        Ok(Self::with_pool(options, pool))
     }
 
-    fn over(options: PlatformOptions, outside: ClientPool) -> Self {
+    fn with_pool(options: PlatformOptions, pool: ClientPool) -> Self {
         Self {
             catalog: Catalog::new(options.addresses, options.manifests),
             open: OpenAccounts::default(),
             memory: Memory::default(),
             meter: PlatformMeter::new(),
-            outside: Arc::new(outside),
+            pool: Arc::new(pool),
         }
     }
 
@@ -142,7 +142,7 @@ impl Platforms {
 
     /// This server's share of every budget: all of it, until set.
     pub fn slice(&self) -> &CurrentShare {
-        self.outside.slice()
+        self.pool.share()
     }
 
     /// The catalog of connectors.
@@ -166,11 +166,11 @@ impl Platforms {
         tenant: &TenantName,
         account: Account,
         version: i64,
-        reached: AccountSetup<'_>,
+        setup: AccountSetup<'_>,
     ) -> Arc<LiveAccount> {
         let meter = self.meter.account(tenant, &account);
         let latency = meter.latency().clone();
-        let connector = self.catalog.open(tenant, &account, reached, &self.outside, meter);
+        let connector = self.catalog.open(tenant, &account, setup, &self.pool, meter);
         let (tenant, account) = (tenant.clone(), Arc::new(account));
         self.open.insert(LiveAccount::new(tenant, account, version, connector, latency))
     }

@@ -1,8 +1,7 @@
 //! Single flight: identical concurrent calls are made once.
 //!
 //! The first caller starts the call; identical callers join it. The call is cancelled when no caller is left. Results
-//! are
-//! not cached.
+//! are not cached.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -19,99 +18,100 @@ use crate::connector::CallContext;
 use crate::failure::Failure;
 
 /// A call under way, whose result is shared.
-type Flight<T> = Pin<Box<dyn Future<Output = Result<Arc<T>, Failure>> + Send>>;
+type SharedCall<T> = Pin<Box<dyn Future<Output = Result<Arc<T>, Failure>> + Send>>;
 
-type UnderWay<K, T> = Arc<Mutex<HashMap<K, Departed<T>>>>;
+type CallsInFlight<K, T> = Arc<Mutex<HashMap<K, StartedCall<T>>>>;
 
 /// A call under way, and the deadline of the caller that started it.
-struct Departed<T> {
-    flight: WeakShared<Flight<T>>,
+struct StartedCall<T> {
+    call: WeakShared<SharedCall<T>>,
     deadline: Instant,
 }
 
 /// A call that fails so shortly before its deadline had no time for a retry.
-const HURRY: Duration = Duration::from_secs(1);
+const RETRY_TIME_MIN: Duration = Duration::from_secs(1);
 
 /// Calls of one kind that are under way.
-pub(crate) struct Flights<K, T> {
-    under_way: UnderWay<K, T>,
+pub(crate) struct SingleFlight<K, T> {
+    in_flight: CallsInFlight<K, T>,
 }
 
-impl<K, T> Default for Flights<K, T> {
+impl<K, T> Default for SingleFlight<K, T> {
     fn default() -> Self {
-        Self { under_way: Arc::default() }
+        Self { in_flight: Arc::default() }
     }
 }
 
-impl<K, T> Flights<K, T>
+impl<K, T> SingleFlight<K, T>
 where
     K: Clone + Eq + Hash + Send + 'static,
     T: Send + Sync + 'static,
 {
     /// Whether an identical call is under way.
-    pub(crate) fn is_under_way(&self, question: &K) -> bool {
-        self.under_way.lock().contains_key(question)
+    pub(crate) fn is_in_flight(&self, key: &K) -> bool {
+        self.in_flight.lock().contains_key(key)
     }
 
     /// Waits for an identical call, or starts one.
     pub(crate) async fn join<F>(
         &self,
-        ask: CallContext,
-        question: &K,
-        set_off: impl Fn() -> F,
+        context: CallContext,
+        key: &K,
+        start: impl Fn() -> F,
     ) -> Result<Arc<T>, Failure>
     where
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
         loop {
-            let (flight, deadline) = self.board(ask, question, &set_off);
-            match timeout_at(ask.end(), flight).await {
+            let (call, deadline) = self.join_or_start(context, key, &start);
+            match timeout_at(context.end(), call).await {
                 // A caller that joined later has more time than the one that started the call.
-                Ok(Err(_)) if deadline < ask.deadline && Instant::now() + HURRY >= deadline => {}
-                Ok(answer) => return answer,
-                Err(_) => return Err(Failure::late()),
+                Ok(Err(_))
+                    if deadline < context.deadline
+                        && Instant::now() + RETRY_TIME_MIN >= deadline => {}
+                Ok(result) => return result,
+                Err(_) => return Err(Failure::timed_out()),
             }
         }
     }
 
-    fn board<F>(
+    fn join_or_start<F>(
         &self,
-        ask: CallContext,
-        question: &K,
-        set_off: impl Fn() -> F,
-    ) -> (Shared<Flight<T>>, Instant)
+        context: CallContext,
+        key: &K,
+        start: impl Fn() -> F,
+    ) -> (Shared<SharedCall<T>>, Instant)
     where
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        let mut under_way = self.under_way.lock();
-        let departed = under_way.get(question);
-        if let Some((flight, deadline)) =
-            departed.and_then(|it| Some((it.flight.upgrade()?, it.deadline)))
+        let mut in_flight = self.in_flight.lock();
+        let started = in_flight.get(key);
+        if let Some((call, deadline)) =
+            started.and_then(|it| Some((it.call.upgrade()?, it.deadline)))
         {
-            return (flight, deadline);
+            return (call, deadline);
         }
-        let asking = set_off();
-        let landing =
-            Landing { under_way: Arc::clone(&self.under_way), question: question.clone() };
-        let flight: Flight<T> = Box::pin(async move {
-            let _landing = landing;
-            asking.await.map(Arc::new)
+        let call = start();
+        let guard = RemoveOnDrop { in_flight: Arc::clone(&self.in_flight), key: key.clone() };
+        let call: SharedCall<T> = Box::pin(async move {
+            let _guard = guard;
+            call.await.map(Arc::new)
         });
-        let flight = flight.shared();
-        let weak = flight.downgrade().expect("it has not been polled yet");
-        under_way.insert(question.clone(), Departed { flight: weak, deadline: ask.deadline });
-        (flight, ask.deadline)
+        let call = call.shared();
+        let weak = call.downgrade().expect("it has not been polled yet");
+        in_flight.insert(key.clone(), StartedCall { call: weak, deadline: context.deadline });
+        (call, context.deadline)
     }
 }
 
 /// Removes a call that has ended or was cancelled.
-struct Landing<K: Eq + Hash, T> {
-    under_way: UnderWay<K, T>,
-    question: K,
+struct RemoveOnDrop<K: Eq + Hash, T> {
+    in_flight: CallsInFlight<K, T>,
+    key: K,
 }
 
-impl<K: Eq + Hash, T> Drop for Landing<K, T> {
+impl<K: Eq + Hash, T> Drop for RemoveOnDrop<K, T> {
     fn drop(&mut self) {
-        self.under_way.lock().remove(&self.question);
+        self.in_flight.lock().remove(&self.key);
     }
 }

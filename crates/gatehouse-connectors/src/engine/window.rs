@@ -20,16 +20,16 @@ pub(crate) const WALK_PAGES_MAX: usize = 64;
 const SHORT_PAGES_MAX: usize = 20;
 
 /// Rejected cursors after which all of the account's cursors count as expired.
-const LOST_MARKS_MAX: usize = 3;
+const STALE_CURSORS_MAX: usize = 3;
 
 /// Connections of an account, and failures.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Got {
+pub(crate) struct Fetched {
     pub(crate) connections: Vec<Arc<Connection>>,
     pub(crate) failures: Failures,
 }
 
-impl Got {
+impl Fetched {
     pub(crate) fn failed(failure: Failure) -> Self {
         Self { connections: Vec::new(), failures: failure.into() }
     }
@@ -39,7 +39,7 @@ impl Got {
     }
 
     /// Removes duplicates: platforms repeat connections while their lists change.
-    pub(crate) fn once_each(&mut self) {
+    pub(crate) fn dedup(&mut self) {
         let mut seen = HashSet::with_capacity(self.connections.len());
         let is_new: Vec<bool> =
             self.connections.iter().map(|it| seen.insert(it.local_id.as_str())).collect();
@@ -51,7 +51,7 @@ impl Got {
 }
 
 /// A page of the platform, and its part of the window.
-struct Piece {
+struct WindowPage {
     at: Position,
     /// Number of connections before the page.
     before: u64,
@@ -59,46 +59,50 @@ struct Piece {
 }
 
 /// Reads a window of an account's list.
-pub(crate) async fn window(account: &Arc<LiveAccount>, ask: CallContext, window: Window) -> Got {
+pub(crate) async fn window(
+    account: &Arc<LiveAccount>,
+    context: CallContext,
+    window: Window,
+) -> Fetched {
     let paging = match account.capabilities() {
         Ok(capabilities) => capabilities.paging,
-        Err(failure) => return Got::failed(failure),
+        Err(failure) => return Fetched::failed(failure),
     };
-    if account.known.lock().ends_before(window.start) {
-        return Got::default();
+    if account.list_state.lock().ends_before(window.start) {
+        return Fetched::default();
     }
-    let mut got = match paging.steps {
-        PagingMethod::Cursor => walk(account, ask, window, paging).await,
+    let mut fetched = match paging.steps {
+        PagingMethod::Cursor => walk(account, context, window, paging).await,
         PagingMethod::Numbered | PagingMethod::Offset => {
-            gather(account, ask, paging, window).await.got
+            gather(account, context, paging, window).await.fetched
         }
     };
-    got.once_each();
-    got
+    fetched.dedup();
+    fetched
 }
 
 /// Pages that cover a window, for paging by number or offset.
-fn pieces(paging: Paging, window: Window) -> Vec<Piece> {
+fn window_pages(paging: Paging, window: Window) -> Vec<WindowPage> {
     let numbered = |size: u64| {
-        let piece = |piece: gatehouse_core::page::window::PagePart| Piece {
-            at: Position::Page { index: piece.index, size: bounded(size) },
-            before: piece.index * size,
-            part: Window { start: piece.skip, len: piece.take },
+        let window_page = |window_page: gatehouse_core::page::window::PagePart| WindowPage {
+            at: Position::Page { index: window_page.index, size: bounded(size) },
+            before: window_page.index * size,
+            part: Window { start: window_page.skip, len: window_page.take },
         };
-        window.pages(size).map(piece).collect()
+        window.pages(size).map(window_page).collect()
     };
     let (size_min, size_max) = (u64::from(paging.size_min), u64::from(paging.size_max));
     match paging.steps {
         PagingMethod::Numbered => numbered(window.page_size(size_min, size_max)),
         PagingMethod::Offset | PagingMethod::Cursor => {
             let step = size_max;
-            let piece = |n: u64| {
+            let window_page = |n: u64| {
                 let before = window.start + n * step;
                 let len = step.min(window.end() - before);
                 let at = Position::Offset { offset: before, size: bounded(len.max(size_min)) };
-                Piece { at, before, part: Window { start: 0, len } }
+                WindowPage { at, before, part: Window { start: 0, len } }
             };
-            (0..window.len.div_ceil(step)).map(piece).collect()
+            (0..window.len.div_ceil(step)).map(window_page).collect()
         }
     }
 }
@@ -110,7 +114,7 @@ fn bounded(size: u64) -> u32 {
 
 /// Connections of a window, and what the pages say about the list.
 pub(crate) struct Gathered {
-    pub(crate) got: Got,
+    pub(crate) fetched: Fetched,
     /// Length of the list.
     pub(crate) total: Option<u64>,
     /// Whether the window reaches the end of the list.
@@ -118,52 +122,51 @@ pub(crate) struct Gathered {
 }
 
 /// Reads the pages that cover a window: those known to exist at once, then those that turn out to exist. At most one
-/// page
-/// is requested that may not exist.
+/// page is requested that may not exist.
 pub(crate) async fn gather(
     account: &Arc<LiveAccount>,
-    ask: CallContext,
+    context: CallContext,
     paging: Paging,
     window: Window,
 ) -> Gathered {
-    let pieces = pieces(paging, window);
-    let mut exists_up_to = account.known.lock().extent();
-    let mut filled: Vec<Filled> = Vec::with_capacity(pieces.len());
+    let window_pages = window_pages(paging, window);
+    let mut exists_up_to = account.list_state.lock().extent();
+    let mut filled: Vec<Filled> = Vec::with_capacity(window_pages.len());
     let (mut total, mut is_last, mut is_stuck) = (None, false, false);
-    while filled.len() < pieces.len() && !is_last && !is_stuck {
-        let left = &pieces[filled.len()..];
-        let n_known = left.iter().take_while(|it| it.before < exists_up_to).count();
+    while filled.len() < window_pages.len() && !is_last && !is_stuck {
+        let remaining = &window_pages[filled.len()..];
+        let n_known = remaining.iter().take_while(|it| it.before < exists_up_to).count();
         if n_known == 0 && total.is_some() {
             break;
         }
-        let wave = &left[..n_known.max(1)];
-        let answers = join_all(wave.iter().map(|it| fill(account, ask, paging, it))).await;
+        let wave = &remaining[..n_known.max(1)];
+        let answers = join_all(wave.iter().map(|it| fill(account, context, paging, it))).await;
         total = answers.iter().filter_map(|it| it.page.total).max().or(total);
-        for (answer, piece) in answers.iter().zip(wave) {
-            is_last |= answer.is_last(piece, paging);
+        for (answer, window_page) in answers.iter().zip(wave) {
+            is_last |= answer.is_last(window_page, paging);
             // Without a total, an empty page leaves the rest open.
             let is_nothing = answer.page.connections.is_empty() && total.is_none();
             is_stuck |= answer.failure.is_some() || is_nothing;
-            account.known.lock().learn_extent(
-                piece.before,
+            account.list_state.lock().learn_extent(
+                window_page.before,
                 answer.page.connections.len(),
-                answer.is_last(piece, paging),
+                answer.is_last(window_page, paging),
             );
         }
         filled.extend(answers);
         // The list may have grown or shrunk.
         exists_up_to = total.unwrap_or(0);
     }
-    let mut got = Got::default();
-    for (piece, Filled { page, failure }) in pieces.iter().zip(filled) {
-        let (n, size) = (page.connections.len(), piece.at.size());
+    let mut fetched = Fetched::default();
+    for (window_page, Filled { page, failure }) in window_pages.iter().zip(filled) {
+        let (n, size) = (page.connections.len(), window_page.at.size());
         if n as u64 > u64::from(size) {
-            got.fail(Failure::too_many(n, size));
+            fetched.fail(Failure::too_many(n, size));
         }
-        got.connections.extend(piece.part.slice(page.connections));
-        failure.into_iter().for_each(|failure| got.fail(failure));
+        fetched.connections.extend(window_page.part.slice(page.connections));
+        failure.into_iter().for_each(|failure| fetched.fail(failure));
     }
-    Gathered { got, total, is_last }
+    Gathered { fetched, total, is_last }
 }
 
 /// A page as far as it could be read.
@@ -175,26 +178,25 @@ struct Filled {
 
 impl Filled {
     /// Whether the platform says or shows that the list ends here.
-    fn is_last(&self, piece: &Piece, paging: Paging) -> bool {
-        let is_short = self.page.connections.len() < piece.at.size() as usize;
+    fn is_last(&self, window_page: &WindowPage, paging: Paging) -> bool {
+        let is_short = self.page.connections.len() < window_page.at.size() as usize;
         self.page.is_last || (paging.ends_short && is_short && self.failure.is_none())
     }
 }
 
 /// Reads one page. A page by offset is filled up: a platform may return fewer connections than requested, and the rest
-/// is
-/// on no other page.
+/// is on no other page.
 async fn fill(
     account: &Arc<LiveAccount>,
-    ask: CallContext,
+    context: CallContext,
     paging: Paging,
-    piece: &Piece,
+    window_page: &WindowPage,
 ) -> Filled {
     let mut filled = Filled::default();
-    let mut at = piece.at.clone();
-    let n_wanted = piece.at.size() as usize;
+    let mut at = window_page.at.clone();
+    let n_wanted = window_page.at.size() as usize;
     for nth in 0..SHORT_PAGES_MAX {
-        let page = match account.page(ask, &at).await {
+        let page = match account.page(context, &at).await {
             Ok(page) => page,
             Err(failure) => {
                 filled.failure = Some(failure);
@@ -225,118 +227,127 @@ async fn fill(
 }
 
 /// Reads a window by cursor, together with requests for neighbouring windows.
-async fn walk(account: &Arc<LiveAccount>, ask: CallContext, window: Window, paging: Paging) -> Got {
-    let Some((at, around)) = mark_around(account, window, paging.size_max) else {
-        return walk_alone(account, ask, window, paging).await;
+async fn walk(
+    account: &Arc<LiveAccount>,
+    context: CallContext,
+    window: Window,
+    paging: Paging,
+) -> Fetched {
+    let Some((at, around)) = cached_page_around(account, window, paging.size_max) else {
+        return walk_alone(account, context, window, paging).await;
     };
     let part = Window { start: window.start - around.start, len: window.len };
-    let (_waiting, has_company) = account.neighbours.join(&at, part).await;
-    if has_company && let Ok(Some(page)) = account.page_within(ask, &at, part).await {
-        return Got { connections: page.connections, failures: Failures::default() };
+    let (_waiting, has_neighbours) = account.page_waiters.join(&at, part).await;
+    if has_neighbours && let Ok(Some(page)) = account.page_within(context, &at, part).await {
+        return Fetched { connections: page.connections, failures: Failures::default() };
     }
-    walk_alone(account, ask, window, paging).await
+    walk_alone(account, context, window, paging).await
 }
 
 /// The largest page that holds a window, if its cursor is cached and cursors are cached at both ends of the window:
-/// then
-/// positions are reliable. A request without cached cursors walks alone, and caches them.
-fn mark_around(account: &LiveAccount, window: Window, size_max: u32) -> Option<(Position, Window)> {
+/// then positions are reliable. A request without cached cursors walks alone, and caches them.
+fn cached_page_around(
+    account: &LiveAccount,
+    window: Window,
+    size_max: u32,
+) -> Option<(Position, Window)> {
     let around = page_coalescing::window_around(window, size_max)?;
-    let known = account.known.lock();
-    let mark = |position: u64| {
-        let (at, mark) = known.marks.nearest(position, Instant::now())?;
-        (at == position).then_some(mark)
+    let list_state = account.list_state.lock();
+    let cursor = |position: u64| {
+        let (at, cursor) = list_state.cursors.nearest(position, Instant::now())?;
+        (at == position).then_some(cursor)
     };
-    let after = if around.start == 0 { None } else { Some(mark(around.start)?) };
+    let after = if around.start == 0 { None } else { Some(cursor(around.start)?) };
     if window.start > 0 {
-        mark(window.start)?;
+        cursor(window.start)?;
     }
-    mark(window.end())?;
+    cursor(window.end())?;
     Some((Position::Cursor { after, size: bounded(around.len) }, around))
 }
 
 /// Walks to a window from the nearest cursor that the platform accepts.
 async fn walk_alone(
     account: &Arc<LiveAccount>,
-    ask: CallContext,
+    context: CallContext,
     window: Window,
     paging: Paging,
-) -> Got {
-    for _ in 0..LOST_MARKS_MAX {
-        let start = account.known.lock().marks.nearest(window.start, Instant::now());
+) -> Fetched {
+    for _ in 0..STALE_CURSORS_MAX {
+        let start = account.list_state.lock().cursors.nearest(window.start, Instant::now());
         let position = start.as_ref().map(|(position, _)| *position);
-        let (got, is_lost) = walk_from(account, ask, window, paging, start).await;
+        let (fetched, is_stale) = walk_from(account, context, window, paging, start).await;
         match position {
             // Expired; an earlier one may still be valid.
-            Some(position) if is_lost => account.known.lock().marks.remove(position),
-            _ => return got,
+            Some(position) if is_stale => account.list_state.lock().cursors.remove(position),
+            _ => return fetched,
         }
     }
-    account.known.lock().marks.forget();
-    walk_from(account, ask, window, paging, None).await.0
+    account.list_state.lock().cursors.clear();
+    walk_from(account, context, window, paging, None).await.0
 }
 
 /// Walks to a window from a cursor. Also returns whether the platform rejected the first call.
 async fn walk_from(
     account: &Arc<LiveAccount>,
-    ask: CallContext,
+    context: CallContext,
     window: Window,
     paging: Paging,
     start: Option<(u64, String)>,
-) -> (Got, bool) {
-    let (mut position, mut after) = start.map_or((0, None), |(at, mark)| (at, Some(mark)));
+) -> (Fetched, bool) {
+    let (mut position, mut after) = start.map_or((0, None), |(at, cursor)| (at, Some(cursor)));
     let mut passed: HashSet<String> = after.iter().cloned().collect();
-    let mut got = Got::default();
+    let mut fetched = Fetched::default();
     for n in 0..WALK_PAGES_MAX {
         let target = if position < window.start { window.start } else { window.end() };
         let size = bounded(target - position).clamp(paging.size_min, paging.size_max);
         let at = Position::Cursor { after: after.clone(), size };
-        let page = match account.page(ask, &at).await {
+        let page = match account.page(context, &at).await {
             Ok(page) => page,
             Err(failure) => {
-                let is_lost = n == 0 && failure.is_refusal();
-                got.fail(failure);
-                return (got, is_lost);
+                let is_stale = n == 0 && failure.is_refusal();
+                fetched.fail(failure);
+                return (fetched, is_stale);
             }
         };
         if position == 0 {
-            account.known.lock().first = page.connections.first().map(|it| it.local_id.clone());
+            account.list_state.lock().first =
+                page.connections.first().map(|it| it.local_id.clone());
         } else if account.begins_with(&page) {
-            account.known.lock().marks.cut(position);
-            got.fail(Failure::circle());
-            return (got, false);
+            account.list_state.lock().cursors.truncate(position);
+            fetched.fail(Failure::cycle());
+            return (fetched, false);
         }
         let (began, n_connections) = (position, page.connections.len() as u64);
         let part = Window {
             start: window.start.saturating_sub(position),
             len: window.end().saturating_sub(position.max(window.start)),
         };
-        got.connections.extend(part.slice(page.connections));
+        fetched.connections.extend(part.slice(page.connections));
         position += n_connections;
-        let Some(mark) = page.next.filter(|_| !page.is_last) else {
-            account.known.lock().marks.cut(position);
-            return (got, false);
+        let Some(cursor) = page.next.filter(|_| !page.is_last) else {
+            account.list_state.lock().cursors.truncate(position);
+            return (fetched, false);
         };
         // The cursor leads to this page or to one before it.
         let leads_back =
-            account.known.lock().marks.position_of(&mark).is_some_and(|it| it <= began);
-        if leads_back || !passed.insert(mark.clone()) {
-            account.known.lock().marks.cut(position);
-            got.fail(Failure::circle());
-            return (got, false);
+            account.list_state.lock().cursors.position_of(&cursor).is_some_and(|it| it <= began);
+        if leads_back || !passed.insert(cursor.clone()) {
+            account.list_state.lock().cursors.truncate(position);
+            fetched.fail(Failure::cycle());
+            return (fetched, false);
         }
-        account.known.lock().marks.keep(position, &mark, Instant::now());
+        account.list_state.lock().cursors.insert(position, &cursor, Instant::now());
         if position >= window.end() {
-            return (got, false);
+            return (fetched, false);
         }
-        after = Some(mark);
+        after = Some(cursor);
     }
-    got.fail(Failure::new(
+    fetched.fail(Failure::new(
         FailureKind::PageOutOfReach,
         format!(
             "can only be paged through from the start, and {WALK_PAGES_MAX} pages led no further than \
              connection {position}; pages that are asked for in order, or with a larger pageSize, get there"
         ),
     ));
-    (got, false)
+    (fetched, false)
 }

@@ -48,7 +48,7 @@ struct Check<'m> {
 
 /// Values that the templates of a call may use.
 #[derive(Clone, Copy)]
-struct Mentionable<'m> {
+struct Available<'m> {
     session: &'m [&'m str],
     page: bool,
     value: bool,
@@ -101,14 +101,14 @@ impl<'m> Check<'m> {
             let n = session.calls.len();
             self.fault("session.calls", format!("must be one call or two, not {n}"));
         }
-        let mut taken: Vec<&str> = Vec::new();
+        let mut session_values: Vec<&str> = Vec::new();
         for (n, step) in session.calls.iter().enumerate() {
             let field = format!("session.calls[{n}]");
-            let may = Mentionable { session: &taken, page: false, value: false };
-            self.call(&format!("{field}.call"), &step.call, may);
-            taken.extend(step.take.keys().map(String::as_str));
+            let available = Available { session: &session_values, page: false, value: false };
+            self.call(&format!("{field}.call"), &step.call, available);
+            session_values.extend(step.take.keys().map(String::as_str));
         }
-        if taken.is_empty() {
+        if session_values.is_empty() {
             self.fault("session.calls", "must take something from their answers (`take`)");
         }
         if session.lifetime.0.is_zero() {
@@ -120,16 +120,16 @@ impl<'m> Check<'m> {
     }
 
     fn every_call(&mut self) {
-        let taken = self.taken();
-        let may = Mentionable { session: &taken, page: false, value: false };
+        let session_values = self.session_values();
+        let available = Available { session: &session_values, page: false, value: false };
         let templates = self.manifest.every_call.templates();
         let mentions_session = |it: &Template| it.mentions(|it| matches!(it, What::Session(_)));
         if self.manifest.session.is_some() && !templates.iter().any(|(_, it)| mentions_session(it))
         {
             self.fault("session", "takes what no call is made with: mention it in `every_call`");
         }
-        for (place, template) in templates {
-            self.template(&format!("every_call.{place}"), template, may);
+        for (target, template) in templates {
+            self.template(&format!("every_call.{target}"), template, available);
         }
         for name in self.manifest.every_call.headers.keys() {
             self.header(&format!("every_call.headers.{name}"), name);
@@ -156,9 +156,9 @@ impl<'m> Check<'m> {
         if paging.total.is_some() && paging.by == PagingBy::Cursor {
             self.fault("paging.total", "is of no use where pages are found `by: cursor`");
         }
-        let is_marked = paging.by == PagingBy::Cursor
+        let has_cursor = paging.by == PagingBy::Cursor
             && !paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
-        if paging.first_mark.is_some() && !is_marked {
+        if paging.first_mark.is_some() && !has_cursor {
             self.fault("paging.first_mark", "is for pages that are found by a `{page.cursor}`");
         }
         if let Some(crate::manifest::format::paging::Next::Header(name)) = &paging.next {
@@ -174,15 +174,15 @@ impl<'m> Check<'m> {
 
     fn list(&mut self) {
         let Manifest { paging, list, .. } = self.manifest;
-        let taken = self.taken();
-        let may = Mentionable { session: &taken, page: true, value: false };
-        self.call("list.call", &list.call, may);
+        let session_values = self.session_values();
+        let available = Available { session: &session_values, page: true, value: false };
+        self.call("list.call", &list.call, available);
         self.items("list.items", &list.items);
         let mentions = |what: &What| {
             let templates = list.call.templates();
             templates.iter().any(|(_, it)| it.mentions(|it| it == what))
         };
-        let (what, hole) = match paging.by {
+        let (what, placeholder) = match paging.by {
             PagingBy::Number => (What::PageNumber, "{page.number}"),
             PagingBy::Offset => (What::PageOffset, "{page.offset}"),
             PagingBy::Cursor => (What::PageCursor, "{page.cursor}"),
@@ -190,7 +190,7 @@ impl<'m> Check<'m> {
         let is_followed =
             paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
         if !mentions(&what) && !is_followed {
-            let reason = format!("must mention `{hole}`, or every page would be the same");
+            let reason = format!("must mention `{placeholder}`, or every page would be the same");
             self.fault("list.call", reason);
         }
         if paging.size.fixed.is_none() && !mentions(&What::PageSize) {
@@ -225,9 +225,9 @@ impl<'m> Check<'m> {
                     self.fault(&field, reason);
                 }
                 LookUp::Searched(search) => {
-                    let taken = self.taken();
-                    let may = Mentionable { session: &taken, page: true, value: true };
-                    self.call(&format!("{field}.call"), &search.call, may);
+                    let session_values = self.session_values();
+                    let available = Available { session: &session_values, page: true, value: true };
+                    self.call(&format!("{field}.call"), &search.call, available);
                     self.items(&format!("{field}.items"), &search.items);
                     self.at_once(&field, search.at_once, &search.call);
                     if search.is_detailed && manifest.detail.is_none() {
@@ -242,9 +242,9 @@ impl<'m> Check<'m> {
 
     fn detail(&mut self) {
         let Some(detail) = &self.manifest.detail else { return };
-        let taken = self.taken();
-        let may = Mentionable { session: &taken, page: true, value: true };
-        self.call("detail.call", &detail.call, may);
+        let session_values = self.session_values();
+        let available = Available { session: &session_values, page: true, value: true };
+        self.call("detail.call", &detail.call, available);
         self.items("detail.items", &detail.items);
         self.at_once("detail", detail.at_once, &detail.call);
         if detail.at_once > 1 && detail.belongs_to.is_none() {
@@ -309,19 +309,19 @@ impl<'m> Check<'m> {
     }
 
     /// Names of the values that the session's calls take.
-    fn taken(&self) -> Vec<&'m str> {
+    fn session_values(&self) -> Vec<&'m str> {
         let calls = self.manifest.session.iter().flat_map(|it| &it.calls);
         calls.flat_map(|it| it.take.keys()).map(String::as_str).collect()
     }
 
-    fn call(&mut self, field: &str, call: &Call, may: Mentionable<'_>) {
+    fn call(&mut self, field: &str, call: &Call, available: Available<'_>) {
         match (&call.get, &call.post) {
             (Some(_), Some(_)) => self.fault(field, "must have `get` or `post`, not both"),
             (None, None) => {
                 self.fault(field, "must say where to ask: `get: /path` or `post: /path`")
             }
-            (Some(place), None) => self.place(&format!("{field}.get"), place),
-            (None, Some(place)) => self.place(&format!("{field}.post"), place),
+            (Some(target), None) => self.target(&format!("{field}.get"), target),
+            (None, Some(target)) => self.target(&format!("{field}.post"), target),
         }
         if call.json.is_some() && call.form.is_some() {
             self.fault(field, "must have `json` or `form`, not both");
@@ -329,27 +329,27 @@ impl<'m> Check<'m> {
         if call.get.is_some() && (call.json.is_some() || call.form.is_some()) {
             self.fault(field, "has a body, which is for `post`");
         }
-        for (place, template) in call.templates() {
-            self.template(&format!("{field}.{place}"), template, may);
+        for (target, template) in call.templates() {
+            self.template(&format!("{field}.{target}"), template, available);
         }
         for name in call.headers.keys() {
             self.header(&format!("{field}.headers.{name}"), name);
         }
     }
 
-    fn place(&mut self, field: &str, place: &Template) {
+    fn target(&mut self, field: &str, target: &Template) {
         let settings = &self.manifest.account.settings;
         let is_url =
-            place.leading_setting().and_then(|it| settings.get(it)).is_some_and(|it| it.is_url);
-        if !is_url && !place.to_string().starts_with('/') {
+            target.leading_setting().and_then(|it| settings.get(it)).is_some_and(|it| it.is_url);
+        if !is_url && !target.to_string().starts_with('/') {
             let reason = format!(
-                "must ask at a path that begins with `/`, or with a setting that `is_url`, not at `{place}`"
+                "must ask at a path that begins with `/`, or with a setting that `is_url`, not at `{target}`"
             );
             self.fault(field, reason);
         }
-        for hole in place.holes() {
+        for placeholder in target.placeholders() {
             let account = &self.manifest.account;
-            let optional = match &hole.what {
+            let optional = match &placeholder.what {
                 What::Setting(name) => account
                     .settings
                     .get(name)
@@ -370,10 +370,10 @@ impl<'m> Check<'m> {
         }
     }
 
-    fn template(&mut self, field: &str, template: &Template, may: Mentionable<'_>) {
+    fn template(&mut self, field: &str, template: &Template, available: Available<'_>) {
         let account = &self.manifest.account;
-        for hole in template.holes() {
-            match &hole.what {
+        for placeholder in template.placeholders() {
+            match &placeholder.what {
                 What::Credential(name) if !account.credentials.contains_key(name) => {
                     let reason = format!(
                         "mentions credentials.{name}, which account.credentials doesn't name"
@@ -385,16 +385,16 @@ impl<'m> Check<'m> {
                         format!("mentions settings.{name}, which account.settings doesn't name");
                     self.fault(field, reason);
                 }
-                What::Session(name) if !may.session.contains(&name.as_str()) => {
+                What::Session(name) if !available.session.contains(&name.as_str()) => {
                     let reason = format!(
                         "mentions session.{name}, which no call of the session takes before it"
                     );
                     self.fault(field, reason);
                 }
-                what if what.is_of_page() && !may.page => {
+                what if what.is_of_page() && !available.page => {
                     self.fault(field, "mentions a page, where there is none");
                 }
-                what if what.is_of_look_up() && !may.value => {
+                what if what.is_of_look_up() && !available.value => {
                     self.fault(field, "mentions a value that is looked up, where there is none");
                 }
                 _ => {}

@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::{Manifest, ManifestFault};
 use crate::client::{AddressRules, PlatformResponse};
-use crate::fuzzing::Heard;
-use crate::manifest::format::paging::{Leads, link, links};
+use crate::fuzzing::FuzzedResponse;
+use crate::manifest::format::paging::{NextPage, link, links};
 use crate::manifest::format::path::{Path, text_of};
 use crate::manifest::format::pattern::Pattern;
 use crate::manifest::format::product::with_additions;
 use crate::manifest::format::session::Session;
-use crate::manifest::format::span::Span;
+use crate::manifest::format::short_duration::ShortDuration;
 use crate::manifest::format::template::Template;
 use crate::manifests::Manifests;
 use crate::{BaseUrl, SAID_BYTES_MAX, Settings, simulator};
@@ -57,7 +57,7 @@ pub(crate) fn value(text: &str) {
         // Patterns match whole texts, not lines.
         let _ = pattern.matches("a\nb");
     }
-    let _ = Span::try_from(text.to_owned());
+    let _ = ShortDuration::try_from(text.to_owned());
 }
 
 /// Links of a `Link` header are parts of its text.
@@ -105,16 +105,16 @@ pub(crate) fn account(bytes: &[u8]) {
 }
 
 /// A response to a shipped connector is a page of connections or a bounded failure; the first word names the connector.
-pub(crate) fn answer(bytes: &[u8]) {
-    let Some(Heard { word, answer }) = Heard::read(bytes) else { return };
+pub(crate) fn response(bytes: &[u8]) {
+    let Some(FuzzedResponse { word, response }) = FuzzedResponse::read(bytes) else { return };
     if word == simulator::NAME {
-        return simulator::fuzzing::answer(&answer);
+        return simulator::fuzzing::answer(&response);
     }
     let manifests = Manifests::shipped();
     let Some(manifest) = manifests.get(word) else { return };
-    let (headers, body) = (&answer.headers, answer.document());
-    let _ = manifest.errors.meaning(answer.status, body);
-    let failure = answer.failure_that_says(
+    let (headers, body) = (&response.headers, response.document());
+    let _ = manifest.errors.meaning(response.status, body);
+    let failure = response.failure_that_says(
         "the platform answered",
         manifest.errors.code(body).as_deref(),
         manifest.errors.message(body).as_deref(),
@@ -123,15 +123,15 @@ pub(crate) fn answer(bytes: &[u8]) {
     assert!(said.body.len() <= SAID_BYTES_MAX);
     let _ = (manifest.paging.total(headers, body), manifest.paging.is_last(body));
     if let Some(session) = &manifest.session {
-        begin(session, &answer);
+        check_session(session, &response);
     }
     let items = match manifest.list.items.all(body).as_slice() {
         [Value::Array(members)] => members.iter().collect(),
         nodes => nodes.to_vec(),
     };
     let next = manifest.paging.next.as_ref();
-    match next.and_then(|it| it.leads(headers, body, items.last().copied())) {
-        Some(Leads::Mark(it) | Leads::Link(it)) => assert!(!it.is_empty()),
+    match next.and_then(|it| it.next_page(headers, body, items.last().copied())) {
+        Some(NextPage::Cursor(it) | NextPage::Link(it)) => assert!(!it.is_empty()),
         None => {}
     }
     for document in items {
@@ -150,10 +150,10 @@ pub(crate) fn answer(bytes: &[u8]) {
 }
 
 /// Values of a log-in are not empty, and its lifetime can't overflow.
-fn begin(session: &Session, answer: &PlatformResponse) {
+fn check_session(session: &Session, response: &PlatformResponse) {
     for call in &session.calls {
         for source in call.take.values().chain(&call.expires_in) {
-            let text = source.text(&answer.headers, answer.document());
+            let text = source.text(&response.headers, response.document());
             assert!(text.as_ref().is_none_or(|it| !it.is_empty()));
             let seconds = text.and_then(|it| it.trim().parse::<f64>().ok());
             let _ = seconds.and_then(|it| Duration::try_from_secs_f64(it).ok());

@@ -18,7 +18,7 @@ pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> T {
 }
 
 /// The error of a part of a manifest, without its position.
-pub(super) fn misread<T: DeserializeOwned + std::fmt::Debug>(yaml: &str) -> String {
+pub(super) fn parse_error<T: DeserializeOwned + std::fmt::Debug>(yaml: &str) -> String {
     serde_saphyr::from_str::<T>(yaml).unwrap_err().without_snippet().to_string()
 }
 

@@ -88,8 +88,7 @@ impl Manifests {
     }
 
     /// Adds all manifests of a directory by name: files that end in `.yaml` or `.yml`, except hidden ones. If any has a
-    /// fault,
-    /// none is added, and every fault is returned.
+    /// fault, none is added, and every fault is returned.
     pub fn add_dir(&mut self, dir: &Path) -> Result<Vec<CustomManifest>, BadManifests> {
         let unreadable =
             |cause| BadManifests(vec![BadManifest::Unreadable { path: dir.to_owned(), cause }]);
@@ -98,19 +97,19 @@ impl Manifests {
         let mut paths: Vec<PathBuf> = entries.into_iter().map(|it| it.path()).collect();
         paths.retain(|path| is_manifest(path));
         paths.sort();
-        let mut taken = self.clone();
-        let (mut own, mut bad) = (Vec::<CustomManifest>::new(), Vec::new());
+        let mut all = self.clone();
+        let (mut added_manifests, mut bad) = (Vec::<CustomManifest>::new(), Vec::new());
         for path in paths {
-            match taken.add_file(&path) {
+            match all.add_file(&path) {
                 Ok(added) => {
                     let name = added.manifest.name();
-                    match own.iter().find(|it| it.manifest.name() == name) {
+                    match added_manifests.iter().find(|it| it.manifest.name() == name) {
                         Some(other) => bad.push(BadManifest::Twice {
                             path,
                             name: name.to_string(),
                             other: other.file.clone(),
                         }),
-                        None => own.push(added),
+                        None => added_manifests.push(added),
                     }
                 }
                 Err(why) => bad.push(why),
@@ -119,8 +118,8 @@ impl Manifests {
         if !bad.is_empty() {
             return Err(BadManifests(bad));
         }
-        *self = taken;
-        Ok(own)
+        *self = all;
+        Ok(added_manifests)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Conformance checks for any manifest, with a recording or a live account.
 //!
 //! With a recording, a [`ReplayPlatform`] plays the platform, and fails on demand. A live account gets harmless calls
-//! only;
-//! checks that need a failing platform don't apply.
+//! only; checks that need a failing platform don't apply.
 
 mod failing;
 mod finding;
@@ -23,8 +22,8 @@ use crate::testing::replay::replay;
 use crate::testing::replay_platform::ReplayPlatform;
 
 /// Time limit of one request: to a replayed platform, and to a live one.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PATIENCE_LIVE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+const TIME_LIMIT_LIVE: Duration = Duration::from_secs(60);
 
 /// A manifest and what it is tested with.
 pub struct Suite {
@@ -80,22 +79,22 @@ impl Suite {
             let mut checks = Checks::default();
             match &self.subject {
                 Subject::Recording(recording) => {
-                    let wrong = replay(&self.manifest, recording).await;
-                    checks.add("the recorded answers give the recorded products", verdict(wrong));
+                    let faults = replay(&self.manifest, recording).await;
+                    checks.add("the recorded answers give the recorded products", verdict(faults));
                     checks.add(
                         "look-ups that are said to be exact were exact",
                         finding::exactness(&self.manifest, recording),
                     );
-                    match Bench::start(&self.manifest, recording).await {
+                    match TestBench::start(&self.manifest, recording).await {
                         Ok(bench) => {
                             paging::check(&mut checks, &bench, recording).await;
                             finding::check(&mut checks, &bench).await;
                             failing::check(&mut checks, &bench, recording).await;
-                            let refused = bench.stand_in.refused();
-                            let told = refused.first().map(|it| format!("refused: {it}"));
+                            let refused = bench.platform.refused();
+                            let first = refused.first().map(|it| format!("refused: {it}"));
                             checks.add(
                                 "nothing is asked otherwise than the manifest says",
-                                verdict(told.into_iter().collect()),
+                                verdict(first.into_iter().collect()),
                             );
                         }
                         Err(why) => {
@@ -104,7 +103,7 @@ impl Suite {
                     }
                 }
                 Subject::Account(access) => {
-                    let account = OneAccount::open(&self.manifest, access, PATIENCE_LIVE, None)?;
+                    let account = OneAccount::open(&self.manifest, access, TIME_LIMIT_LIVE, None)?;
                     paging::check_live(&mut checks, &self.manifest, &account).await;
                     finding::check_live(&mut checks, &self.manifest, &account).await;
                     let why = "needs a platform that fails on demand: test with a recording";
@@ -120,24 +119,24 @@ impl Suite {
 }
 
 /// A manifest and its replayed platform.
-struct Bench {
+struct TestBench {
     manifest: Arc<Manifest>,
-    stand_in: ReplayPlatform,
+    platform: ReplayPlatform,
 }
 
-impl Bench {
+impl TestBench {
     async fn start(manifest: &Arc<Manifest>, recording: &Recording) -> Result<Self, String> {
-        let stand_in = ReplayPlatform::start(Arc::clone(manifest), recording).await?;
-        Ok(Self { manifest: Arc::clone(manifest), stand_in })
+        let platform = ReplayPlatform::start(Arc::clone(manifest), recording).await?;
+        Ok(Self { manifest: Arc::clone(manifest), platform })
     }
 
     /// A fresh account.
     fn account(&self) -> Result<OneAccount, String> {
-        OneAccount::open(&self.manifest, self.stand_in.access(), PATIENCE, None)
+        OneAccount::open(&self.manifest, self.platform.access(), TIME_LIMIT, None)
     }
 
     fn ids(&self) -> Vec<String> {
-        self.stand_in.fleet().records.iter().map(|it| it.id.clone()).collect()
+        self.platform.fleet().records.iter().map(|it| it.id.clone()).collect()
     }
 }
 
@@ -154,23 +153,23 @@ impl Checks {
     }
 }
 
-fn verdict(wrong: Vec<String>) -> Verdict {
-    if wrong.is_empty() { Verdict::Passed } else { Verdict::Failed(wrong.join("; ")) }
+fn verdict(faults: Vec<String>) -> Verdict {
+    if faults.is_empty() { Verdict::Passed } else { Verdict::Failed(faults.join("; ")) }
 }
 
 /// Ids of the connections, if nothing failed.
-fn fine(outcome: Outcome) -> Result<Vec<String>, String> {
+fn ids_of(outcome: Outcome) -> Result<Vec<String>, String> {
     match outcome.failures.first() {
         Some(failure) => Err(format!("it failed: {}", failure.detail)),
         None => Ok(outcome.connections.iter().map(|it| it.local_id.to_string()).collect()),
     }
 }
 
-fn same<T: PartialEq + fmt::Debug>(what: &str, expected: &T, came: &T) -> Result<(), String> {
-    if expected == came {
+fn same<T: PartialEq + fmt::Debug>(what: &str, expected: &T, actual: &T) -> Result<(), String> {
+    if expected == actual {
         Ok(())
     } else {
-        Err(format!("{what}: expected {expected:?}, {came:?} came"))
+        Err(format!("{what}: expected {expected:?}, {actual:?} came"))
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct OneAccount {
     platforms: Platforms,
     accounts: [Arc<LiveAccount>; 1],
     calls: Arc<Calls>,
-    patience: Duration,
+    time_limit: Duration,
 }
 
 /// Settings and credentials of an account.
@@ -51,14 +51,14 @@ pub(crate) struct Outcome {
 #[derive(Default)]
 struct Calls {
     kinds: Mutex<Vec<CallKind>>,
-    also: Option<Arc<dyn Observer>>,
+    next: Option<Arc<dyn Observer>>,
 }
 
 impl Observer for Calls {
     fn saw(&self, exchange: &Exchange<'_>) {
         self.kinds.lock().push(exchange.kind);
-        if let Some(also) = &self.also {
-            also.saw(exchange);
+        if let Some(next) = &self.next {
+            next.saw(exchange);
         }
     }
 }
@@ -68,22 +68,22 @@ impl OneAccount {
     pub(crate) fn open(
         manifest: &Arc<Manifest>,
         access: &Access,
-        patience: Duration,
-        also: Option<Arc<dyn Observer>>,
+        time_limit: Duration,
+        next: Option<Arc<dyn Observer>>,
     ) -> Result<Self, String> {
-        let calls = Arc::new(Calls { also, ..Calls::default() });
+        let calls = Arc::new(Calls { next, ..Calls::default() });
         let options = PlatformOptions {
             addresses: AddressRules::of_a_person(access.allow_insecure_urls),
             manifests: Manifests::only(Arc::clone(manifest)),
             ..PlatformOptions::default()
         };
-        let witness: Arc<dyn Observer> = Arc::clone(&calls) as Arc<dyn Observer>;
-        let platforms = Platforms::witnessed(options, witness).map_err(|it| it.to_string())?;
+        let observer: Arc<dyn Observer> = Arc::clone(&calls) as Arc<dyn Observer>;
+        let platforms = Platforms::witnessed(options, observer).map_err(|it| it.to_string())?;
         let faults =
             platforms.catalog().faults(manifest.name(), &access.settings, &access.credentials);
         if !faults.is_empty() {
-            let told = faults.iter().map(|it| format!("{} {}", it.name, it.reason));
-            return Err(told.collect::<Vec<_>>().join("; "));
+            let texts = faults.iter().map(|it| format!("{} {}", it.name, it.reason));
+            return Err(texts.collect::<Vec<_>>().join("; "));
         }
         let account = Account {
             platform: PLATFORM.parse().expect("it is a platform's name"),
@@ -92,13 +92,13 @@ impl OneAccount {
             platform_account: "account".parse().expect("it is what a platform calls an account"),
         };
         let tenant: TenantName = "tenant".parse().expect("it is a tenant's name");
-        let reached = AccountSetup {
+        let setup = AccountSetup {
             settings: &access.settings,
             credentials: &access.credentials,
             address_source: AddressSource::Operator,
         };
-        let live = platforms.open(&tenant, account, 1, reached);
-        Ok(Self { platforms, accounts: [live], calls, patience })
+        let live = platforms.open(&tenant, account, 1, setup);
+        Ok(Self { platforms, accounts: [live], calls, time_limit })
     }
 
     /// Number of calls of a kind.
@@ -112,8 +112,8 @@ impl OneAccount {
         CallKind::ALL.iter().map(|kind| self.n_calls(*kind)).sum()
     }
 
-    fn ask(&self) -> CallContext {
-        CallContext::until(Instant::now() + self.patience)
+    fn context(&self) -> CallContext {
+        CallContext::until(Instant::now() + self.time_limit)
     }
 
     /// Reads a page with all parts.
@@ -125,8 +125,9 @@ impl OneAccount {
     pub(crate) async fn page_with(&self, number: u64, size: u64, parts: ProductParts) -> Outcome {
         let everything = ProductFilter::read(&Expression::parse("", &VOCABULARY));
         let everything = everything.expect("nothing is a filter that lets everything through");
-        let (page, ask) = (PageRequest { number, size }, CallContext { parts, ..self.ask() });
-        let listing = self.platforms.list(&self.accounts, &everything, page, ask).await;
+        let (page, context) =
+            (PageRequest { number, size }, CallContext { parts, ..self.context() });
+        let listing = self.platforms.list(&self.accounts, &everything, page, context).await;
         Outcome {
             connections: listing.products.into_iter().map(|it| it.connection).collect(),
             failures: listing.troubles.into_iter().map(|it| it.failure).collect(),
@@ -136,24 +137,24 @@ impl OneAccount {
 
     /// Looks up values; malformed values count as missing.
     pub(crate) async fn look_up(&self, by: LookUpKey, values: &[String]) -> Outcome {
-        let mut wanted = FindRequest::default();
+        let mut request = FindRequest::default();
         for value in values {
             match by {
-                LookUpKey::Id => wanted.ids.push(ProductId {
+                LookUpKey::Id => request.ids.push(ProductId {
                     platform: PLATFORM.parse().expect("it is a platform's name"),
                     local_id: value.clone(),
                 }),
                 LookUpKey::Number(kind) => {
-                    wanted.identifiers.extend(Identifier::parse(kind, value).ok())
+                    request.identifiers.extend(Identifier::parse(kind, value).ok())
                 }
             }
         }
-        let n_unfit = values.len() - wanted.ids.len() - wanted.identifiers.len();
-        let finding = self.platforms.find(&self.accounts, &wanted, self.ask()).await;
+        let n_malformed = values.len() - request.ids.len() - request.identifiers.len();
+        let result = self.platforms.find(&self.accounts, &request, self.context()).await;
         Outcome {
-            connections: finding.products.into_iter().map(|it| it.connection).collect(),
-            failures: finding.troubles.into_iter().map(|it| it.failure).collect(),
-            n_missing: finding.missing.ids.len() + finding.missing.identifiers.len() + n_unfit,
+            connections: result.products.into_iter().map(|it| it.connection).collect(),
+            failures: result.troubles.into_iter().map(|it| it.failure).collect(),
+            n_missing: result.missing.ids.len() + result.missing.identifiers.len() + n_malformed,
         }
     }
 }

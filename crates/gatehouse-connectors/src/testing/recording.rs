@@ -1,14 +1,12 @@
 //! Recordings: calls to a platform, and the products that a manifest made of the responses.
 //!
 //! A recording is a file to read, compare and share. `cleaning.rs` removes secrets and everything that the manifest
-//! doesn't
-//! read, and `disguise.rs` replaces the numbers of real SIM cards. `taking.rs` makes a recording, and `replay.rs`
-//! repeats its
-//! requests against the recorded responses.
+//! doesn't read, and `disguise.rs` replaces the numbers of real SIM cards. `recorder.rs` makes a recording, and
+//! `replay.rs` repeats its requests against the recorded responses.
 
 mod cleaning;
 mod disguise;
-pub(super) mod taking;
+pub(super) mod recorder;
 
 use std::path::Path;
 
@@ -22,8 +20,8 @@ use crate::account_settings::Settings;
 use crate::connector::{CallKind, LookUpKey};
 use crate::manifests::shipped_recording;
 
-pub use self::taking::{RecordOptions, record};
-pub(crate) use self::taking::{miss, value_of};
+pub use self::recorder::{RecordOptions, record};
+pub(crate) use self::recorder::{miss, value_of};
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -40,22 +38,22 @@ pub struct Recording {
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub(crate) settings: Settings,
     /// Requests in order.
-    pub(crate) conversation: Vec<Scene>,
+    pub(crate) conversation: Vec<RecordedStep>,
 }
 
 /// A request to the engine, its calls, and its products.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Scene {
-    pub(crate) asked: Question,
-    pub(crate) exchanges: Vec<Kept>,
-    pub(crate) products: Vec<KeptProduct>,
+pub(crate) struct RecordedStep {
+    pub(crate) asked: RecordedRequest,
+    pub(crate) exchanges: Vec<RecordedCall>,
+    pub(crate) products: Vec<RecordedProduct>,
 }
 
 /// A request to the engine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Question {
+pub(crate) enum RecordedRequest {
     /// So many of the platform's largest pages, from the first on.
     Pages(u32),
     /// A look-up by the platform's id.
@@ -73,7 +71,7 @@ pub(crate) enum Question {
 /// A call and its response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Kept {
+pub(crate) struct RecordedCall {
     pub(crate) kind: CallKind,
     /// Method and target, relative to the base URL or a setting that is a URL.
     pub(crate) request: String,
@@ -92,7 +90,7 @@ pub(crate) struct Kept {
 /// A product as the manifest mapped it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct KeptProduct {
+pub(crate) struct RecordedProduct {
     pub(crate) id: String,
     pub(crate) status: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,12 +154,12 @@ impl Recording {
     }
 
     /// All calls.
-    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Kept> {
+    pub(crate) fn exchanges(&self) -> impl Iterator<Item = &RecordedCall> {
         self.conversation.iter().flat_map(|it| &it.exchanges)
     }
 }
 
-impl Kept {
+impl RecordedCall {
     /// The recorded headers.
     pub(crate) fn header_map(&self) -> HeaderMap {
         let read = |(name, value): (&String, &Value)| {
@@ -172,7 +170,7 @@ impl Kept {
     }
 }
 
-impl Question {
+impl RecordedRequest {
     /// Key and value of a look-up.
     pub(crate) fn look_up(&self) -> Option<(LookUpKey, &str)> {
         Some(match self {
@@ -197,7 +195,7 @@ impl Question {
     }
 }
 
-impl From<&Connection> for KeptProduct {
+impl From<&Connection> for RecordedProduct {
     fn from(connection: &Connection) -> Self {
         let numbers = |kind: IdentifierKind| {
             let carried = connection.identifiers.iter().filter(|(it, _)| *it == kind);

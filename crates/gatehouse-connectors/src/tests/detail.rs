@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use gatehouse_core::{Connection, Identifier, IdentifierKind, PageRequest};
 
 use super::fake::{Fake, card, iccid, imsi};
-use super::{account, ask, filter, platforms};
+use super::{account, context, filter, platforms};
 use crate::{
     CallContext, FindRequest, FindResult, Listing, LiveAccount, LookUp, Paging, ProductParts,
 };
@@ -24,7 +24,7 @@ async fn list(
     parts: ProductParts,
 ) -> Listing {
     let page = PageRequest { number: 2, size };
-    platforms().list(accounts, &filter(query), page, CallContext { parts, ..ask() }).await
+    platforms().list(accounts, &filter(query), page, CallContext { parts, ..context() }).await
 }
 
 async fn find(
@@ -33,7 +33,7 @@ async fn find(
     numbers: &[String],
 ) -> FindResult {
     let identifiers = numbers.iter().map(|it| Identifier::parse(kind, it).unwrap()).collect();
-    platforms().find(accounts, &FindRequest { identifiers, ids: Vec::new() }, ask()).await
+    platforms().find(accounts, &FindRequest { identifiers, ids: Vec::new() }, context()).await
 }
 
 fn connections(finding: &FindResult) -> Vec<Arc<Connection>> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use gatehouse_core::{Identifier, IdentifierKind};
 
 use super::fake::{Fake, card, iccid, imsi};
-use super::{account, ask, platforms};
+use super::{account, context, platforms};
 use crate::{FailureKind, FindRequest, FindResult, LiveAccount, LookUp, Paging, Platforms};
 
 const BY_TEN: Paging = Paging::numbered(10);
@@ -43,7 +43,7 @@ async fn find(
     accounts: &[Arc<LiveAccount>],
     wanted: &FindRequest,
 ) -> FindResult {
-    platforms.find(accounts, wanted, ask()).await
+    platforms.find(accounts, wanted, context()).await
 }
 
 #[tokio::test]
@@ -287,15 +287,15 @@ async fn one_product_is_read_from_the_account_that_showed_it() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let id = "ALPHA-card-105".parse().unwrap();
-    let reading = platforms.read(&accounts, &id, ask()).await;
+    let reading = platforms.read(&accounts, &id, context()).await;
     assert_eq!(reading.product.unwrap().account.name.as_str(), "b");
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 1, 0]);
-    platforms.read(&accounts, &id, ask()).await;
+    platforms.read(&accounts, &id, context()).await;
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 2, 0]);
     // A list is stored in memory, too.
     let page = gatehouse_core::PageRequest { number: 1, size: 30 };
-    platforms.list(&accounts, &super::filter(""), page, ask()).await;
-    platforms.read(&accounts, &"ALPHA-card-3".parse().unwrap(), ask()).await;
+    platforms.list(&accounts, &super::filter(""), page, context()).await;
+    platforms.read(&accounts, &"ALPHA-card-3".parse().unwrap(), context()).await;
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [2, 2, 0]);
 }
 
@@ -303,12 +303,12 @@ async fn one_product_is_read_from_the_account_that_showed_it() {
 async fn a_product_that_is_nowhere_is_told_from_one_that_is_not_known() {
     let (fakes, accounts) = three();
     let platforms = platforms();
-    let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), ask()).await;
+    let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), context()).await;
     assert!(reading.product.is_none() && reading.troubles.is_empty());
     fakes[0].fail(FailureKind::Open);
-    let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), ask()).await;
+    let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), context()).await;
     assert_eq!(reading.troubles[0].failure.kind, FailureKind::Open);
-    let reading = platforms.read(&accounts, &"BETA-none".parse().unwrap(), ask()).await;
+    let reading = platforms.read(&accounts, &"BETA-none".parse().unwrap(), context()).await;
     assert!(reading.troubles.is_empty(), "another platform has nothing to do with it");
 }
 
@@ -317,7 +317,7 @@ async fn who_holds_a_product_is_remembered_from_lists_of_one_account_too() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let page = gatehouse_core::PageRequest { number: 1, size: 10 };
-    platforms.list(&accounts[1..2], &super::filter(""), page, ask()).await;
+    platforms.list(&accounts[1..2], &super::filter(""), page, context()).await;
     let finding = find(&platforms, &accounts, &named(&["ALPHA-card-103"])).await;
     assert_eq!(found(&finding), ["b/ALPHA-card-103"]);
     assert_eq!(fakes.each_ref().map(|fake| fake.n_calls().2), [0, 1, 0]);

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::fake::{Fake, iccid, imsi};
-use super::{account, ask, filter, list, names, platforms};
+use super::{account, context, filter, list, names, platforms};
 use crate::{CallContext, FailureKind, Health, LookUp, Paging};
 use gatehouse_core::PageRequest;
 
@@ -188,7 +188,7 @@ async fn the_same_page_at_the_same_time_is_asked_for_once() {
         let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
         let filter = filter("");
         let page = PageRequest { number: 1, size: 10 };
-        let pages = (0..20).map(|_| platforms.list(&accounts, &filter, page, ask()));
+        let pages = (0..20).map(|_| platforms.list(&accounts, &filter, page, context()));
         let pages = futures_util::future::join_all(pages).await;
         assert!(pages.iter().all(|page| page.products.len() == 10));
         assert_eq!(fake.n_calls().0, 1, "{paging:?}");
@@ -197,7 +197,8 @@ async fn the_same_page_at_the_same_time_is_asked_for_once() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 30));
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
     let filter = filter("");
-    let page = |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+    let page =
+        |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, context());
     let (one, other, another) = tokio::join!(page(1), page(1), page(2));
     assert_eq!(names(&one), names(&other));
     assert_ne!(names(&one), names(&another));
@@ -213,8 +214,9 @@ async fn pages_next_to_each_other_are_asked_for_together() {
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
         let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
         let filter = filter("");
-        let page =
-            |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+        let page = |number| {
+            platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, context())
+        };
         let pages = futures_util::future::join_all((1..=100).map(page)).await;
         let all: Vec<String> = pages.iter().flat_map(names).collect();
         let expected: Vec<String> = (0..985).map(|n| format!("a/card-{n}")).collect();
@@ -223,8 +225,9 @@ async fn pages_next_to_each_other_are_asked_for_together() {
         // Far from each other, each call reads only its own page.
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
         let accounts = [account("ALPHA", "a", &fake)];
-        let page =
-            |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+        let page = |number| {
+            platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, context())
+        };
         let pages = futures_util::future::join_all([1, 11, 21, 31, 41].map(page)).await;
         assert!(pages.iter().all(|page| page.products.len() == 10));
         assert_eq!(fake.n_connections.load(std::sync::atomic::Ordering::Relaxed), 50);
@@ -238,8 +241,9 @@ async fn a_larger_page_that_is_refused_keeps_nobody_from_the_smaller_ones() {
         let fake = Arc::new(Fake { latency, size_taken: 50, ..Fake::new(paging, 0, 300) });
         let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &fake)]);
         let filter = filter("");
-        let page =
-            |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+        let page = |number| {
+            platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, context())
+        };
         let pages = futures_util::future::join_all((1..=30).map(page)).await;
         assert!(pages.iter().all(|page| page.products.len() == 10 && page.troubles.is_empty()));
     }
@@ -250,7 +254,8 @@ async fn a_larger_page_that_comes_short_is_not_taken_for_the_smaller_ones() {
     let fake = Fake { short_by: 3, tells_total: false, ..Fake::new(Paging::offset(100), 0, 500) };
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &Arc::new(fake))]);
     let filter = filter("");
-    let page = |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, ask());
+    let page =
+        |number| platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, context());
     let pages = futures_util::future::join_all((1..=51).map(page)).await;
     let all: Vec<String> = pages.iter().flat_map(names).collect();
     assert_eq!(all, (0..500).map(|n| format!("a/card-{n}")).collect::<Vec<_>>());

@@ -7,7 +7,7 @@ use gatehouse_core::page::share;
 use proptest::prelude::*;
 
 use super::fake::Fake;
-use super::{account, ask, filter, names, platforms};
+use super::{account, context, filter, names, platforms};
 use crate::{LiveAccount, Paging};
 
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ proptest! {
             }
             for number in numbers {
                 let page = PageRequest { number, size };
-                let listing = platforms.list(&accounts, &filter(query), page, ask()).await;
+                let listing = platforms.list(&accounts, &filter(query), page, context()).await;
                 prop_assert_eq!(names(&listing), expected(&kinds, passes, page), "page {}", number);
                 prop_assert!(listing.troubles.is_empty(), "{:?}", listing.troubles);
                 let is_small = size < kinds.len() as u64;

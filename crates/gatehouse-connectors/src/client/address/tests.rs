@@ -222,15 +222,15 @@ fn targets_are_behind_the_base_or_on_its_origin() {
 fn an_address_is_looked_at_again_before_it_is_gone_to() {
     let route = |text: &str, rules: &AddressRules| rules.route(&Url::parse(text).unwrap());
     let (none, anywhere) = (AddressRules::default(), AddressRules::anywhere());
-    assert_eq!(route("https://api.example.com/x?y", &none), Ok(Route::World));
-    assert_eq!(route("http://api.example.com", &none), Err(Refused::Plain));
-    assert_eq!(route("http://api.example.com", &here()), Ok(Route::Inside));
-    assert_eq!(route("http://api.example.com", &anywhere), Ok(Route::World));
-    assert_eq!(route("https://127.0.0.1", &here()), Ok(Route::Inside));
-    assert_eq!(route("https://127.0.0.1", &none), Err(Refused::Inside(THIS_MACHINE)));
-    let metadata = Err(Refused::Never("a cloud's metadata"));
+    assert_eq!(route("https://api.example.com/x?y", &none), Ok(Route::Public));
+    assert_eq!(route("http://api.example.com", &none), Err(AddressRefused::PlainHttp));
+    assert_eq!(route("http://api.example.com", &here()), Ok(Route::Internal));
+    assert_eq!(route("http://api.example.com", &anywhere), Ok(Route::Public));
+    assert_eq!(route("https://127.0.0.1", &here()), Ok(Route::Internal));
+    assert_eq!(route("https://127.0.0.1", &none), Err(AddressRefused::Internal(THIS_MACHINE)));
+    let metadata = Err(AddressRefused::Forbidden("a cloud's metadata"));
     assert_eq!(route("https://169.254.169.254", &anywhere), metadata);
-    assert_eq!(route("gopher://api.example.com", &anywhere), Err(Refused::Scheme));
+    assert_eq!(route("gopher://api.example.com", &anywhere), Err(AddressRefused::Scheme));
 }
 
 proptest::proptest! {
@@ -253,6 +253,6 @@ proptest::proptest! {
     #[test]
     fn an_ipv4_address_leads_to_the_same_place_when_it_is_mapped(bits: u32) {
         let address = Ipv4Addr::from(bits);
-        proptest::prop_assert_eq!(reach(address.to_ipv6_mapped().into()), reach(address.into()));
+        proptest::prop_assert_eq!(scope_of(address.to_ipv6_mapped().into()), scope_of(address.into()));
     }
 }

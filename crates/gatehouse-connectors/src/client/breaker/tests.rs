@@ -64,9 +64,9 @@ fn opened(now: Instant) -> Breaker {
 async fn an_open_circuit_tells_for_how_long_still() {
     let now = Instant::now();
     let mut breaker = opened(now);
-    let left = OPEN_TIME - Duration::from_secs(3);
-    assert_eq!(breaker.admit(now + Duration::from_secs(3)), Err(Shut::For(left)));
-    assert_eq!(breaker.look(now + OPEN_TIME), Ok(()));
+    let remaining = OPEN_TIME - Duration::from_secs(3);
+    assert_eq!(breaker.admit(now + Duration::from_secs(3)), Err(Rejected::OpenFor(remaining)));
+    assert_eq!(breaker.check(now + OPEN_TIME), Ok(()));
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn only_one_call_finds_out() {
     let mut breaker = opened(now);
     let then = now + OPEN_TIME;
     let probe = breaker.admit(then).unwrap();
-    assert_eq!(breaker.admit(then), Err(Shut::Probing));
+    assert_eq!(breaker.admit(then), Err(Rejected::Probing));
     assert_eq!(breaker.circuit(), Circuit::HalfOpen);
     breaker.settle(probe, Verdict::Works, then);
     assert!(breaker.admit(then).is_ok());

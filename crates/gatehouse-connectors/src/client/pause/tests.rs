@@ -4,7 +4,7 @@ use http::HeaderValue;
 
 #[test]
 fn pauses_are_anything_up_to_twice_the_last() {
-    let jitter = Jitter::of_seed(7);
+    let jitter = Jitter::from_seed(7);
     for (retry, longest) in [(0, 100), (1, 200), (2, 400)] {
         let longest = Duration::from_millis(longest);
         let pauses: Vec<_> = (0..1000).map(|_| jitter.pause(retry)).collect();
@@ -17,8 +17,8 @@ fn pauses_are_anything_up_to_twice_the_last() {
 #[test]
 fn the_same_seed_gives_the_same_pauses_and_lines_have_different_ones() {
     let pauses = |jitter: Jitter| [(); 4].map(|()| jitter.pause(0));
-    assert_eq!(pauses(Jitter::of_seed(1)), pauses(Jitter::of_seed(1)));
-    assert_ne!(pauses(Jitter::of_seed(1)), pauses(Jitter::of_seed(2)));
+    assert_eq!(pauses(Jitter::from_seed(1)), pauses(Jitter::from_seed(1)));
+    assert_ne!(pauses(Jitter::from_seed(1)), pauses(Jitter::from_seed(2)));
     assert_ne!(pauses(Jitter::new()), pauses(Jitter::new()));
 }
 

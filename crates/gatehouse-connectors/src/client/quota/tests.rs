@@ -5,12 +5,12 @@ fn tally(calls: u32, per: Duration) -> Tally {
     tally_of(ReplicaShare::WHOLE, calls, per)
 }
 
-fn tally_of(slice: ReplicaShare, calls: u32, per: Duration) -> Tally {
+fn tally_of(share: ReplicaShare, calls: u32, per: Duration) -> Tally {
     let quota = Quota { calls, per, of: Vec::new(), scope: QuotaScope::Account };
-    Tally::new(&quota, slice, Instant::now())
+    Tally::new(&quota, share, Instant::now())
 }
 
-fn slice(rank: u32, of: u32) -> ReplicaShare {
+fn share(rank: u32, of: u32) -> ReplicaShare {
     ReplicaShare::new(rank, of).unwrap()
 }
 
@@ -20,14 +20,14 @@ impl Tally {
         self.take_of(ReplicaShare::WHOLE, now)
     }
 
-    fn take_of(&mut self, slice: ReplicaShare, now: Instant) -> Result<(), Duration> {
-        self.look(slice, now)?;
+    fn take_of(&mut self, share: ReplicaShare, now: Instant) -> Result<(), Duration> {
+        self.check(share, now)?;
         self.count(now);
         Ok(())
     }
 
-    fn drain(&mut self, slice: ReplicaShare, now: Instant) -> usize {
-        std::iter::from_fn(|| self.take_of(slice, now).ok()).count()
+    fn drain(&mut self, share: ReplicaShare, now: Instant) -> usize {
+        std::iter::from_fn(|| self.take_of(share, now).ok()).count()
     }
 }
 
@@ -48,13 +48,13 @@ async fn looking_counts_no_call() {
     let mut tally = tally(1, Duration::from_secs(1));
     assert_eq!(
         [
-            tally.look(ReplicaShare::WHOLE, start),
-            tally.look(ReplicaShare::WHOLE, start),
+            tally.check(ReplicaShare::WHOLE, start),
+            tally.check(ReplicaShare::WHOLE, start),
             tally.take(start)
         ],
         [Ok(()); 3]
     );
-    assert_eq!(tally.look(ReplicaShare::WHOLE, start), Err(Duration::from_secs(1)));
+    assert_eq!(tally.check(ReplicaShare::WHOLE, start), Err(Duration::from_secs(1)));
     assert!(!tally.is_empty(start) && tally.is_empty(start + Duration::from_secs(1)));
 }
 
@@ -72,11 +72,11 @@ async fn one_call_is_allowed_at_least_and_no_more_than_can_be_kept() {
 #[tokio::test]
 async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
-    let mut tally = tally_of(slice(1, 3), 10, per);
-    assert_eq!(tally.drain(slice(1, 3), start), 3);
+    let mut tally = tally_of(share(1, 3), 10, per);
+    assert_eq!(tally.drain(share(1, 3), start), 3);
     assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 0);
     let noticed = start + Duration::from_secs(5);
-    assert_eq!(tally.look(ReplicaShare::WHOLE, noticed), Err(Duration::from_secs(55)));
+    assert_eq!(tally.check(ReplicaShare::WHOLE, noticed), Err(Duration::from_secs(55)));
     assert_eq!(
         tally.drain(ReplicaShare::WHOLE, start + per),
         10,
@@ -84,22 +84,22 @@ async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
     );
 
     // A smaller share first takes the inherited calls that could not be used yet.
-    let mut tally = tally_of(slice(1, 2), 10, per);
+    let mut tally = tally_of(share(1, 2), 10, per);
     assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 5);
-    assert_eq!(tally.take_of(slice(1, 2), start), Err(per));
-    assert_eq!(tally.drain(slice(1, 2), start + per), 5);
-    assert_eq!(tally.drain(slice(1, 5), start + per), 0, "what was used stays used");
-    assert_eq!(tally.look(slice(1, 5), start + per), Err(per));
+    assert_eq!(tally.take_of(share(1, 2), start), Err(per));
+    assert_eq!(tally.drain(share(1, 2), start + per), 5);
+    assert_eq!(tally.drain(share(1, 5), start + per), 0, "what was used stays used");
+    assert_eq!(tally.check(share(1, 5), start + per), Err(per));
 }
 
 #[tokio::test]
 async fn whoever_waits_for_the_calls_of_others_waits_no_longer_than_for_its_own() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let second = |n| start + Duration::from_secs(n);
-    let mut tally = tally_of(slice(0, 2), 4, per);
-    assert_eq!(tally.drain(slice(0, 2), start), 2);
+    let mut tally = tally_of(share(0, 2), 4, per);
+    assert_eq!(tally.drain(share(0, 2), start), 2);
     assert_eq!(
-        tally.look(ReplicaShare::WHOLE, second(20)),
+        tally.check(ReplicaShare::WHOLE, second(20)),
         Err(Duration::from_secs(40)),
         "its own come first"
     );
@@ -111,29 +111,29 @@ async fn whoever_waits_for_the_calls_of_others_waits_no_longer_than_for_its_own(
 #[tokio::test]
 async fn where_there_are_more_servers_than_calls_each_waits_for_longer() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
-    let mut tally = tally_of(slice(2, 3), 1, per);
-    assert_eq!(tally.take_of(slice(2, 3), start), Ok(()));
-    assert_eq!(tally.look(slice(2, 3), start + per), Err(2 * per));
-    assert_eq!(tally.look(ReplicaShare::WHOLE, start + per), Ok(()));
+    let mut tally = tally_of(share(2, 3), 1, per);
+    assert_eq!(tally.take_of(share(2, 3), start), Ok(()));
+    assert_eq!(tally.check(share(2, 3), start + per), Err(2 * per));
+    assert_eq!(tally.check(ReplicaShare::WHOLE, start + per), Ok(()));
     // A call that no longer counted in the larger share counts again.
-    assert_eq!(tally.look(slice(1, 2), start + per), Err(per));
+    assert_eq!(tally.check(share(1, 2), start + per), Err(per));
 }
 
-/// Makes every allowed call, every second, on servers whose shares `slices` gives.
+/// Makes every allowed call, every second, on servers whose shares `shares` gives.
 fn drive(
     quota: (u32, Duration),
     n_servers: usize,
     seconds: u64,
-    slices: impl Fn(usize, u64) -> Option<ReplicaShare>,
+    shares: impl Fn(usize, u64) -> Option<ReplicaShare>,
 ) -> Vec<u64> {
     let start = Instant::now();
     let mut servers: Vec<Option<Tally>> = (0..n_servers).map(|_| None).collect();
     let mut made = Vec::new();
     for second in 0..seconds {
         for (nth, server) in servers.iter_mut().enumerate() {
-            let Some(slice) = slices(nth, second) else { continue };
-            let tally = server.get_or_insert_with(|| tally_of(slice, quota.0, quota.1));
-            let n_calls = tally.drain(slice, start + Duration::from_secs(second));
+            let Some(share) = shares(nth, second) else { continue };
+            let tally = server.get_or_insert_with(|| tally_of(share, quota.0, quota.1));
+            let n_calls = tally.drain(share, start + Duration::from_secs(second));
             made.extend(std::iter::repeat_n(second, n_calls));
         }
     }
@@ -256,17 +256,18 @@ proptest::proptest! {
 #[tokio::test]
 async fn a_tally_that_is_made_late_leaves_others_what_they_may_have_used() {
     let (start, per) = (Instant::now(), Duration::from_secs(600));
-    let left = start + Duration::from_secs(60);
+    let remaining = start + Duration::from_secs(60);
     let quota = Quota { calls: 10, per, of: Vec::new(), scope: QuotaScope::Account };
-    let slices = [(start, ReplicaShare::WHOLE), (start, slice(1, 2)), (left, ReplicaShare::WHOLE)];
-    let now = left + Duration::from_secs(3);
-    let mut tally = Tally::after(&quota, &slices, now);
+    let shares =
+        [(start, ReplicaShare::WHOLE), (start, share(1, 2)), (remaining, ReplicaShare::WHOLE)];
+    let now = remaining + Duration::from_secs(3);
+    let mut tally = Tally::after(&quota, &shares, now);
     assert_eq!(tally.drain(ReplicaShare::WHOLE, now), 5, "the other one may have made five");
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, left + per - Duration::from_secs(1)), 0);
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, left + per), 5);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, remaining + per - Duration::from_secs(1)), 0);
+    assert_eq!(tally.drain(ReplicaShare::WHOLE, remaining + per), 5);
 
-    let mut much_later = Tally::after(&quota, &slices, left + per);
-    assert_eq!(much_later.drain(ReplicaShare::WHOLE, left + per), 10);
-    let mut alone = Tally::after(&quota, &slices[..1], now);
+    let mut much_later = Tally::after(&quota, &shares, remaining + per);
+    assert_eq!(much_later.drain(ReplicaShare::WHOLE, remaining + per), 10);
+    let mut alone = Tally::after(&quota, &shares[..1], now);
     assert_eq!(alone.drain(ReplicaShare::WHOLE, now), 10);
 }

@@ -1,9 +1,13 @@
 use super::*;
 use crate::client::tests::here;
 
-fn resolved(rules: &AddressRules, is_plain: bool, found: &[&str]) -> Result<Vec<String>, String> {
+fn resolved(
+    rules: &AddressRules,
+    is_plain_http: bool,
+    found: &[&str],
+) -> Result<Vec<String>, String> {
     let found = found.iter().map(|it| it.parse().unwrap()).collect();
-    let allowed = allowed(rules, is_plain, found).map_err(|it| it.to_string())?;
+    let allowed = allowed(rules, is_plain_http, found).map_err(|it| it.to_string())?;
     Ok(allowed.iter().map(ToString::to_string).collect())
 }
 
@@ -21,9 +25,9 @@ fn a_name_leads_only_to_where_a_platform_may_be() {
 #[test]
 fn without_encryption_a_name_leads_only_into_allowed_networks() {
     assert_eq!(resolved(&here(), true, &MIXED).unwrap(), ["127.0.0.1", "::1"]);
-    let told = resolved(&here(), true, &["203.0.113.9"]).unwrap_err();
+    let error = resolved(&here(), true, &["203.0.113.9"]).unwrap_err();
     let expected = "its name leads to a network that platforms.allowed_networks doesn't name, where nothing is asked";
-    assert_eq!(told, expected);
+    assert_eq!(error, expected);
 }
 
 #[test]
@@ -41,8 +45,8 @@ fn a_name_that_leads_nowhere_else_is_refused_with_the_reason() {
     ];
     for (address, place) in cases {
         let expected = format!("its name leads to {place}, where nothing is asked");
-        let told = resolved(&AddressRules::default(), false, &[address]);
-        assert_eq!(told, Err(expected), "{address}");
+        let error = resolved(&AddressRules::default(), false, &[address]);
+        assert_eq!(error, Err(expected), "{address}");
     }
 }
 
@@ -60,15 +64,15 @@ fn a_proxy_is_known_by_its_host() {
         ("", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(host_of_proxy(text).as_deref(), expected, "{text}");
+        assert_eq!(proxy_host(text).as_deref(), expected, "{text}");
     }
 }
 
 #[tokio::test]
 async fn a_proxy_may_be_inside_and_nothing_else_may() {
-    let names: Names = |_| Box::pin(async { Ok(vec![[10, 0, 0, 7].into()]) });
+    let look_up: HostLookUp = |_| Box::pin(async { Ok(vec![[10, 0, 0, 7].into()]) });
     let (rules, proxies) = (Arc::default(), ["proxy.corp".to_owned()].into());
-    let resolver = Resolver { names, rules, is_plain: false, proxies };
+    let resolver = Resolver { look_up, rules, is_plain_http: false, proxies };
     let resolve = async |name: &str| resolver.resolve(name.parse().unwrap()).await.is_ok();
     assert!(resolve("proxy.corp").await);
     assert!(!resolve("inside.corp").await);

@@ -3,30 +3,30 @@
 use super::*;
 
 /// Calls a failing platform until the circuit opens.
-async fn open_circuit(line: &PlatformClient) {
+async fn open_circuit(client: &PlatformClient) {
     for _ in 0..breaker::FAILURES_MAX {
-        assert_eq!(get(line, patient()).await.unwrap().status.as_u16(), 500);
+        assert_eq!(get(client, patient()).await.unwrap().status.as_u16(), 500);
     }
 }
 
 #[tokio::test]
 async fn a_platform_that_keeps_failing_is_left_alone_and_then_tried_again() {
     let platform = Platform::new(|nth, _| reply(if nth < 6 { 500 } else { 200 }, "", "")).await;
-    let line = line(&platform.url());
-    open_circuit(&line).await;
-    let failure = get(&line, patient()).await.unwrap_err();
+    let client = client(&platform.url());
+    open_circuit(&client).await;
+    let failure = get(&client, patient()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Open);
     assert!(failure.detail.starts_with("the platform is left alone for another "), "{failure:?}");
     assert!(failure.detail.ends_with("in a row, last because it answered 500"), "{failure:?}");
     assert!(failure.retry_after.unwrap() <= breaker::OPEN_TIME);
     assert_eq!(platform.n_requests(), 5);
 
-    pass(breaker::OPEN_TIME).await;
-    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 500);
-    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
-    pass(breaker::OPEN_TIME).await;
-    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 200);
-    assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 200);
+    advance(breaker::OPEN_TIME).await;
+    assert_eq!(get(&client, patient()).await.unwrap().status.as_u16(), 500);
+    assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Open);
+    advance(breaker::OPEN_TIME).await;
+    assert_eq!(get(&client, patient()).await.unwrap().status.as_u16(), 200);
+    assert_eq!(get(&client, patient()).await.unwrap().status.as_u16(), 200);
     assert_eq!(platform.n_requests(), 8);
 }
 
@@ -34,9 +34,9 @@ async fn a_platform_that_keeps_failing_is_left_alone_and_then_tried_again() {
 async fn a_platform_that_complains_is_there() {
     for status in [400, 401, 404, 429] {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
-        let line = line(&platform.url());
+        let client = client(&platform.url());
         for _ in 0..2 * breaker::FAILURES_MAX {
-            assert_eq!(line.send(patient(), post(false)).await.unwrap().status.as_u16(), status);
+            assert_eq!(client.send(patient(), post(false)).await.unwrap().status.as_u16(), status);
         }
     }
 }
@@ -44,39 +44,39 @@ async fn a_platform_that_complains_is_there() {
 #[tokio::test]
 async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
-    let mut line = line(&platform.url());
+    let mut client = client(&platform.url());
     let (registry, meter) = metered();
-    line.meter = meter;
+    client.meter = meter;
     for _ in 0..2 {
-        assert_eq!(get(&line, patient()).await.unwrap().status.as_u16(), 503);
+        assert_eq!(get(&client, patient()).await.unwrap().status.as_u16(), 503);
     }
     assert_eq!(platform.n_requests(), 5);
-    assert_eq!(figure(&registry, "circuit", ""), 2);
+    assert_eq!(metric(&registry, "circuit", ""), 2);
     // No retry was waiting for the open circuit.
-    assert_eq!(figure(&registry, "calls_total", "refused"), 0);
-    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
-    assert_eq!(figure(&registry, "calls_total", "refused"), 1);
+    assert_eq!(metric(&registry, "calls_total", "refused"), 0);
+    assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(metric(&registry, "calls_total", "refused"), 1);
 }
 
 #[tokio::test]
 async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
     let limits = PlatformLimits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
-    let line = line_with(outside(), &platform.url(), limits);
-    let answer = get(&line, patient()).await.unwrap();
-    assert_eq!((answer.status.as_u16(), platform.n_requests()), (503, 2));
+    let client = client_with(pool(), &platform.url(), limits);
+    let response = get(&client, patient()).await.unwrap();
+    assert_eq!((response.status.as_u16(), platform.n_requests()), (503, 2));
 }
 
 #[tokio::test]
 async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
     let allowed = Arc::new(Semaphore::new(0));
-    let Play::Send(busy) = reply(429, "Retry-After: 3600\r\n", "") else { unreachable!() };
-    let hold = Play::Hold(busy, Arc::clone(&allowed));
+    let Reaction::Send(busy) = reply(429, "Retry-After: 3600\r\n", "") else { unreachable!() };
+    let hold = Reaction::Hold(busy, Arc::clone(&allowed));
     let mut platform = Platform::new(move |_, _| hold.clone()).await;
     let limits = PlatformLimits { calls_at_once: 1, ..UNLIMITED };
-    let line = line_with(outside(), &platform.url(), limits);
+    let client = client_with(pool(), &platform.url(), limits);
     let (mut first, mut second) =
-        (Box::pin(get(&line, patient())), Box::pin(get(&line, patient())));
+        (Box::pin(get(&client, patient())), Box::pin(get(&client, patient())));
     tokio::select! {
         biased;
         _ = &mut first => panic!("the platform holds its answer"),
@@ -91,39 +91,39 @@ async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
 
 #[tokio::test(start_paused = true)]
 async fn a_platform_that_keeps_hanging_is_left_alone_too() {
-    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
-    let line = line(&platform.url());
-    let ask = || CallContext::until(Instant::now() + CHANCE_MIN);
+    let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
+    let client = client(&platform.url());
+    let context = || CallContext::until(Instant::now() + FAIR_TIME_MIN);
     for _ in 0..breaker::FAILURES_MAX {
-        assert_eq!(get(&line, ask()).await.unwrap_err().kind, FailureKind::Timeout);
+        assert_eq!(get(&client, context()).await.unwrap_err().kind, FailureKind::Timeout);
     }
-    assert_eq!(get(&line, ask()).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(get(&client, context()).await.unwrap_err().kind, FailureKind::Open);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_leaves_at_the_deadline_has_seen_the_platform_hang() {
-    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
-    let line = line(&platform.url());
+    let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
+    let client = client(&platform.url());
     for _ in 0..breaker::FAILURES_MAX {
-        let deadline = Instant::now() + CHANCE_MIN;
-        let mut asked = Box::pin(get(&line, CallContext::until(deadline)));
+        let deadline = Instant::now() + FAIR_TIME_MIN;
+        let mut received_lines = Box::pin(get(&client, CallContext::until(deadline)));
         tokio::select! {
             biased;
-            _ = &mut asked => panic!("the platform hangs"),
+            _ = &mut received_lines => panic!("the platform hangs"),
             () = std::future::ready(()) => {}
         }
-        tokio::time::advance(CHANCE_MIN).await;
-        drop(asked);
+        tokio::time::advance(FAIR_TIME_MIN).await;
+        drop(received_lines);
     }
-    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Open);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_without_a_chance_says_nothing_about_the_platform() {
-    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
-    let line = line(&platform.url());
+    let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
+    let client = client(&platform.url());
     for _ in 0..2 * breaker::FAILURES_MAX {
-        let failure = get(&line, CallContext::until(Instant::now() + CHANCE_MIN / 2)).await;
+        let failure = get(&client, CallContext::until(Instant::now() + FAIR_TIME_MIN / 2)).await;
         assert_eq!(failure.unwrap_err().kind, FailureKind::Timeout);
     }
 }
@@ -131,25 +131,26 @@ async fn a_call_without_a_chance_says_nothing_about_the_platform() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_takes() {
     let slow = Duration::from_millis(800);
-    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
-    let line = line(&platform.url());
-    line.standing.lock().took(slow);
+    let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
+    let client = client(&platform.url());
+    client.gate.lock().record_latency(slow);
     for _ in 0..2 * breaker::FAILURES_MAX {
-        let failure = get(&line, CallContext::until(Instant::now() + slow)).await.unwrap_err();
+        let failure = get(&client, CallContext::until(Instant::now() + slow)).await.unwrap_err();
         assert!(failure.is_ours && failure.kind == FailureKind::Timeout, "{failure:?}");
     }
     for _ in 0..breaker::FAILURES_MAX {
-        let failure = get(&line, CallContext::until(Instant::now() + 2 * slow)).await.unwrap_err();
+        let failure =
+            get(&client, CallContext::until(Instant::now() + 2 * slow)).await.unwrap_err();
         assert!(!failure.is_ours, "{failure:?}");
     }
-    assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Open);
 }
 
 #[tokio::test]
 async fn without_time_a_platform_is_not_asked() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let failure =
-        get(&line(&platform.url()), CallContext::until(Instant::now())).await.unwrap_err();
+        get(&client(&platform.url()), CallContext::until(Instant::now())).await.unwrap_err();
     let expected = "there was no time left to ask the platform";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Timeout, expected));
     assert_eq!(platform.n_requests(), 0);
@@ -159,25 +160,25 @@ async fn without_time_a_platform_is_not_asked() {
 async fn a_try_that_nobody_waits_for_makes_room_for_the_next() {
     let mut platform = Platform::new(|nth, _| match nth {
         0..5 => reply(500, "", ""),
-        5 => Play::Hang(Vec::new()),
+        5 => Reaction::Hang(Vec::new()),
         _ => reply(200, "", ""),
     })
     .await;
-    let line = line(&platform.url());
-    open_circuit(&line).await;
+    let client = client(&platform.url());
+    open_circuit(&client).await;
     for _ in 0..breaker::FAILURES_MAX {
         platform.request().await;
     }
-    pass(breaker::OPEN_TIME).await;
+    advance(breaker::OPEN_TIME).await;
 
-    let mut left = Box::pin(get(&line, patient()));
+    let mut left = Box::pin(get(&client, patient()));
     tokio::select! {
         _ = &mut left => panic!("the platform hangs"),
         _ = platform.request() => {}
     }
-    let failure = get(&line, patient()).await.unwrap_err();
+    let failure = get(&client, patient()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Open);
     assert!(failure.detail.contains("just being tried again"), "{failure:?}");
     drop(left);
-    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    assert_eq!(get(&client, patient()).await.unwrap().status, StatusCode::OK);
 }

@@ -4,7 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn links_are_seen_from_what_was_asked() {
-    let line = line("http://127.0.0.1:9700/v1/");
+    let client = client("http://127.0.0.1:9700/v1/");
     let base = "http://127.0.0.1:9700";
     #[rustfmt::skip]
     let cases = [
@@ -20,9 +20,9 @@ async fn links_are_seen_from_what_was_asked() {
         ("/sims?size=2",         "",                                 "/v1/sims?size=2"),
     ];
     for (from, link, expected) in cases {
-        let next = line.follow(from, link);
+        let next = client.follow(from, link);
         assert_eq!(next, Ok(format!("{base}{expected}")), "{from} {link}");
-        let again = line.follow(&next.unwrap(), "#x");
+        let again = client.follow(&next.unwrap(), "#x");
         assert_eq!(again, Ok(format!("{base}{expected}")), "{from} {link}");
     }
 }
@@ -30,9 +30,9 @@ async fn links_are_seen_from_what_was_asked() {
 #[tokio::test]
 async fn a_link_that_was_followed_can_be_asked() {
     let mut platform = Platform::new(|_, _| reply(200, "", "")).await;
-    let line = line(&format!("{}/v1", platform.url()));
-    let next = line.follow("/sims?size=2", "/v1/sims?after=7#here").unwrap();
-    assert!(line.get(patient(), &next, HeaderMap::new()).await.is_ok());
+    let client = client(&format!("{}/v1", platform.url()));
+    let next = client.follow("/sims?size=2", "/v1/sims?after=7#here").unwrap();
+    assert!(client.get(patient(), &next, HeaderMap::new()).await.is_ok());
     let request = platform.request().await;
     assert!(request.starts_with("GET /v1/sims?after=7 HTTP"), "{request}");
 }
@@ -41,7 +41,7 @@ async fn a_link_that_was_followed_can_be_asked() {
 async fn links_elsewhere_are_refused() {
     let other = BaseUrl::parse("http://127.0.0.1:9701", &plain()).unwrap();
     // The token issuer's origin is no place for pages.
-    let line = line("http://127.0.0.1:9700/v1").and_to(other);
+    let client = client("http://127.0.0.1:9700/v1").with_origin(other);
     let elsewhere = |host: &str| {
         format!("the platform leads to `{host}`, where the account's credentials must not go")
     };
@@ -66,9 +66,9 @@ async fn links_elsewhere_are_refused() {
         ("http://[".into(), "the platform gives a link that is no address".into()),
     ];
     for (link, expected) in cases {
-        let failure = line.follow("/sims", &link).unwrap_err();
+        let failure = client.follow("/sims", &link).unwrap_err();
         assert_eq!(failure, Failure::new(FailureKind::Error, expected), "{link}");
     }
-    let failure = line.follow("https://alpha.example/", "/x").unwrap_err();
+    let failure = client.follow("https://alpha.example/", "/x").unwrap_err();
     assert!(failure.detail.contains("not at the account's platform"), "{failure:?}");
 }

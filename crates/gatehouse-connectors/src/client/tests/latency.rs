@@ -8,34 +8,34 @@ async fn only_what_a_platform_does_tells_how_long_it_takes() {
         [(200, true), (404, true), (401, false), (400, false), (429, false), (500, false)]
     {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
-        let line = line(&platform.url());
-        assert_eq!(line.meter.latency().median(), None, "it was not asked yet");
-        line.send(patient(), post(false)).await.unwrap();
-        assert_eq!(line.meter.latency().median().is_some(), tells, "{status}");
+        let client = client(&platform.url());
+        assert_eq!(client.meter.latency().median(), None, "it was not asked yet");
+        client.send(patient(), post(false)).await.unwrap();
+        assert_eq!(client.meter.latency().median().is_some(), tells, "{status}");
     }
     // The port is bound, but nothing listens on it.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let nobody = line(&format!("http://{}", socket.local_addr().unwrap()));
+    let nobody = client(&format!("http://{}", socket.local_addr().unwrap()));
     nobody.send(patient(), post(false)).await.unwrap_err();
     assert_eq!(nobody.meter.latency().median(), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_platform_that_keeps_hanging_is_slow() {
-    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
-    let line = line(&platform.url());
-    let latency = line.meter.latency();
+    let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
+    let client = client(&platform.url());
+    let latency = client.meter.latency();
     let fast = Duration::from_millis(5);
     for _ in 0..2 * breaker::FAILURES_MAX {
-        latency.take(fast);
-        get(&line, CallContext::until(Instant::now() + CHANCE_MIN / 2)).await.unwrap_err();
+        latency.record(fast);
+        get(&client, CallContext::until(Instant::now() + FAIR_TIME_MIN / 2)).await.unwrap_err();
     }
     assert_eq!(latency.median(), Some(fast), "it had no chance");
 
     for _ in 0..breaker::FAILURES_MAX {
-        let ask = CallContext::until(Instant::now() + CHANCE_MIN);
-        assert_eq!(get(&line, ask).await.unwrap_err().kind, FailureKind::Timeout);
+        let context = CallContext::until(Instant::now() + FAIR_TIME_MIN);
+        assert_eq!(get(&client, context).await.unwrap_err().kind, FailureKind::Timeout);
     }
-    assert!(latency.median() >= Some(CHANCE_MIN), "when it is left alone, one sees why");
+    assert!(latency.median() >= Some(FAIR_TIME_MIN), "when it is left alone, one sees why");
 }

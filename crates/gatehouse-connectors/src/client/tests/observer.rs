@@ -6,9 +6,9 @@ use super::*;
 
 /// Records what it sees.
 #[derive(Default)]
-struct Notes(Mutex<Vec<String>>, Mutex<Vec<Bytes>>);
+struct RecordingObserver(Mutex<Vec<String>>, Mutex<Vec<Bytes>>);
 
-impl Observer for Notes {
+impl Observer for RecordingObserver {
     fn saw(&self, exchange: &Exchange<'_>) {
         let Exchange { account, kind, method, url, headers, body, result, .. } = exchange;
         let lines = |headers: &[(http::HeaderName, String)]| -> String {
@@ -30,14 +30,14 @@ impl Observer for Notes {
 }
 
 /// The notes since the last call.
-fn taken(notes: &Notes) -> Vec<String> {
+fn take_notes(notes: &RecordingObserver) -> Vec<String> {
     std::mem::take(&mut notes.0.lock())
 }
 
-fn watched(url: &str, limits: PlatformLimits) -> (Arc<Notes>, PlatformClient) {
-    let notes = Arc::new(Notes::default());
-    let witness = Arc::clone(&notes) as Arc<dyn Observer>;
-    (notes, line_with(outside().witnessed_by(witness), url, limits))
+fn observed_client(url: &str, limits: PlatformLimits) -> (Arc<RecordingObserver>, PlatformClient) {
+    let notes = Arc::new(RecordingObserver::default());
+    let observer = Arc::clone(&notes) as Arc<dyn Observer>;
+    (notes, client_with(pool().observed_by(observer), url, limits))
 }
 
 #[tokio::test]
@@ -46,13 +46,13 @@ async fn a_call_is_shown_whole_and_without_secrets() {
     let sent = body.clone();
     let headers = "X-Kind: hunter22-hunter22\r\nSet-Cookie: sid=abc\r\n";
     let platform = Platform::new(move |_, _| reply(200, headers, &sent)).await;
-    let (notes, line) = watched(&platform.url(), UNLIMITED);
+    let (notes, client) = observed_client(&platform.url(), UNLIMITED);
     let mut request = post(false);
     request.target = format!("/find?q=a&who={SECRET}&token=t");
     request.body = Bytes::from(format!("[\"{SECRET}\", \"890001\"]"));
     request.headers.insert(AUTHORIZATION, "Bearer a-long-token".parse().unwrap());
     request.headers.insert("x-tenant", "acme a-long-token".parse().unwrap());
-    line.send(patient(), request).await.unwrap();
+    client.send(patient(), request).await.unwrap();
     let length = body.len();
     let expected = format!(
         "acme-eu look_up\nPOST {}/find?q=a&who=***&token=***\nauthorization: ***\nx-tenant: acme ***\n\
@@ -61,7 +61,7 @@ async fn a_call_is_shown_whole_and_without_secrets() {
         platform.url(),
         body.replace(SECRET, "***"),
     );
-    assert_eq!(taken(&notes), [expected]);
+    assert_eq!(take_notes(&notes), [expected]);
     assert_eq!(notes.1.lock()[0], body, "for who has rules of their own");
 }
 
@@ -69,13 +69,13 @@ async fn a_call_is_shown_whole_and_without_secrets() {
 async fn a_log_in_is_shown_without_what_it_gives() {
     let token = r#"{"access_token": "fresh-and-unknown", "type": "Bearer", "expires_in": 60}"#;
     let platform = Platform::new(|_, _| reply(200, "", token)).await;
-    let (notes, line) = watched(&platform.url(), UNLIMITED);
+    let (notes, client) = observed_client(&platform.url(), UNLIMITED);
     let body = Bytes::from_static(b"grant_type=refresh&refresh_token=older-and-unknown");
     let mut request = PlatformRequest { kind: CallKind::Session, body, ..post(false) };
     let form = "application/x-www-form-urlencoded";
     request.headers.insert(CONTENT_TYPE, form.parse().unwrap());
-    line.send(patient(), request).await.unwrap();
-    let [note] = &taken(&notes)[..] else { panic!("one call") };
+    client.send(patient(), request).await.unwrap();
+    let [note] = &take_notes(&notes)[..] else { panic!("one call") };
     assert!(note.contains("\ngrant_type=refresh&refresh_token=***\n"), "{note}");
     let shown = r#"{"access_token":"***","type":"Bearer","expires_in":60}"#;
     assert!(note.ends_with(shown) && !note.contains("unknown"), "{note}");
@@ -85,14 +85,14 @@ async fn a_log_in_is_shown_without_what_it_gives() {
 async fn every_try_and_every_redirect_is_a_call_of_its_own() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(302, "Location: /there?token=fresh\r\n", ""),
-        1 => Play::Reset(Vec::new()),
+        1 => Reaction::Reset(Vec::new()),
         2 => reply(503, "", ""),
         _ => reply(200, "", "there"),
     })
     .await;
-    let (notes, line) = watched(&platform.url(), UNLIMITED);
-    get(&line, patient()).await.unwrap();
-    let notes = taken(&notes);
+    let (notes, client) = observed_client(&platform.url(), UNLIMITED);
+    get(&client, patient()).await.unwrap();
+    let notes = take_notes(&notes);
     #[rustfmt::skip]
     let expected = [
         ("/sims?size=2",     "302 Found"),
@@ -110,10 +110,10 @@ async fn every_try_and_every_redirect_is_a_call_of_its_own() {
 #[tokio::test]
 async fn a_call_that_is_not_made_is_not_shown() {
     let platform = Platform::new(|_, _| reply(429, "Retry-After: 3600\r\n", "")).await;
-    let (notes, line) = watched(&platform.url(), UNLIMITED);
-    assert!(line.get(patient(), "https://alpha.example/", HeaderMap::new()).await.is_err());
-    assert!(get(&line, CallContext::until(Instant::now())).await.is_err());
-    assert_eq!(taken(&notes).len(), 0);
-    assert!(get(&line, patient()).await.is_ok() && get(&line, patient()).await.is_err());
-    assert_eq!(taken(&notes).len(), 1);
+    let (notes, client) = observed_client(&platform.url(), UNLIMITED);
+    assert!(client.get(patient(), "https://alpha.example/", HeaderMap::new()).await.is_err());
+    assert!(get(&client, CallContext::until(Instant::now())).await.is_err());
+    assert_eq!(take_notes(&notes).len(), 0);
+    assert!(get(&client, patient()).await.is_ok() && get(&client, patient()).await.is_err());
+    assert_eq!(take_notes(&notes).len(), 1);
 }

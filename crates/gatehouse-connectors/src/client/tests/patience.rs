@@ -4,8 +4,8 @@ use super::*;
 
 #[tokio::test]
 async fn a_platform_that_hangs_is_given_up_at_the_deadline() {
-    let platform = Platform::new(|_, _| Play::Hang(Vec::new())).await;
-    let failure = get(&line(&platform.url()), short()).await.unwrap_err();
+    let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
+    let failure = get(&client(&platform.url()), short()).await.unwrap_err();
     let expected = (FailureKind::Timeout, "the platform did not answer in time");
     assert_eq!((failure.kind, failure.detail.as_str()), expected);
 }
@@ -13,8 +13,8 @@ async fn a_platform_that_hangs_is_given_up_at_the_deadline() {
 #[tokio::test]
 async fn an_answer_that_trickles_is_given_up_at_the_deadline() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    let platform = Platform::new(|_, _| Play::Trickle(head.to_vec())).await;
-    let failure = get(&line(&platform.url()), short()).await.unwrap_err();
+    let platform = Platform::new(|_, _| Reaction::Trickle(head.to_vec())).await;
+    let failure = get(&client(&platform.url()), short()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Timeout, "{failure:?}");
     assert!(failure.detail.contains("in time"), "{failure:?}");
 }
@@ -24,14 +24,14 @@ async fn an_answer_that_stops_is_given_up_at_the_deadline_and_told_how_far_it_ca
     // More than all socket buffers hold, so that a part was surely read.
     let mut bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES_MAX}\r\n\r\n");
     bytes.extend(std::iter::repeat_n(' ', ANSWER_BYTES_MAX - (1 << 20)));
-    let platform = Platform::new(move |_, _| Play::Hang(bytes.clone().into_bytes())).await;
-    let line = line(&platform.url());
-    let ask = patient();
+    let platform = Platform::new(move |_, _| Reaction::Hang(bytes.clone().into_bytes())).await;
+    let client = client(&platform.url());
+    let context = patient();
     let wait = async {
         platform.sent().await;
-        pass(Duration::from_secs(60)).await;
+        advance(Duration::from_secs(60)).await;
     };
-    let (result, ()) = tokio::join!(get(&line, ask), wait);
+    let (result, ()) = tokio::join!(get(&client, context), wait);
     let failure = result.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Timeout);
     assert!(
@@ -43,23 +43,26 @@ async fn an_answer_that_stops_is_given_up_at_the_deadline_and_told_how_far_it_ca
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_asked_for_again() {
     let broken = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc";
-    for play in [Play::Reset(broken.to_vec()), Play::Send(broken.to_vec()), Play::Reset(Vec::new())]
-    {
+    for play in [
+        Reaction::Reset(broken.to_vec()),
+        Reaction::Send(broken.to_vec()),
+        Reaction::Reset(Vec::new()),
+    ] {
         let platform = Platform::new(move |nth, _| match nth {
             0 => play.clone(),
             _ => reply(200, "", "whole"),
         })
         .await;
-        let answer = get(&line(&platform.url()), patient()).await.unwrap();
-        assert_eq!((&answer.body[..], platform.n_requests()), (&b"whole"[..], 2));
+        let response = get(&client(&platform.url()), patient()).await.unwrap();
+        assert_eq!((&response.body[..], platform.n_requests()), (&b"whole"[..], 2));
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_always_breaks_off_is_a_failure() {
     let broken = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc";
-    let platform = Platform::new(|_, _| Play::Reset(broken.to_vec())).await;
-    let failure = get(&line(&platform.url()), patient()).await.unwrap_err();
+    let platform = Platform::new(|_, _| Reaction::Reset(broken.to_vec())).await;
+    let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Error);
     assert!(failure.detail.starts_with("the platform's answer is broken: "), "{failure:?}");
     assert_eq!(platform.n_requests(), 3);
@@ -70,15 +73,15 @@ async fn a_platform_that_is_not_there_is_told_in_plain_words() {
     // The port is bound, but nothing listens on it.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let line = line(&format!("http://{}", socket.local_addr().unwrap()));
-    let failure = get(&line, patient()).await.unwrap_err();
+    let client = client(&format!("http://{}", socket.local_addr().unwrap()));
+    let failure = get(&client, patient()).await.unwrap_err();
     let expected = "the platform can't be reached: the connection was refused";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Error, expected));
 }
 
 #[tokio::test]
 async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
-    let cases: [(&str, Names, &str); 3] = [
+    let cases: [(&str, HostLookUp, &str); 3] = [
         (
             "platform.example",
             |_| Box::pin(async { Err(std::io::Error::other("no such name")) }),
@@ -95,29 +98,29 @@ async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
             "its name leads to a cloud's metadata, where nothing is asked",
         ),
     ];
-    for (host, ask, words) in cases {
+    for (host, context, message) in cases {
         let rules = AddressRules { allow_insecure_urls: true, ..AddressRules::default() };
-        let outside = ClientPool::build(rules, CALLS_AT_ONCE, ask, |it| it.no_proxy()).unwrap();
-        let line = line_with(outside, &format!("http://{host}"), UNLIMITED);
-        let failure = get(&line, patient()).await.unwrap_err();
-        assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
+        let pool = ClientPool::build(rules, CALLS_AT_ONCE, context, |it| it.no_proxy()).unwrap();
+        let client = client_with(pool, &format!("http://{host}"), UNLIMITED);
+        let failure = get(&client, patient()).await.unwrap_err();
+        assert_eq!(failure.detail, format!("the platform can't be reached: {message}"));
         assert_eq!(failure.kind, FailureKind::Error);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_this_machine_lacks_is_not_the_platforms_fault() {
-    let lacking: [Names; 4] = [
+    let lacking: [HostLookUp; 4] = [
         |_| Box::pin(async { Err(Errno::MFILE.into()) }),
         |_| Box::pin(async { Err(Errno::NFILE.into()) }),
         |_| Box::pin(async { Err(Errno::NOMEM.into()) }),
         |_| Box::pin(async { Err(Errno::ADDRNOTAVAIL.into()) }),
     ];
-    for ask in lacking {
-        let outside = ClientPool::build(plain(), 1, ask, |it| it.no_proxy()).unwrap();
-        let line = line_with(outside, "http://platform.example", UNLIMITED);
+    for context in lacking {
+        let pool = ClientPool::build(plain(), 1, context, |it| it.no_proxy()).unwrap();
+        let client = client_with(pool, "http://platform.example", UNLIMITED);
         for _ in 0..2 * breaker::FAILURES_MAX {
-            let failure = get(&line, patient()).await.unwrap_err();
+            let failure = get(&client, patient()).await.unwrap_err();
             let expected = "the server could not open a connection just now";
             assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Error, expected));
         }
@@ -126,18 +129,22 @@ async fn what_this_machine_lacks_is_not_the_platforms_fault() {
 
 #[tokio::test(start_paused = true)]
 async fn what_this_machine_lacks_is_told_now_and_then() {
-    let (written, log) = written();
+    let (captured_log, log) = captured_log();
     let _log = tracing::subscriber::set_default(log);
-    let outside = outside();
-    let told = || written.lines().len();
-    outside.tell_of_lack("Too many open files");
-    outside.tell_of_lack("Too many open files");
-    assert_eq!(told(), 1, "{:?}", written.lines());
+    let pool = pool();
+    let told = || captured_log.lines().len();
+    pool.warn_of_shortage("Too many open files");
+    pool.warn_of_shortage("Too many open files");
+    assert_eq!(told(), 1, "{:?}", captured_log.lines());
     tokio::time::advance(Duration::from_secs(60)).await;
-    outside.tell_of_lack("Too many open files");
+    pool.warn_of_shortage("Too many open files");
     assert_eq!(told(), 2);
-    assert!(written.lines()[0].contains("WARN"), "{:?}", written.lines());
-    assert!(written.lines()[0].contains("lack=\"Too many open files\""), "{:?}", written.lines());
+    assert!(captured_log.lines()[0].contains("WARN"), "{:?}", captured_log.lines());
+    assert!(
+        captured_log.lines()[0].contains("lack=\"Too many open files\""),
+        "{:?}",
+        captured_log.lines()
+    );
 }
 
 #[tokio::test]
@@ -145,9 +152,9 @@ async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     // An address for documentation, which no machine has.
     let from = Some([192, 0, 2, 7].into());
-    let outside = ClientPool::build(plain(), 1, names_of_machine, |it| it.local_address(from));
-    let line = line_with(outside.unwrap(), &platform.url(), UNLIMITED);
-    let failure = get(&line, patient()).await.unwrap_err();
+    let pool = ClientPool::build(plain(), 1, system_look_up, |it| it.local_address(from));
+    let client = client_with(pool.unwrap(), &platform.url(), UNLIMITED);
+    let failure = get(&client, patient()).await.unwrap_err();
     assert_eq!(failure.detail, "the server could not open a connection just now");
 }
 
@@ -155,28 +162,28 @@ async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
 async fn what_passes_is_asked_again_and_what_lasts_is_not() {
     for (status, n_requests) in [(502, 3), (503, 3), (504, 3), (429, 3), (500, 1), (404, 1)] {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
-        let answer = get(&line(&platform.url()), patient()).await.unwrap();
-        assert_eq!((answer.status.as_u16(), platform.n_requests()), (status, n_requests));
+        let response = get(&client(&platform.url()), patient()).await.unwrap();
+        assert_eq!((response.status.as_u16(), platform.n_requests()), (status, n_requests));
     }
     let platform = Platform::new(|nth, _| reply(if nth < 2 { 503 } else { 200 }, "", "")).await;
-    let answer = get(&line(&platform.url()), patient()).await.unwrap();
-    assert_eq!((answer.status.as_u16(), platform.n_requests()), (200, 3));
+    let response = get(&client(&platform.url()), patient()).await.unwrap();
+    assert_eq!((response.status.as_u16(), platform.n_requests()), (200, 3));
 }
 
 #[tokio::test]
 async fn only_what_may_be_repeated_is() {
     for (is_repeatable, n_requests) in [(false, 1), (true, 3)] {
         let platform = Platform::new(|_, _| reply(503, "", "")).await;
-        let answer = line(&platform.url()).send(patient(), post(is_repeatable)).await.unwrap();
-        assert_eq!((answer.status.as_u16(), platform.n_requests()), (503, n_requests));
+        let response = client(&platform.url()).send(patient(), post(is_repeatable)).await.unwrap();
+        assert_eq!((response.status.as_u16(), platform.n_requests()), (503, n_requests));
     }
 }
 
 #[tokio::test]
 async fn a_platform_that_is_always_busy_throttles() {
     let platform = Platform::new(|_, _| reply(429, "", "slow down")).await;
-    let answer = get(&line(&platform.url()), patient()).await.unwrap();
-    let failure = answer.failure("too much");
+    let response = get(&client(&platform.url()), patient()).await.unwrap();
+    let failure = response.failure("too much");
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, "too much"));
     assert_eq!(
         failure.said.as_deref(),
@@ -196,8 +203,8 @@ async fn a_platform_is_asked_again_when_it_wants_to_be() {
         _ => reply(200, "", ""),
     })
     .await;
-    let answer = get(&line(&platform.url()), patient()).await.unwrap();
-    assert_eq!((answer.status.as_u16(), platform.n_requests()), (200, 2));
+    let response = get(&client(&platform.url()), patient()).await.unwrap();
+    assert_eq!((response.status.as_u16(), platform.n_requests()), (200, 2));
 }
 
 #[tokio::test]
@@ -207,27 +214,27 @@ async fn a_pause_beyond_the_deadline_is_not_waited_for_and_holds_for_others() {
         _ => reply(200, "", ""),
     })
     .await;
-    let line = line(&platform.url());
-    let first = get(&line, patient()).await.unwrap().failure("too much");
+    let client = client(&platform.url());
+    let first = get(&client, patient()).await.unwrap().failure("too much");
     assert_eq!(first.retry_after, Some(Duration::from_secs(3600)));
-    let second = get(&line, patient()).await.unwrap_err();
+    let second = get(&client, patient()).await.unwrap_err();
     assert_eq!(second.kind, FailureKind::Throttled);
     assert!(second.detail.starts_with("the platform wants to be left alone for another "));
-    assert!(second.retry_after.unwrap() <= QUIET_MAX, "{second:?}");
+    assert!(second.retry_after.unwrap() <= PAUSE_MAX, "{second:?}");
     assert_eq!(platform.n_requests(), 1);
 
-    pass(QUIET_MAX).await;
-    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    advance(PAUSE_MAX).await;
+    assert_eq!(get(&client, patient()).await.unwrap().status, StatusCode::OK);
 }
 
 /// A client of a platform with its own rate-limit headers.
-fn line_that_waits(url: &str) -> PlatformClient {
+fn client_that_pauses(url: &str) -> PlatformClient {
     let wait = WaitRule {
         remaining: Some("X-Left".parse().unwrap()),
         reset: "X-Reset".parse().unwrap(),
         unit: ResetUnit::Seconds,
     };
-    line_with(outside(), url, PlatformLimits { wait: Some(wait), ..UNLIMITED })
+    client_with(pool(), url, PlatformLimits { wait: Some(wait), ..UNLIMITED })
 }
 
 #[tokio::test]
@@ -238,16 +245,16 @@ async fn a_platform_that_has_no_call_left_is_left_alone_until_it_has() {
         _ => reply(200, "X-Left: 9\r\nX-Reset: 30\r\n", ""),
     })
     .await;
-    let line = line_that_waits(&platform.url());
-    assert!(get(&line, patient()).await.is_ok());
-    assert_eq!(&get(&line, patient()).await.unwrap().body[..], b"last");
-    let failure = get(&line, patient()).await.unwrap_err();
+    let client = client_that_pauses(&platform.url());
+    assert!(get(&client, patient()).await.is_ok());
+    assert_eq!(&get(&client, patient()).await.unwrap().body[..], b"last");
+    let failure = get(&client, patient()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Throttled);
     assert!(failure.retry_after.unwrap() <= Duration::from_secs(30), "{failure:?}");
     assert_eq!(platform.n_requests(), 2);
 
-    pass(Duration::from_secs(30)).await;
-    assert!(get(&line, patient()).await.is_ok());
+    advance(Duration::from_secs(30)).await;
+    assert!(get(&client, patient()).await.is_ok());
 }
 
 #[tokio::test]
@@ -258,14 +265,14 @@ async fn a_platform_is_asked_again_when_its_own_header_says_so() {
         _ => reply(200, "", ""),
     })
     .await;
-    let line = line_that_waits(&platform.url());
+    let client = client_that_pauses(&platform.url());
     for seconds in [3600, 7200] {
-        let failure = get(&line, patient()).await.unwrap().failure("too much");
+        let failure = get(&client, patient()).await.unwrap().failure("too much");
         assert_eq!(failure.retry_after, Some(Duration::from_secs(seconds)));
-        assert_eq!(get(&line, patient()).await.unwrap_err().kind, FailureKind::Throttled);
-        pass(QUIET_MAX).await;
+        assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Throttled);
+        advance(PAUSE_MAX).await;
     }
-    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    assert_eq!(get(&client, patient()).await.unwrap().status, StatusCode::OK);
     assert_eq!(platform.n_requests(), 3);
 }
 
@@ -276,11 +283,11 @@ async fn a_short_pause_that_the_platform_wants_is_waited_out() {
         _ => reply(200, "", "then"),
     })
     .await;
-    let line = line_that_waits(&platform.url());
-    assert!(get(&line, patient()).await.is_ok());
-    let mut waiting = Box::pin(get(&line, patient()));
+    let client = client_that_pauses(&platform.url());
+    assert!(get(&client, patient()).await.is_ok());
+    let mut waiting = Box::pin(get(&client, patient()));
     assert!(futures_util::poll!(&mut waiting).is_pending());
     assert_eq!(platform.n_requests(), 1);
-    pass(Duration::from_secs(1)).await;
+    advance(Duration::from_secs(1)).await;
     assert_eq!(&waiting.await.unwrap().body[..], b"then");
 }

@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 /// Reaction to a request.
 #[derive(Clone)]
-pub(crate) enum Play {
+pub(crate) enum Reaction {
     /// Sends the bytes and closes the connection.
     Send(Vec<u8>),
     /// Sends the bytes and resets the connection.
@@ -27,9 +27,9 @@ pub(crate) enum Play {
 }
 
 /// A response with a body and headers, each header with its line end.
-pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Play {
+pub(crate) fn reply(status: u16, headers: &str, body: &str) -> Reaction {
     let length = body.len();
-    Play::Send(
+    Reaction::Send(
         format!(
             "HTTP/1.1 {status} Whatever\r\nConnection: close\r\nContent-Length: {length}\r\n\
              {headers}\r\n{body}"
@@ -56,25 +56,27 @@ struct Counts {
 
 impl Platform {
     /// A platform whose script gets the number of the request, from zero, and its head.
-    pub(crate) async fn new(script: impl Fn(usize, &str) -> Play + Send + Sync + 'static) -> Self {
+    pub(crate) async fn new(
+        script: impl Fn(usize, &str) -> Reaction + Send + Sync + 'static,
+    ) -> Self {
         Self::start(script, None).await
     }
 
     /// A platform with TLS.
     pub(crate) async fn with_tls(
         acceptor: TlsAcceptor,
-        script: impl Fn(usize, &str) -> Play + Send + Sync + 'static,
+        script: impl Fn(usize, &str) -> Reaction + Send + Sync + 'static,
     ) -> Self {
         Self::start(script, Some(acceptor)).await
     }
 
     async fn start(
-        script: impl Fn(usize, &str) -> Play + Send + Sync + 'static,
+        script: impl Fn(usize, &str) -> Reaction + Send + Sync + 'static,
         acceptor: Option<TlsAcceptor>,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (heard, requests) = mpsc::unbounded_channel();
+        let (request_sender, requests) = mpsc::unbounded_channel();
         let (script, counts) = (Arc::new(script), Counts::none());
         let counting = Arc::clone(&counts);
         let task = tokio::spawn(async move {
@@ -82,12 +84,12 @@ impl Platform {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let (script, counts) = (Arc::clone(&script), Arc::clone(&counting));
-                let (heard, acceptor) = (heard.clone(), acceptor.clone());
+                let (request_sender, acceptor) = (request_sender.clone(), acceptor.clone());
                 connections.spawn(async move {
                     let play = |head: String| {
                         let nth = counts.requests.fetch_add(1, Ordering::SeqCst);
                         let play = script(nth, &head);
-                        let _ = heard.send(head);
+                        let _ = request_sender.send(head);
                         play
                     };
                     match acceptor {
@@ -125,7 +127,7 @@ impl Platform {
     }
 
     /// First lines of all unread requests: `GET /sims`.
-    pub(crate) fn asked(&mut self) -> Vec<String> {
+    pub(crate) fn received_lines(&mut self) -> Vec<String> {
         let heads = std::iter::from_fn(|| self.requests.try_recv().ok());
         let lines = heads.map(|it| it.lines().next().unwrap_or_default().to_owned());
         lines.map(|it| it.trim_end_matches(" HTTP/1.1").to_owned()).collect()
@@ -153,7 +155,7 @@ impl Drop for Platform {
 
 async fn serve<S: AsyncRead + AsyncWrite + Unpin + Resettable>(
     mut stream: S,
-    play: impl FnOnce(String) -> Play,
+    play: impl FnOnce(String) -> Reaction,
     counts: &Counts,
 ) {
     let Some(head) = read(&mut stream).await else { return };
@@ -161,29 +163,29 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin + Resettable>(
     counts.under_way_max.fetch_max(n_under_way, Ordering::SeqCst);
     // The client may disconnect at any time.
     match play(head) {
-        Play::Send(bytes) => {
+        Reaction::Send(bytes) => {
             counts.under_way.fetch_sub(1, Ordering::SeqCst);
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
         }
-        Play::Reset(bytes) => {
+        Reaction::Reset(bytes) => {
             let _ = stream.write_all(&bytes).await;
             stream.reset();
         }
-        Play::Hang(bytes) => {
+        Reaction::Hang(bytes) => {
             let _ = stream.write_all(&bytes).await;
             counts.sent.add_permits(1);
             // Until the client disconnects.
             let _ = stream.read(&mut [0]).await;
         }
-        Play::Trickle(bytes) => {
+        Reaction::Trickle(bytes) => {
             let _ = stream.write_all(&bytes).await;
             let mut ticks = tokio::time::interval(Duration::from_millis(1));
             while stream.write_all(b"1\r\n \r\n").await.is_ok() {
                 ticks.tick().await;
             }
         }
-        Play::Hold(bytes, allowed) => {
+        Reaction::Hold(bytes, allowed) => {
             allowed.acquire().await.unwrap().forget();
             counts.under_way.fetch_sub(1, Ordering::SeqCst);
             let _ = stream.write_all(&bytes).await;

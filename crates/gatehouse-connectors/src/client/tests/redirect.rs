@@ -12,8 +12,8 @@ async fn redirects_are_followed_on_the_platform_itself() {
     .await;
     let mut headers = HeaderMap::new();
     headers.insert(AUTHORIZATION, "Bearer t".parse().unwrap());
-    let answer = line(&platform.url()).get(patient(), "/x", headers).await.unwrap();
-    assert_eq!(&answer.body[..], b"there");
+    let response = client(&platform.url()).get(patient(), "/x", headers).await.unwrap();
+    assert_eq!(&response.body[..], b"there");
     for path in ["/x", "/a?b", "/c"] {
         let request = platform.request().await;
         assert!(request.starts_with(&format!("GET {path} HTTP")), "{request}");
@@ -29,7 +29,7 @@ async fn a_redirect_does_not_say_who_asks() {
         if nth == 0 { reply(307, &location, "") } else { reply(200, "", "") }
     })
     .await;
-    assert!(get(&line(&platform.url()), patient()).await.is_ok());
+    assert!(get(&client(&platform.url()), patient()).await.is_ok());
     platform.request().await;
     let request = platform.request().await;
     assert!(request.starts_with("GET /a HTTP") && !request.contains("authorization"), "{request}");
@@ -49,7 +49,7 @@ async fn redirects_elsewhere_are_not_followed() {
     for (location, host) in cases {
         let headers = format!("Location: {location}\r\n");
         let platform = Platform::new(move |_, _| reply(302, &headers, "go")).await;
-        let failure = get(&line(&platform.url()), patient()).await.unwrap_err();
+        let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
         let expected = format!(
             "the platform answered 302 and leads to `{host}`, where the account's credentials must not go"
         );
@@ -65,7 +65,7 @@ async fn redirects_elsewhere_are_not_followed() {
 #[tokio::test]
 async fn redirects_have_an_end() {
     let platform = Platform::new(|_, _| reply(301, "Location: /again\r\n", "")).await;
-    let failure = get(&line(&platform.url()), patient()).await.unwrap_err();
+    let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
     assert_eq!(failure.detail, "the platform answered 301 and redirects more than 3 times");
     assert_eq!(platform.n_requests(), 4);
 }
@@ -73,11 +73,11 @@ async fn redirects_have_an_end() {
 #[tokio::test]
 async fn redirects_are_for_those_who_read_and_say_where_to() {
     let platform = Platform::new(|_, _| reply(307, "Location: /again\r\n", "")).await;
-    let failure = line(&platform.url()).send(patient(), post(true)).await.unwrap_err();
+    let failure = client(&platform.url()).send(patient(), post(true)).await.unwrap_err();
     let expected = "the platform answered 307: a redirect is only followed where something is read";
     assert_eq!((failure.detail.as_str(), platform.n_requests()), (expected, 1));
 
     let platform = Platform::new(|_, _| reply(303, "", "")).await;
-    let failure = get(&line(&platform.url()), patient()).await.unwrap_err();
+    let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
     assert_eq!(failure.detail, "the platform answered 303 without saying where to go");
 }

@@ -11,9 +11,9 @@ async fn what_a_platform_said_is_told_without_secrets() {
     .await;
     let mut headers = HeaderMap::new();
     headers.insert(AUTHORIZATION, "Bearer drawn-for-this-hour".parse().unwrap());
-    let answer = line(&platform.url()).get(patient(), "/x", headers).await.unwrap();
-    let failure = answer.failure("the platform refuses the credentials");
-    let told = format!("{failure:?} {answer:?}");
+    let response = client(&platform.url()).get(patient(), "/x", headers).await.unwrap();
+    let failure = response.failure("the platform refuses the credentials");
+    let told = format!("{failure:?} {response:?}");
     assert!(!told.contains("hunter22") && !told.contains("drawn-for-this-hour"), "{told}");
     let said = failure.said.unwrap();
     assert!(said.body.starts_with("no such token *** in GET /x HTTP/1.1  "), "{said:?}");
@@ -41,18 +41,18 @@ async fn encrypted(years: (i32, i32), is_trusted: bool) -> (Platform, PlatformCl
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let platform = Platform::with_tls(acceptor, |_, _| reply(200, "", "{}")).await;
     let trusted = reqwest::Certificate::from_der(certificate.der()).unwrap();
-    let outside = ClientPool::build(here(), CALLS_AT_ONCE, names_of_machine, |builder| {
+    let pool = ClientPool::build(here(), CALLS_AT_ONCE, system_look_up, |builder| {
         if is_trusted { builder.tls_certs_only([trusted.clone()]) } else { builder }
     });
     let url = format!("https://{}", platform.address);
-    let line = line_with(outside.unwrap(), &url, UNLIMITED);
-    (platform, line)
+    let client = client_with(pool.unwrap(), &url, UNLIMITED);
+    (platform, client)
 }
 
 #[tokio::test]
 async fn a_certificate_must_be_valid_and_trusted() {
-    let (platform, line) = encrypted((2020, 4096), true).await;
-    assert_eq!(get(&line, patient()).await.unwrap().status, StatusCode::OK);
+    let (platform, client) = encrypted((2020, 4096), true).await;
+    assert_eq!(get(&client, patient()).await.unwrap().status, StatusCode::OK);
     assert_eq!(platform.n_requests(), 1);
 
     let cases = [
@@ -60,10 +60,10 @@ async fn a_certificate_must_be_valid_and_trusted() {
         ((4095, 4096), true, "the certificate is not valid yet"),
         ((2020, 4096), false, "the certificate is not trusted: its issuer is unknown"),
     ];
-    for (years, is_trusted, words) in cases {
-        let (platform, line) = encrypted(years, is_trusted).await;
-        let failure = get(&line, patient()).await.unwrap_err();
-        assert_eq!(failure.detail, format!("the platform can't be reached: {words}"));
+    for (years, is_trusted, message) in cases {
+        let (platform, client) = encrypted(years, is_trusted).await;
+        let failure = get(&client, patient()).await.unwrap_err();
+        assert_eq!(failure.detail, format!("the platform can't be reached: {message}"));
         assert_eq!((failure.kind, platform.n_requests()), (FailureKind::Error, 0));
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_middle_one_of_the_last_answers_is_told() {
+fn the_median_of_the_last_responses_is_reported() {
     #[rustfmt::skip]
     let cases: [(&[u64], Option<u64>); 8] = [
         // milliseconds that answers took              // what is told
@@ -16,7 +16,7 @@ fn the_middle_one_of_the_last_answers_is_told() {
     ];
     for (took, expected) in cases {
         let latency = Latency::default();
-        took.iter().for_each(|it| latency.take(Duration::from_millis(*it)));
+        took.iter().for_each(|it| latency.record(Duration::from_millis(*it)));
         assert_eq!(latency.median(), expected.map(Duration::from_millis), "{took:?}");
     }
 }

@@ -85,9 +85,9 @@ async fn another_version_takes_the_place_of_the_one_that_was_open() {
 async fn what_nobody_wanted_for_an_hour_is_closed_when_something_else_is_wanted() {
     for is_opened in [true, false] {
         let open = opened(&["a/1", "a/2"]);
-        tokio::time::advance(UNUSED_MAX / 2).await;
+        tokio::time::advance(IDLE_MAX / 2).await;
         assert!(open.get(&tenant("a"), &name("2")).is_some());
-        tokio::time::advance(UNUSED_MAX / 2).await;
+        tokio::time::advance(IDLE_MAX / 2).await;
         if is_opened {
             open.insert(account("b", "1", 1));
             assert_eq!(shown(&open), ["a/2", "b/1"]);
@@ -106,8 +106,10 @@ async fn when_there_are_too_many_those_leave_that_were_wanted_longest_ago() {
     }
     assert!(open.get(&tenant("a"), &name("0")).is_some());
     open.insert(account("b", "1", 1));
-    assert_eq!(shown(&open).len(), OPEN_MAX + 1 - LEAVING);
-    for (n, is_open) in [(0, true), (1, false), (LEAVING, false), (LEAVING + 1, true)] {
+    assert_eq!(shown(&open).len(), OPEN_MAX + 1 - EVICTED_AT_ONCE);
+    for (n, is_open) in
+        [(0, true), (1, false), (EVICTED_AT_ONCE, false), (EVICTED_AT_ONCE + 1, true)]
+    {
         assert_eq!(open.get(&tenant("a"), &name(&n.to_string())).is_some(), is_open, "{n}");
     }
 }

@@ -101,8 +101,7 @@ impl Call {
     }
 
     /// Fills in the placeholders, and adds the headers and parameters of every call. `None` if a placeholder of the
-    /// address
-    /// has no value.
+    /// address has no value.
     pub(crate) fn fill(&self, every: &EveryCall, scope: &Scope<'_>) -> Option<Filled> {
         let target = self.target(every, scope)?;
         let mut headers = HeaderMap::new();
@@ -132,11 +131,11 @@ impl Call {
         // A leading URL setting is used as it is; every other value is a path segment.
         let is_address = Cell::new(place.leading_setting().is_some());
         let target = place.fill_with(scope, &|part| match part {
-            Part::Own(text) => Some(text.to_owned()),
-            Part::Given(text) if is_address.take() => Some(text.trim_end_matches('/').to_owned()),
+            Part::Literal(text) => Some(text.to_owned()),
+            Part::Value(text) if is_address.take() => Some(text.trim_end_matches('/').to_owned()),
             // These would change the path, however they are encoded.
-            Part::Given("" | "." | "..") => None,
-            Part::Given(text) => Some(encoded(text).to_string()),
+            Part::Value("" | "." | "..") => None,
+            Part::Value(text) => Some(encoded(text).to_string()),
         })?;
         let mut target = target.to_string();
         let pairs = pairs(every.query.iter().chain(&self.query), scope);

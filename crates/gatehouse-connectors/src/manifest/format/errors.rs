@@ -10,8 +10,7 @@ use super::condition::Condition;
 use super::selection::Selection;
 
 /// Meaning of responses. The first rule that holds decides; without one, 404 means not found, 401 an expired session,
-/// 429
-/// throttling, and any other status but 2xx a failure.
+/// 429 throttling, and any other status but 2xx a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -72,7 +71,7 @@ impl Errors {
     }
 
     /// Whether a rule makes a response a failure. A status alone may be the caller's fault.
-    pub(crate) fn is_told_failure(&self, status: StatusCode, body: &Value) -> bool {
+    pub(crate) fn is_failure_by_rule(&self, status: StatusCode, body: &Value) -> bool {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
         by_rule.is_some_and(|rule| rule.means == Meaning::Failed)
     }

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::short_duration::ShortDuration;
 use super::source::header_name;
-use super::span::Span;
 use crate::connector::{self, CallKind, Quota, QuotaScope, ResetUnit};
 
 /// Limits on concurrent calls, and on calls over time.
@@ -32,13 +32,12 @@ pub(crate) struct Bucket {
     /// Number of calls.
     pub(crate) calls: u32,
     /// Length of the period.
-    pub(crate) per: Span,
+    pub(crate) per: ShortDuration,
     /// Kinds of calls; all if missing.
     #[serde(default)]
     pub(crate) of: Vec<CallKind>,
     /// Whose calls count together: one account's, or those of all accounts of this connector at the same host, for
-    /// platforms
-    /// that count by IP address.
+    /// platforms that count by IP address.
     #[serde(default)]
     pub(crate) scope: QuotaScope,
 }

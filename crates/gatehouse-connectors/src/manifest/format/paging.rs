@@ -151,31 +151,33 @@ impl PageSize {
 
 /// What leads to the next page, taken from a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Leads {
+pub(crate) enum NextPage {
     /// A cursor.
-    Mark(String),
+    Cursor(String),
     /// A link to follow.
     Link(String),
 }
 
 impl Next {
     /// Finds what leads to the next page.
-    pub(crate) fn leads(
+    pub(crate) fn next_page(
         &self,
         headers: &HeaderMap,
         body: &Value,
         last_item: Option<&Value>,
-    ) -> Option<Leads> {
+    ) -> Option<NextPage> {
         let text = |value: Option<&Value>| value.and_then(text_of).filter(|it| !it.is_empty());
         match self {
-            Self::Body(path) => text(path.first(body)).map(Leads::Mark),
+            Self::Body(path) => text(path.first(body)).map(NextPage::Cursor),
             Self::Header(name) => {
                 let value = headers.get(name)?.to_str().ok()?;
-                (!value.is_empty()).then(|| Leads::Mark(value.to_owned()))
+                (!value.is_empty()).then(|| NextPage::Cursor(value.to_owned()))
             }
-            Self::Url(path) => text(path.first(body)).map(Leads::Link),
-            Self::Link(relation) => link(headers, relation).map(Leads::Link),
-            Self::LastItem(path) => text(last_item.and_then(|it| path.first(it))).map(Leads::Mark),
+            Self::Url(path) => text(path.first(body)).map(NextPage::Link),
+            Self::Link(relation) => link(headers, relation).map(NextPage::Link),
+            Self::LastItem(path) => {
+                text(last_item.and_then(|it| path.first(it))).map(NextPage::Cursor)
+            }
         }
     }
 

@@ -48,11 +48,11 @@ impl Parameter {
             pairs.extend(value.map(|it| format!("{}={}", encoded(name), *it)));
         };
         match self {
-            Self::One(template) => push(template.fill_with(scope, &written)),
+            Self::One(template) => push(template.fill_with(scope, &encode_part)),
             Self::Many(templates) => {
                 for template in templates {
                     for scope in scopes(template, scope) {
-                        push(template.fill_with(&scope, &written));
+                        push(template.fill_with(&scope, &encode_part));
                     }
                 }
             }
@@ -62,16 +62,16 @@ impl Parameter {
                 }
             }
             Self::Joined { each, join } => {
-                let texts = scopes(each, scope).filter_map(|it| each.fill_with(&it, &written));
+                let texts = scopes(each, scope).filter_map(|it| each.fill_with(&it, &encode_part));
                 let texts: Vec<String> = texts.map(|it| it.to_string()).collect();
-                let join = written(Part::Own(join)).unwrap_or_default();
+                let join = encode_part(Part::Literal(join)).unwrap_or_default();
                 push((!texts.is_empty()).then(|| Zeroizing::new(texts.join(&join))));
             }
         }
     }
 
     /// Adds only the pairs whose templates use certain variables.
-    pub(crate) fn write_those(
+    pub(crate) fn write_those_with(
         &self,
         is_meant: &dyn Fn(&What) -> bool,
         name: &str,
@@ -81,7 +81,7 @@ impl Parameter {
         match self {
             Self::Deep(parameters) => {
                 for (inner, parameter) in parameters {
-                    parameter.write_those(is_meant, &format!("{name}[{inner}]"), scope, pairs);
+                    parameter.write_those_with(is_meant, &format!("{name}[{inner}]"), scope, pairs);
                 }
             }
             other if other.templates().iter().any(|it| it.mentions(is_meant)) => {
@@ -128,14 +128,14 @@ pub(in crate::manifest) fn encoded(text: &str) -> PercentEncode<'_> {
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Everything but characters that a query allows and some platforms' query languages use.
-const ENCODED_OWN: &AsciiSet =
+const ENCODED_LITERAL: &AsciiSet =
     &ENCODED.remove(b',').remove(b':').remove(b'/').remove(b'@').remove(b'*').remove(b'$');
 
 /// Encodes a part of a value for a query or a form.
-fn written(part: Part<'_>) -> Option<String> {
+fn encode_part(part: Part<'_>) -> Option<String> {
     Some(match part {
-        Part::Own(text) => utf8_percent_encode(text, ENCODED_OWN).to_string(),
-        Part::Given(text) => encoded(text).to_string(),
+        Part::Literal(text) => utf8_percent_encode(text, ENCODED_LITERAL).to_string(),
+        Part::Value(text) => encoded(text).to_string(),
     })
 }
 

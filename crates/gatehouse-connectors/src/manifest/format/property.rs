@@ -11,8 +11,7 @@ use super::pattern::Pattern;
 use super::selection::Selection;
 
 /// A source of properties: `name` and `value`; or the `entries` of an object, optionally limited by `keys`; or for
-/// `each`
-/// of several parts, `name_from` and `value`, or further `properties`. Empty and null values give none.
+/// `each` of several parts, `name_from` and `value`, or further `properties`. Empty and null values give none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]

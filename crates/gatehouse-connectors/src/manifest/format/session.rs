@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::call::Call;
+use super::short_duration::ShortDuration;
 use super::source::Source;
-use super::span::Span;
 
 /// How an account gets the tokens for its other calls.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -18,10 +18,9 @@ pub(crate) struct Session {
     pub(crate) calls: Vec<SessionCall>,
     /// Lifetime, if no response gives one.
     #[serde(default = "Session::hour")]
-    pub(crate) lifetime: Span,
+    pub(crate) lifetime: ShortDuration,
     /// After this many log-ins rejected in a row, gatehouse stops until the account is changed: some platforms lock
-    /// accounts.
-    /// Without it, log-ins are retried with growing pauses.
+    /// accounts. Without it, log-ins are retried with growing pauses.
     #[serde(default)]
     pub(crate) refusals_max: Option<u32>,
 }
@@ -45,7 +44,7 @@ pub(crate) struct SessionCall {
 pub(in crate::manifest) const CALLS_MAX: usize = 2;
 
 impl Session {
-    fn hour() -> Span {
-        Span(std::time::Duration::from_secs(60 * 60))
+    fn hour() -> ShortDuration {
+        ShortDuration(std::time::Duration::from_secs(60 * 60))
     }
 }

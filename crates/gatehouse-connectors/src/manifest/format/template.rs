@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use super::span::Span;
+use super::short_duration::ShortDuration;
 use super::transform::Transform;
 
 /// A text with placeholders, such as `Bearer {session.token}`.
@@ -23,18 +23,18 @@ use super::transform::Transform;
 #[cfg_attr(test, schemars(with = "String"))]
 pub(crate) struct Template {
     text: String,
-    pieces: Vec<Piece>,
+    parts: Vec<TemplatePart>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePart {
     Text(String),
-    Hole(Hole),
+    Placeholder(Placeholder),
 }
 
 /// A placeholder in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Hole {
+pub(crate) struct Placeholder {
     pub(crate) what: What,
     transforms: Vec<Transform>,
     form: TimeForm,
@@ -112,16 +112,16 @@ pub(crate) trait Named: Sync {
 
 impl Template {
     /// All placeholders.
-    pub(crate) fn holes(&self) -> impl Iterator<Item = &Hole> {
-        self.pieces.iter().filter_map(|it| match it {
-            Piece::Hole(hole) => Some(hole),
-            Piece::Text(_) => None,
+    pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        self.parts.iter().filter_map(|it| match it {
+            TemplatePart::Placeholder(placeholder) => Some(placeholder),
+            TemplatePart::Text(_) => None,
         })
     }
 
     /// Whether a placeholder's variable satisfies `is_meant`.
     pub(crate) fn mentions(&self, is_meant: impl Fn(&What) -> bool) -> bool {
-        self.holes().any(|hole| is_meant(&hole.what))
+        self.placeholders().any(|placeholder| is_meant(&placeholder.what))
     }
 
     /// Whether it contains a secret.
@@ -131,18 +131,18 @@ impl Template {
 
     /// Whether it is a single numeric placeholder.
     pub(crate) fn is_number(&self) -> bool {
-        let [Piece::Hole(hole)] = self.pieces.as_slice() else { return false };
-        match hole.what {
+        let [TemplatePart::Placeholder(placeholder)] = self.parts.as_slice() else { return false };
+        match placeholder.what {
             What::PageNumber | What::PageOffset | What::PageSize => true,
-            What::Now { .. } => matches!(hole.form, TimeForm::Epoch | TimeForm::EpochMillis),
-            _ => hole.is_number,
+            What::Now { .. } => matches!(placeholder.form, TimeForm::Epoch | TimeForm::EpochMillis),
+            _ => placeholder.is_number,
         }
     }
 
     /// The setting that it begins with, if any.
     pub(crate) fn leading_setting(&self) -> Option<&str> {
-        match self.pieces.first()? {
-            Piece::Hole(Hole { what: What::Setting(name), .. }) => Some(name),
+        match self.parts.first()? {
+            TemplatePart::Placeholder(Placeholder { what: What::Setting(name), .. }) => Some(name),
             _ => None,
         }
     }
@@ -150,17 +150,17 @@ impl Template {
     /// Matches a text against the template, and returns the variables' values; `None` if it doesn't match.
     pub(crate) fn heard(&self, text: &str) -> Option<Vec<(&What, String)>> {
         let (mut rest, mut heard) = (text, Vec::new());
-        let mut pieces = self.pieces.iter().peekable();
-        while let Some(piece) = pieces.next() {
-            match piece {
-                Piece::Text(own) => rest = rest.strip_prefix(own.as_str())?,
-                Piece::Hole(hole) => {
-                    let end = match pieces.peek() {
-                        Some(Piece::Text(own)) => rest.find(own.as_str())?,
-                        Some(Piece::Hole(_)) | None => rest.len(),
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                TemplatePart::Text(literal) => rest = rest.strip_prefix(literal.as_str())?,
+                TemplatePart::Placeholder(placeholder) => {
+                    let end = match parts.peek() {
+                        Some(TemplatePart::Text(literal)) => rest.find(literal.as_str())?,
+                        Some(TemplatePart::Placeholder(_)) | None => rest.len(),
                     };
-                    let (given, behind) = rest.split_at_checked(end).filter(|_| end > 0)?;
-                    heard.push((&hole.what, given.to_owned()));
+                    let (value, behind) = rest.split_at_checked(end).filter(|_| end > 0)?;
+                    heard.push((&placeholder.what, value.to_owned()));
                     rest = behind;
                 }
             }
@@ -169,23 +169,26 @@ impl Template {
     }
 
     /// Fills in the placeholders; `write` encodes the template's own text and inserted values. `None` if a variable has
-    /// no
-    /// value, or one that can't be written.
+    /// no value, or one that can't be written.
     pub(crate) fn fill_with(
         &self,
         scope: &Scope<'_>,
         write: &dyn Fn(Part<'_>) -> Option<String>,
     ) -> Option<Zeroizing<String>> {
         let mut filled = Zeroizing::new(String::with_capacity(self.text.len() + 64));
-        for piece in &self.pieces {
-            match piece {
-                Piece::Text(text) => filled.push_str(&write(Part::Own(text))?),
-                Piece::Hole(Hole { what: What::Values, transforms, .. }) => {
+        for part in &self.parts {
+            match part {
+                TemplatePart::Text(text) => filled.push_str(&write(Part::Literal(text))?),
+                TemplatePart::Placeholder(Placeholder {
+                    what: What::Values, transforms, ..
+                }) => {
                     let values = scope.values.iter().map(|it| transformed(transforms, it.clone()));
-                    let values: Option<Vec<_>> = values.map(|it| write(Part::Given(&it))).collect();
+                    let values: Option<Vec<_>> = values.map(|it| write(Part::Value(&it))).collect();
                     filled.push_str(&values?.join(","));
                 }
-                Piece::Hole(hole) => filled.push_str(&write(Part::Given(&hole.fill(scope)?))?),
+                TemplatePart::Placeholder(placeholder) => {
+                    filled.push_str(&write(Part::Value(&placeholder.fill(scope)?))?)
+                }
             }
         }
         Some(filled)
@@ -193,23 +196,23 @@ impl Template {
 
     /// Fills in the placeholders, without encoding.
     pub(crate) fn fill(&self, scope: &Scope<'_>) -> Option<Zeroizing<String>> {
-        self.fill_with(scope, &|(Part::Own(text) | Part::Given(text))| Some(text.to_owned()))
+        self.fill_with(scope, &|(Part::Literal(text) | Part::Value(text))| Some(text.to_owned()))
     }
 }
 
 /// A part of a filled template.
 pub(crate) enum Part<'t> {
     /// Text of the manifest.
-    Own(&'t str),
+    Literal(&'t str),
     /// An inserted value.
-    Given(&'t str),
+    Value(&'t str),
 }
 
 fn transformed(transforms: &[Transform], text: String) -> String {
     transforms.iter().fold(text, |text, transform| transform.one(text))
 }
 
-impl Hole {
+impl Placeholder {
     fn fill(&self, scope: &Scope<'_>) -> Option<Zeroizing<String>> {
         let plain = |text: String| Some(Zeroizing::new(text));
         let text = match &self.what {
@@ -247,7 +250,7 @@ impl TryFrom<String> for Template {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let mut pieces = Vec::new();
+        let mut parts = Vec::new();
         let mut plain = String::new();
         let mut rest = text.as_str();
         while let Some(at) = rest.find(['{', '}']) {
@@ -258,7 +261,7 @@ impl TryFrom<String> for Template {
                 rest = behind;
                 continue;
             }
-            let (hole, behind) = match (brace, behind.split_once('}')) {
+            let (placeholder, behind) = match (brace, behind.split_once('}')) {
                 ("{", Some(parts)) => parts,
                 _ => {
                     return Err(format!(
@@ -268,20 +271,20 @@ impl TryFrom<String> for Template {
                 }
             };
             if !plain.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
             }
-            pieces.push(Piece::Hole(Hole::parse(hole)?));
+            parts.push(TemplatePart::Placeholder(Placeholder::parse(placeholder)?));
             rest = behind;
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            pieces.push(Piece::Text(plain));
+            parts.push(TemplatePart::Text(plain));
         }
-        Ok(Self { text, pieces })
+        Ok(Self { text, parts })
     }
 }
 
-impl Hole {
+impl Placeholder {
     fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split('|').map(str::trim);
         let name = parts.next().unwrap_or_default();
@@ -342,7 +345,7 @@ impl What {
                     (None, Some(span)) => (false, span),
                     (None, None) => return None,
                 };
-                Self::Now { off: Span::parse(span)?.0, is_before }
+                Self::Now { off: ShortDuration::parse(span)?.0, is_before }
             }
         })
     }

@@ -22,7 +22,7 @@ use crate::manifest::format::call::Call;
 use crate::manifest::format::detail::Detail;
 use crate::manifest::format::errors::Meaning;
 use crate::manifest::format::look_up::{LookUp, Search};
-use crate::manifest::format::paging::{Leads, PagingBy};
+use crate::manifest::format::paging::{NextPage, PagingBy};
 use crate::manifest::format::path::{Path, text_of};
 use crate::manifest::format::product::with_additions;
 use crate::manifest::format::template::{Named, PageScope, Scope, What};
@@ -44,21 +44,21 @@ const TARGET_BYTES_MAX: usize = 7000;
 pub(crate) struct ManifestConnector {
     manifest: Arc<Manifest>,
     account: AccountValues,
-    line: PlatformClient,
-    keeper: SessionCache,
+    client: PlatformClient,
+    sessions: SessionCache,
     capabilities: Capabilities,
 }
 
 /// A successful response.
-struct Spoken {
-    answer: PlatformResponse,
+struct Success {
+    response: PlatformResponse,
     /// Target of the request.
     target: String,
 }
 
 /// A call with its page and values.
 #[derive(Clone, Copy)]
-struct Question<'q> {
+struct CallSpec<'q> {
     kind: CallKind,
     call: &'q Call,
     page: PageScope<'q>,
@@ -68,10 +68,10 @@ struct Question<'q> {
 }
 
 /// What follows a page of a look-up.
-enum Behind {
+enum NextStep {
     Nothing,
     Page,
-    Mark(String),
+    Cursor(String),
 }
 
 impl ManifestConnector {
@@ -79,80 +79,74 @@ impl ManifestConnector {
     pub(crate) fn new(
         manifest: Arc<Manifest>,
         account: AccountValues,
-        line: PlatformClient,
+        client: PlatformClient,
     ) -> Self {
         let capabilities = manifest.capabilities();
         let errors = manifest.errors.clone();
-        let is_failure = move |answer: &PlatformResponse| {
-            errors.is_told_failure(answer.status, answer.document())
+        let is_failure = move |response: &PlatformResponse| {
+            errors.is_failure_by_rule(response.status, response.document())
         };
-        let line = if manifest.errors.rules.is_empty() {
-            line
+        let client = if manifest.errors.rules.is_empty() {
+            client
         } else {
-            line.judged_by(Box::new(is_failure))
+            client.with_failure_check(Box::new(is_failure))
         };
-        Self { manifest, account, line, keeper: SessionCache::default(), capabilities }
+        Self { manifest, account, client, sessions: SessionCache::default(), capabilities }
     }
 
     /// Makes a call, and repeats it once with a new session if the session has expired. `None` if the platform says
-    /// that there
-    /// is no such object.
-    async fn ask(
+    /// that there is no such object.
+    async fn call(
         &self,
-        ask: CallContext,
-        question: Question<'_>,
-    ) -> Result<Option<Spoken>, Failure> {
-        let mut is_again = false;
+        context: CallContext,
+        spec: CallSpec<'_>,
+    ) -> Result<Option<Success>, Failure> {
+        let mut is_retry = false;
         loop {
             let session =
-                self.keeper.session(ask, &self.manifest, &self.account, &self.line).await?;
-            let Some(request) =
-                self.request(question, session.as_deref().map(|it| it as &dyn Named))
+                self.sessions.session(context, &self.manifest, &self.account, &self.client).await?;
+            let Some(request) = self.request(spec, session.as_deref().map(|it| it as &dyn Named))
             else {
                 // No connection has an id that can't be written in a URL.
                 return Ok(None);
             };
             let target = request.target.clone();
             let secrets = session.as_ref().map(|it| it.secrets()).unwrap_or_default();
-            let answer = self.line.send_hiding(ask, secrets, request).await?;
-            let meaning = self.manifest.errors.meaning(answer.status, answer.document());
+            let response = self.client.send_hiding(context, secrets, request).await?;
+            let meaning = self.manifest.errors.meaning(response.status, response.document());
             if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
-                session.works(question.kind);
+                session.record_success(spec.kind);
             }
             match (meaning, session) {
                 (Meaning::Fine, _) => {
-                    if answer.document().is_null() {
+                    if response.document().is_null() {
                         // Reports invalid JSON in the body as such.
-                        answer.json::<Value>()?;
+                        response.json::<Value>()?;
                     }
-                    return Ok(Some(Spoken { answer, target }));
+                    return Ok(Some(Success { response, target }));
                 }
                 // A gateway's 404 page says nothing about connections.
-                (Meaning::NotFound, _) if !answer.is_page() => return Ok(None),
+                (Meaning::NotFound, _) if !response.is_page() => return Ok(None),
                 (Meaning::Expired, Some(session))
-                    if !is_again && session.is_worth_another(question.kind) =>
+                    if !is_retry && session.should_renew(spec.kind) =>
                 {
-                    self.keeper.end(ask, &session, question.kind).await;
-                    is_again = true;
+                    self.sessions.drop_session(context, &session, spec.kind).await;
+                    is_retry = true;
                 }
-                (meaning, _) => return Err(self.failure(&answer, meaning)),
+                (meaning, _) => return Err(self.failure(&response, meaning)),
             }
         }
     }
 
-    fn request(
-        &self,
-        question: Question<'_>,
-        session: Option<&dyn Named>,
-    ) -> Option<PlatformRequest> {
-        let scope = self.scope(question, session);
-        let filled = question.call.fill(&self.manifest.every_call, &scope)?;
-        let target = match question.followed {
-            Some(followed) => self.renewed(followed, question, &scope),
+    fn request(&self, spec: CallSpec<'_>, session: Option<&dyn Named>) -> Option<PlatformRequest> {
+        let scope = self.scope(spec, session);
+        let filled = spec.call.fill(&self.manifest.every_call, &scope)?;
+        let target = match spec.followed {
+            Some(followed) => self.renewed_link(followed, spec, &scope),
             None => filled.target,
         };
         Some(PlatformRequest {
-            kind: question.kind,
+            kind: spec.kind,
             method: filled.method,
             target,
             headers: filled.headers,
@@ -161,30 +155,29 @@ impl ManifestConnector {
         })
     }
 
-    fn scope<'a>(&'a self, question: Question<'a>, session: Option<&'a dyn Named>) -> Scope<'a> {
+    fn scope<'a>(&'a self, spec: CallSpec<'a>, session: Option<&'a dyn Named>) -> Scope<'a> {
         Scope {
             account: &self.account,
             session,
             page: Some(PageScope {
-                cursor: question.page.cursor.or(self.manifest.paging.first_mark.as_deref()),
-                ..question.page
+                cursor: spec.page.cursor.or(self.manifest.paging.first_mark.as_deref()),
+                ..spec.page
             }),
-            values: question.values,
+            values: spec.values,
             now: machine_time(),
         }
     }
 
     /// A link from a response, with the page size wanted now if it has one, and with the parameters of every call. The
-    /// rest
-    /// stays as it is: it may be a cursor.
-    fn renewed(&self, followed: &str, question: Question<'_>, scope: &Scope<'_>) -> String {
+    /// rest stays as it is: it may be a cursor.
+    fn renewed_link(&self, followed: &str, spec: CallSpec<'_>, scope: &Scope<'_>) -> String {
         let (place, query) = followed.split_once('?').unwrap_or((followed, ""));
         let mut pairs: Vec<String> =
             query.split('&').filter(|it| !it.is_empty()).map(str::to_owned).collect();
         let is_size = |what: &What| *what == What::PageSize;
         let (mut sized, mut every) = (Vec::new(), Vec::new());
-        for (name, parameter) in &question.call.query {
-            parameter.write_those(&is_size, name, scope, &mut sized);
+        for (name, parameter) in &spec.call.query {
+            parameter.write_those_with(&is_size, name, scope, &mut sized);
         }
         for (name, parameter) in &self.manifest.every_call.query {
             parameter.write(name, scope, &mut every);
@@ -204,18 +197,18 @@ impl ManifestConnector {
         if pairs.is_empty() { place.to_owned() } else { format!("{place}?{}", pairs.join("&")) }
     }
 
-    fn failure(&self, answer: &PlatformResponse, meaning: Meaning) -> Failure {
-        let status = answer.status.as_u16();
-        let code = self.manifest.errors.code(answer.document());
-        let message = self.manifest.errors.message(answer.document());
-        let words = match (&message, meaning) {
+    fn failure(&self, response: &PlatformResponse, meaning: Meaning) -> Failure {
+        let status = response.status.as_u16();
+        let code = self.manifest.errors.code(response.document());
+        let message = self.manifest.errors.message(response.document());
+        let detail = match (&message, meaning) {
             (Some(message), _) => format!("the platform answered {status}: {message}"),
             (None, Meaning::Expired) => {
                 format!("the platform answered {status}: it doesn't take the account's credentials")
             }
             (None, _) => format!("the platform answered {status}"),
         };
-        let mut failure = answer.failure_that_says(words, code.as_deref(), message.as_deref());
+        let mut failure = response.failure_that_says(detail, code.as_deref(), message.as_deref());
         if meaning == Meaning::Throttled {
             failure.kind = FailureKind::Throttled;
         }
@@ -223,11 +216,11 @@ impl ManifestConnector {
     }
 
     /// The documents of a response.
-    fn items<'s>(&self, spoken: &'s Spoken, path: &Path) -> Result<Vec<&'s Value>, Failure> {
-        match path.all(spoken.answer.document()).as_slice() {
+    fn items<'s>(&self, success: &'s Success, path: &Path) -> Result<Vec<&'s Value>, Failure> {
+        match path.all(success.response.document()).as_slice() {
             [] => {
-                let words = format!("the platform's answer has no connections at `{path}`");
-                Err(spoken.answer.failure(words))
+                let message = format!("the platform's answer has no connections at `{path}`");
+                Err(success.response.failure(message))
             }
             [Value::Array(members)] => Ok(members.iter().collect()),
             [Value::Null] => Ok(Vec::new()),
@@ -240,52 +233,55 @@ impl ManifestConnector {
     }
 
     /// Cursor of the next page.
-    fn next(&self, spoken: &Spoken, items: &[&Value]) -> Result<Option<String>, Failure> {
+    fn next(&self, success: &Success, items: &[&Value]) -> Result<Option<String>, Failure> {
         let Some(next) = &self.manifest.paging.next else { return Ok(None) };
-        let leads =
-            next.leads(&spoken.answer.headers, spoken.answer.document(), items.last().copied());
-        match leads {
+        let next_page = next.next_page(
+            &success.response.headers,
+            success.response.document(),
+            items.last().copied(),
+        );
+        match next_page {
             None => Ok(None),
-            Some(Leads::Mark(mark)) => Ok(Some(mark)),
+            Some(NextPage::Cursor(cursor)) => Ok(Some(cursor)),
             // A link to another origin would take the account's credentials along.
-            Some(Leads::Link(link)) => self.line.follow(&spoken.target, &link).map(Some),
+            Some(NextPage::Link(link)) => self.client.follow(&success.target, &link).map(Some),
         }
     }
 
     /// Reads a page of the list.
-    async fn list(&self, ask: CallContext, at: &Position) -> Result<PlatformPage, Failure> {
+    async fn list(&self, context: CallContext, at: &Position) -> Result<PlatformPage, Failure> {
         let Manifest { list, paging, .. } = &*self.manifest;
         let page = page_scope(at, paging.first());
         let is_link =
             paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
-        let question = Question {
+        let spec = CallSpec {
             kind: CallKind::List,
             call: &list.call,
             page,
             values: &[],
             followed: page.cursor.filter(|_| is_link),
         };
-        let Some(spoken) = self.ask(ask, question).await? else {
+        let Some(success) = self.call(context, spec).await? else {
             let detail = "the platform has no list where it should be; is its base URL right?";
             return Err(Failure::new(FailureKind::Error, detail));
         };
-        let total = paging.total(&spoken.answer.headers, spoken.answer.document());
-        let mut is_last = paging.is_last(spoken.answer.document());
-        let is_by_mark = paging.by == PagingBy::Cursor;
+        let total = paging.total(&success.response.headers, success.response.document());
+        let mut is_last = paging.is_last(success.response.document());
+        let is_by_cursor = paging.by == PagingBy::Cursor;
         // Some platforms repeat their last page beyond the end.
         let is_past =
-            !is_by_mark && page.offset > 0 && total.is_some_and(|total| page.offset >= total);
+            !is_by_cursor && page.offset > 0 && total.is_some_and(|total| page.offset >= total);
         if is_past {
             return Ok(PlatformPage { total, is_last: true, ..PlatformPage::default() });
         }
-        let items = self.items(&spoken, &list.items)?;
-        is_last |= is_by_mark && paging.ends_short && items.len() < page.size as usize;
+        let items = self.items(&success, &list.items)?;
+        is_last |= is_by_cursor && paging.ends_short && items.len() < page.size as usize;
         // An empty page may have a next page.
-        let next = if is_last { None } else { self.next(&spoken, &items)? };
-        if is_by_mark && paging.last.is_some() && !is_last && next.is_none() {
-            let words =
+        let next = if is_last { None } else { self.next(&success, &items)? };
+        if is_by_cursor && paging.last.is_some() && !is_last && next.is_none() {
+            let message =
                 "the platform says that more comes behind its page, and not how to get there";
-            return Err(spoken.answer.failure(words));
+            return Err(success.response.failure(message));
         }
         let connections = items.into_iter().map(|it| self.connection(it).map(Arc::new));
         Ok(PlatformPage {
@@ -297,9 +293,9 @@ impl ManifestConnector {
     }
 
     /// Documents that a look-up finds on all its pages; `None` if the platform says that there are none.
-    async fn found(
+    async fn find_all(
         &self,
-        ask: CallContext,
+        context: CallContext,
         kind: CallKind,
         call: &Call,
         items: &Path,
@@ -308,7 +304,7 @@ impl ManifestConnector {
         let paging = &self.manifest.paging;
         let (_, size) = paging.size.bounds();
         let mut found: Vec<Value> = Vec::new();
-        let (mut index, mut mark) = (0, None);
+        let (mut index, mut cursor) = (0, None);
         for _ in 0..FOUND_PAGES_MAX {
             let is_link =
                 paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
@@ -317,27 +313,27 @@ impl ManifestConnector {
                 PagingBy::Offset => Position::Offset { offset: found.len() as u64, size },
                 PagingBy::Number | PagingBy::Cursor => Position::Page { index, size },
             };
-            let page = PageScope { cursor: mark.as_deref(), ..page_scope(&at, paging.first()) };
+            let page = PageScope { cursor: cursor.as_deref(), ..page_scope(&at, paging.first()) };
             let followed = page.cursor.filter(|_| is_link);
-            let question = Question { kind, call, page, values, followed };
-            let Some(spoken) = self.ask(ask, question).await? else {
-                let is_first = index == 0 && mark.is_none();
+            let spec = CallSpec { kind, call, page, values, followed };
+            let Some(success) = self.call(context, spec).await? else {
+                let is_first = index == 0 && cursor.is_none();
                 return Ok((!is_first).then_some(found));
             };
-            let items = self.items(&spoken, items)?;
+            let items = self.items(&success, items)?;
             let n_found = found.len() + items.len();
             if n_found > FOUND_ITEMS_MAX {
-                let words = format!(
+                let message = format!(
                     "a look-up found more than {FOUND_ITEMS_MAX} of what is alike: what is meant can't be told"
                 );
-                return Err(spoken.answer.failure(words));
+                return Err(success.response.failure(message));
             }
-            let behind = self.behind(&spoken, call, &items, n_found as u64)?;
+            let next_step = self.next_step(&success, call, &items, n_found as u64)?;
             found.extend(items.into_iter().cloned());
-            match behind {
-                Behind::Nothing => return Ok(Some(found)),
-                Behind::Page => index += 1,
-                Behind::Mark(next) => mark = Some(next),
+            match next_step {
+                NextStep::Nothing => return Ok(Some(found)),
+                NextStep::Page => index += 1,
+                NextStep::Cursor(next) => cursor = Some(next),
             }
         }
         let detail = format!(
@@ -347,53 +343,52 @@ impl ManifestConnector {
     }
 
     /// What follows a page of a look-up. A part left out would seem not to exist.
-    fn behind(
+    fn next_step(
         &self,
-        spoken: &Spoken,
+        success: &Success,
         call: &Call,
         items: &[&Value],
         n_found: u64,
-    ) -> Result<Behind, Failure> {
+    ) -> Result<NextStep, Failure> {
         let paging = &self.manifest.paging;
         let mentions = |what: What| {
             call.templates().iter().any(|(_, template)| template.mentions(|it| *it == what))
         };
-        let is_by_mark = paging.by == PagingBy::Cursor;
+        let is_by_cursor = paging.by == PagingBy::Cursor;
         // By cursor, an empty page may have a next page.
-        if (items.is_empty() && !is_by_mark) || paging.is_last(spoken.answer.document()) {
-            return Ok(Behind::Nothing);
+        if (items.is_empty() && !is_by_cursor) || paging.is_last(success.response.document()) {
+            return Ok(NextStep::Nothing);
         }
         let part =
-            || spoken.answer.failure("the platform gave only a part of what a look-up found");
-        if is_by_mark {
+            || success.response.failure("the platform gave only a part of what a look-up found");
+        if is_by_cursor {
             let is_followed =
                 paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
             let can_go = is_followed || mentions(What::PageCursor);
-            return match self.next(spoken, items)? {
-                None => Ok(Behind::Nothing),
-                Some(mark) if can_go => Ok(Behind::Mark(mark)),
+            return match self.next(success, items)? {
+                None => Ok(NextStep::Nothing),
+                Some(cursor) if can_go => Ok(NextStep::Cursor(cursor)),
                 Some(_) => Err(part()),
             };
         }
-        let total = paging.total(&spoken.answer.headers, spoken.answer.document());
+        let total = paging.total(&success.response.headers, success.response.document());
         let (_, size) = paging.size.bounds();
         let is_short = paging.ends_short && items.len() < size as usize;
         let can_go = mentions(What::PageNumber) || mentions(What::PageOffset);
         match total {
-            Some(total) if total <= n_found => Ok(Behind::Nothing),
+            Some(total) if total <= n_found => Ok(NextStep::Nothing),
             Some(_) if !can_go => Err(part()),
-            None if is_short || !can_go => Ok(Behind::Nothing),
-            _ => Ok(Behind::Page),
+            None if is_short || !can_go => Ok(NextStep::Nothing),
+            _ => Ok(NextStep::Page),
         }
     }
 
     /// Splits values into groups whose URLs are short enough. A value that can't be written in a URL is alone, so that
-    /// it
-    /// doesn't affect the others.
+    /// it doesn't affect the others.
     fn groups<'v>(&self, kind: CallKind, call: &Call, values: &'v [String]) -> Vec<&'v [String]> {
         let page = page_scope(&Position::Page { index: 0, size: 1 }, 1);
-        let question = Question { kind, call, page, values, followed: None };
-        let scope = self.scope(question, Some(&AnySession));
+        let spec = CallSpec { kind, call, page, values, followed: None };
+        let scope = self.scope(spec, Some(&SampleSession));
         let filled = call.fill(&self.manifest.every_call, &scope);
         if values.len() < 2 || filled.is_some_and(|it| it.target.len() <= TARGET_BYTES_MAX) {
             return vec![values];
@@ -407,15 +402,16 @@ impl ManifestConnector {
     /// Connections that the platform finds for some values.
     async fn search(
         &self,
-        ask: CallContext,
+        context: CallContext,
         by: LookUpKey,
         search: &Search,
         values: &[String],
     ) -> Result<Vec<Arc<Connection>>, Failure> {
         let mut connections = Vec::new();
         for group in self.groups(CallKind::LookUp, &search.call, values) {
-            let found =
-                self.found(ask, CallKind::LookUp, &search.call, &search.items, group).await?;
+            let found = self
+                .find_all(context, CallKind::LookUp, &search.call, &search.items, group)
+                .await?;
             for document in found.unwrap_or_default() {
                 let mut connection = self.connection(&document)?;
                 if let Some(detail) = self.manifest.detail.as_ref().filter(|_| search.is_detailed) {
@@ -424,25 +420,26 @@ impl ManifestConnector {
                 connections.push(Arc::new(connection));
             }
         }
-        if search.is_detailed || !self.needs_detail(ask) {
+        if search.is_detailed || !self.needs_detail(context) {
             return Ok(connections);
         }
         if !self.capabilities.is_hidden(by) {
             // Similar connections need no details.
-            connections.retain(|it| is_meant(it, by, values));
+            connections.retain(|it| is_wanted(it, by, values));
         }
-        let DetailedConnections { connections, failures } = self.details(ask, connections).await;
+        let DetailedConnections { connections, failures } =
+            self.details(context, connections).await;
         failures.into_iter().next().map_or(Ok(connections), Err)
     }
 
-    fn needs_detail(&self, ask: CallContext) -> bool {
-        self.capabilities.detail.as_ref().is_some_and(|it| it.parts.meets(ask.parts))
+    fn needs_detail(&self, context: CallContext) -> bool {
+        self.capabilities.detail.as_ref().is_some_and(|it| it.parts.meets(context.parts))
     }
 
     /// Connections with the parts that their list leaves out.
     async fn details(
         &self,
-        ask: CallContext,
+        context: CallContext,
         connections: Vec<Arc<Connection>>,
     ) -> DetailedConnections {
         let Some(detail) = &self.manifest.detail else {
@@ -452,28 +449,28 @@ impl ManifestConnector {
         let at_once = usize::try_from(detail.at_once).unwrap_or(usize::MAX).max(1);
         let groups =
             keys.chunks(at_once).flat_map(|it| self.groups(CallKind::Detail, &detail.call, it));
-        let asking =
-            groups.map(|group| async move { (group, self.detail(ask, detail, group).await) });
-        let asking: Vec<_> = asking.collect();
-        let mut answers = stream::iter(asking).buffer_unordered(DETAILS_AT_ONCE);
-        let (mut known, mut failures, mut n_failed) = (HashMap::new(), Vec::new(), 0);
-        while let Some((group, answer)) = answers.next().await {
-            match answer {
-                Ok(documents) => known.extend(documents),
+        let calls =
+            groups.map(|group| async move { (group, self.detail(context, detail, group).await) });
+        let calls: Vec<_> = calls.collect();
+        let mut results = stream::iter(calls).buffer_unordered(DETAILS_AT_ONCE);
+        let (mut details, mut failures, mut n_failed) = (HashMap::new(), Vec::new(), 0);
+        while let Some((group, response)) = results.next().await {
+            match response {
+                Ok(documents) => details.extend(documents),
                 Err(failure) => {
-                    known.extend(group.iter().map(|key| (key.clone(), None)));
+                    details.extend(group.iter().map(|key| (key.clone(), None)));
                     n_failed += group.len();
                     failures.push(failure);
                 }
             }
         }
         // A failed group is reported by its failure.
-        let n_gone = known.values().filter(|it| it.is_none()).count() - n_failed;
+        let n_gone = details.values().filter(|it| it.is_none()).count() - n_failed;
         let complete = |connection: Arc<Connection>| match key(&connection, detail) {
             // Without the key, no details can be read.
             None => Some(connection),
             Some(key) => {
-                let documents = known.get(&key)?.as_deref()?;
+                let documents = details.get(&key)?.as_deref()?;
                 Some(with_additions(&connection, &detail.adds, documents))
             }
         };
@@ -490,25 +487,26 @@ impl ManifestConnector {
     /// Details of some connections, by key. `None` for connections that the platform no longer has.
     async fn detail(
         &self,
-        ask: CallContext,
+        context: CallContext,
         detail: &Detail,
         keys: &[String],
     ) -> Result<HashMap<String, Option<Vec<Value>>>, Failure> {
-        let found = self.found(ask, CallKind::Detail, &detail.call, &detail.items, keys).await?;
+        let found =
+            self.find_all(context, CallKind::Detail, &detail.call, &detail.items, keys).await?;
         let Some(belongs_to) = &detail.belongs_to else {
             return Ok(keys.iter().map(|key| (key.clone(), found.clone())).collect());
         };
-        let mut known: HashMap<String, Option<Vec<Value>>> =
+        let mut details: HashMap<String, Option<Vec<Value>>> =
             keys.iter().map(|key| (key.clone(), Some(Vec::new()))).collect();
         for document in found.unwrap_or_default() {
             let owner = belongs_to.first(&document).and_then(text_of);
-            if let Some(Some(documents)) = owner.and_then(|it| known.get_mut(&it))
+            if let Some(Some(documents)) = owner.and_then(|it| details.get_mut(&it))
                 && !documents.contains(&document)
             {
                 documents.push(document);
             }
         }
-        Ok(known)
+        Ok(details)
     }
 }
 
@@ -517,13 +515,17 @@ impl Connector for ManifestConnector {
         &self.capabilities
     }
 
-    fn page<'a>(&'a self, ask: CallContext, at: &'a Position) -> PlatformFuture<'a, PlatformPage> {
-        Box::pin(self.list(ask, at))
+    fn page<'a>(
+        &'a self,
+        context: CallContext,
+        at: &'a Position,
+    ) -> PlatformFuture<'a, PlatformPage> {
+        Box::pin(self.list(context, at))
     }
 
     fn look_up<'a>(
         &'a self,
-        ask: CallContext,
+        context: CallContext,
         by: LookUpKey,
         values: &'a [String],
     ) -> PlatformFuture<'a, Vec<Arc<Connection>>> {
@@ -536,23 +538,23 @@ impl Connector for ManifestConnector {
             if values.is_empty() {
                 return Ok(Vec::new());
             }
-            self.search(ask, by, search, &values).await
+            self.search(context, by, search, &values).await
         })
     }
 
     fn complete<'a>(
         &'a self,
-        ask: CallContext,
+        context: CallContext,
         connections: Vec<Arc<Connection>>,
     ) -> PlatformFuture<'a, DetailedConnections> {
-        Box::pin(async move { Ok(self.details(ask, connections).await) })
+        Box::pin(async move { Ok(self.details(context, connections).await) })
     }
 }
 
 /// Stands for a session while URLs are measured.
-struct AnySession;
+struct SampleSession;
 
-impl Named for AnySession {
+impl Named for SampleSession {
     fn named(&self, what: &What) -> Option<Zeroizing<String>> {
         matches!(what, What::Session(_)).then(|| Zeroizing::new("session".to_owned()))
     }
@@ -596,7 +598,7 @@ fn key(connection: &Connection, detail: &Detail) -> Option<String> {
 }
 
 /// Whether a connection is one of those looked up.
-fn is_meant(connection: &Connection, by: LookUpKey, values: &[String]) -> bool {
+fn is_wanted(connection: &Connection, by: LookUpKey, values: &[String]) -> bool {
     match by {
         LookUpKey::Id => values.iter().any(|value| connection.local_id == *value),
         LookUpKey::Number(kind) => connection.identifiers.iter().any(|(carried, number)| {

@@ -27,14 +27,14 @@ const MARGIN_MAX: Duration = Duration::from_secs(60);
 /// Pause after a rejected log-in; doubles with each further rejection.
 const PAUSE_FIRST: Duration = Duration::from_secs(60);
 /// Pause if the rejection may have another reason than the credentials.
-const PAUSE_DOUBTFUL: Duration = Duration::from_secs(5);
+const PAUSE_UNCERTAIN: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// Longest lifetime of a session, whatever the platform says.
 const LIFETIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A session.
-pub(in crate::manifest) struct Begun {
+pub(in crate::manifest) struct OpenSession {
     values: IndexMap<String, Zeroizing<String>>,
     began: Instant,
     ends: Instant,
@@ -44,19 +44,18 @@ pub(in crate::manifest) struct Begun {
     renewed_for: Option<CallKind>,
 }
 
-impl Begun {
+impl OpenSession {
     /// Records that a call of a kind succeeded.
-    pub(in crate::manifest) fn works(&self, kind: CallKind) {
+    pub(in crate::manifest) fn record_success(&self, kind: CallKind) {
         self.worked.fetch_or(1 << kind as u8, Ordering::Relaxed);
     }
 
     /// Whether a new log-in is worthwhile if this session is rejected for a kind of call: not if it never worked, and
-    /// not if it
-    /// was renewed for the same kind in vain, unless some time has passed.
-    pub(in crate::manifest) fn is_worth_another(&self, kind: CallKind) -> bool {
+    /// not if it was renewed for the same kind in vain, unless some time has passed.
+    pub(in crate::manifest) fn should_renew(&self, kind: CallKind) -> bool {
         let worked = self.worked.load(Ordering::Relaxed);
-        let is_in_vain = self.renewed_for == Some(kind) && worked & (1 << kind as u8) == 0;
-        (worked != 0 && !is_in_vain) || self.began.elapsed() >= PAUSE_FIRST
+        let failed_before = self.renewed_for == Some(kind) && worked & (1 << kind as u8) == 0;
+        (worked != 0 && !failed_before) || self.began.elapsed() >= PAUSE_FIRST
     }
 
     /// Secrets of the session.
@@ -70,22 +69,22 @@ impl Begun {
 pub(in crate::manifest) struct SessionCache {
     state: Mutex<State>,
     /// Number of finished log-ins.
-    n_tries: AtomicU64,
+    n_log_ins: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    begun: Option<Arc<Begun>>,
+    open_session: Option<Arc<OpenSession>>,
     /// Why the last log-in failed.
     failure: Option<Failure>,
-    refusals: u32,
+    rejections: u32,
     paused_until: Option<Instant>,
     /// Kind of call that the last session was rejected for.
-    ended_for: Option<CallKind>,
+    rejected_for: Option<CallKind>,
 }
 
 /// A failed log-in.
-struct NotBegun {
+struct LogInError {
     failure: Failure,
     /// First pause, if the platform rejected the log-in.
     pause: Option<Duration>,
@@ -95,45 +94,46 @@ impl SessionCache {
     /// The session, after a log-in if there is none; `None` if the platform has no sessions.
     pub(in crate::manifest) async fn session(
         &self,
-        ask: CallContext,
+        context: CallContext,
         manifest: &Manifest,
         account: &AccountValues,
-        line: &PlatformClient,
-    ) -> Result<Option<Arc<Begun>>, Failure> {
+        client: &PlatformClient,
+    ) -> Result<Option<Arc<OpenSession>>, Failure> {
         let Some(session) = &manifest.session else { return Ok(None) };
-        let n_before = self.n_tries.load(Ordering::Acquire);
-        let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await else {
-            return Err(Failure::late());
+        let n_before = self.n_log_ins.load(Ordering::Acquire);
+        let Ok(mut state) = timeout_at(context.deadline, self.state.lock()).await else {
+            return Err(Failure::timed_out());
         };
         let now = Instant::now();
-        if let Some(begun) = state.begun.as_ref().filter(|it| now < it.ends) {
-            return Ok(Some(Arc::clone(begun)));
+        if let Some(open_session) = state.open_session.as_ref().filter(|it| now < it.ends) {
+            return Ok(Some(Arc::clone(open_session)));
         }
         // A caller that waited for another's log-in shares its result, unless only the other's deadline passed.
-        let has_been_tried = self.n_tries.load(Ordering::Acquire) != n_before;
-        if let Some(failure) = state.failure.as_ref().filter(|_| has_been_tried)
+        let was_tried = self.n_log_ins.load(Ordering::Acquire) != n_before;
+        if let Some(failure) = state.failure.as_ref().filter(|_| was_tried)
             && failure.kind != FailureKind::Timeout
         {
             return Err(failure.clone());
         }
-        state.refused_still(session, now)?;
-        let ended_for = state.ended_for;
-        let begun = begin(ask, session, &manifest.errors, account, line).await;
-        let begun = begun.map(|it| Begun { renewed_for: ended_for, ..it });
-        self.n_tries.fetch_add(1, Ordering::Release);
-        match begun {
-            Ok(begun) => {
-                let begun = Arc::new(begun);
-                *state = State { begun: Some(Arc::clone(&begun)), ..State::default() };
-                Ok(Some(begun))
+        state.check_rejections(session, now)?;
+        let rejected_for = state.rejected_for;
+        let open_session = log_in(context, session, &manifest.errors, account, client).await;
+        let open_session = open_session.map(|it| OpenSession { renewed_for: rejected_for, ..it });
+        self.n_log_ins.fetch_add(1, Ordering::Release);
+        match open_session {
+            Ok(open_session) => {
+                let open_session = Arc::new(open_session);
+                *state =
+                    State { open_session: Some(Arc::clone(&open_session)), ..State::default() };
+                Ok(Some(open_session))
             }
-            Err(NotBegun { failure, pause }) => {
-                state.begun = None;
+            Err(LogInError { failure, pause }) => {
+                state.open_session = None;
                 state.failure = Some(failure.clone());
                 if let Some(pause) = pause {
-                    let pause = pause * 2u32.saturating_pow(state.refusals.min(10));
+                    let pause = pause * 2u32.saturating_pow(state.rejections.min(10));
                     state.paused_until = Some(Instant::now() + pause.min(PAUSE_MAX));
-                    state.refusals += 1;
+                    state.rejections += 1;
                 }
                 Err(failure)
             }
@@ -141,25 +141,25 @@ impl SessionCache {
     }
 
     /// Drops a session that the platform rejects, unless another caller has done so.
-    pub(in crate::manifest) async fn end(
+    pub(in crate::manifest) async fn drop_session(
         &self,
-        ask: CallContext,
-        ended: &Arc<Begun>,
+        context: CallContext,
+        ended: &Arc<OpenSession>,
         kind: CallKind,
     ) {
-        if let Ok(mut state) = timeout_at(ask.deadline, self.state.lock()).await
-            && state.begun.as_ref().is_some_and(|it| Arc::ptr_eq(it, ended))
+        if let Ok(mut state) = timeout_at(context.deadline, self.state.lock()).await
+            && state.open_session.as_ref().is_some_and(|it| Arc::ptr_eq(it, ended))
         {
-            (state.begun, state.ended_for) = (None, Some(kind));
+            (state.open_session, state.rejected_for) = (None, Some(kind));
         }
     }
 }
 
 impl State {
     /// Fails if the platform has rejected a log-in recently.
-    fn refused_still(&self, session: &Session, now: Instant) -> Result<(), Failure> {
+    fn check_rejections(&self, session: &Session, now: Instant) -> Result<(), Failure> {
         let Some(failure) = &self.failure else { return Ok(()) };
-        if session.refusals_max.is_some_and(|max| self.refusals >= max) {
+        if session.refusals_max.is_some_and(|max| self.rejections >= max) {
             let detail = format!(
                 "{}; it is not asked again until the account is changed, so that it isn't locked",
                 failure.detail
@@ -179,26 +179,26 @@ impl State {
 }
 
 /// Logs in.
-async fn begin(
-    ask: CallContext,
+async fn log_in(
+    context: CallContext,
     session: &Session,
     errors: &Errors,
     account: &AccountValues,
-    line: &PlatformClient,
-) -> Result<Begun, NotBegun> {
-    let passing = |failure: Failure| NotBegun { failure, pause: None };
+    client: &PlatformClient,
+) -> Result<OpenSession, LogInError> {
+    let transient = |failure: Failure| LogInError { failure, pause: None };
     let mut values: IndexMap<String, Zeroizing<String>> = IndexMap::new();
-    let mut told_lifetime: Option<Duration> = None;
+    let mut given_lifetime: Option<Duration> = None;
     for step in &session.calls {
-        let taken = Taken(&values);
+        let taken = SessionValues(&values);
         let scope =
             Scope { account, session: Some(&taken), page: None, values: &[], now: machine_time() };
         let filled = step.call.fill(&EveryCall::default(), &scope).ok_or_else(|| {
             let detail = "the call that begins a session can't be made with what the account says";
-            passing(Failure::new(FailureKind::Error, detail))
+            transient(Failure::new(FailureKind::Error, detail))
         })?;
-        let answer = line.send_hiding(
-            ask,
+        let response = client.send_hiding(
+            context,
             values.values().cloned().collect(),
             PlatformRequest {
                 kind: CallKind::Session,
@@ -209,72 +209,72 @@ async fn begin(
                 is_repeatable: true,
             },
         );
-        let answer = answer.await.map_err(passing)?;
-        let body = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let meaning = errors.meaning(answer.status, &body);
+        let response = response.await.map_err(transient)?;
+        let body = serde_json::from_slice(&response.body).unwrap_or_default();
+        let meaning = errors.meaning(response.status, &body);
         if meaning != Meaning::Fine {
-            return Err(refusal(&answer, meaning, errors));
+            return Err(rejection(&response, meaning, errors));
         }
         for (name, source) in &step.take {
             // The rest of the response may be secret, so the failure holds none of it.
-            let value = source.text(&answer.headers, &body).ok_or_else(|| {
+            let value = source.text(&response.headers, &body).ok_or_else(|| {
                 let detail = format!(
                     "the platform answered {} to the log-in, without the `{name}` that it should give",
-                    answer.status.as_u16()
+                    response.status.as_u16()
                 );
                 let failure = Failure::new(FailureKind::Error, detail);
-                NotBegun { failure, pause: Some(PAUSE_DOUBTFUL) }
+                LogInError { failure, pause: Some(PAUSE_UNCERTAIN) }
             })?;
             values.insert(name.clone(), Zeroizing::new(value));
         }
-        let told = step.expires_in.as_ref().and_then(|it| it.text(&answer.headers, &body));
-        let told = told.and_then(|it| it.trim().parse::<f64>().ok());
-        let told = told.and_then(|it| Duration::try_from_secs_f64(it).ok());
+        let given = step.expires_in.as_ref().and_then(|it| it.text(&response.headers, &body));
+        let given = given.and_then(|it| it.trim().parse::<f64>().ok());
+        let given = given.and_then(|it| Duration::try_from_secs_f64(it).ok());
         // A session without a lifetime would be renewed for each call.
-        let told = told.filter(|it| !it.is_zero());
+        let given = given.filter(|it| !it.is_zero());
         // The session expires with the first of its parts.
-        told_lifetime = told_lifetime.into_iter().chain(told).min();
+        given_lifetime = given_lifetime.into_iter().chain(given).min();
     }
-    let lifetime = told_lifetime.unwrap_or(session.lifetime.0).min(LIFETIME_MAX);
+    let lifetime = given_lifetime.unwrap_or(session.lifetime.0).min(LIFETIME_MAX);
     let began = Instant::now();
     let ends = began + (lifetime - (lifetime / 10).min(MARGIN_MAX));
-    Ok(Begun { values, began, ends, worked: AtomicU8::new(0), renewed_for: None })
+    Ok(OpenSession { values, began, ends, worked: AtomicU8::new(0), renewed_for: None })
 }
 
-fn refusal(answer: &PlatformResponse, meaning: Meaning, errors: &Errors) -> NotBegun {
-    let status = answer.status;
-    let (code, message) = (errors.code(answer.document()), errors.message(answer.document()));
-    let words = message.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
-    let words =
-        format!("the platform answered {} to the log-in of the account{words}", status.as_u16());
-    let mut failure = answer.failure_that_says(words, code.as_deref(), message.as_deref());
-    let refused = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+fn rejection(response: &PlatformResponse, meaning: Meaning, errors: &Errors) -> LogInError {
+    let status = response.status;
+    let (code, message) = (errors.code(response.document()), errors.message(response.document()));
+    let suffix = message.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    let detail =
+        format!("the platform answered {} to the log-in of the account{suffix}", status.as_u16());
+    let mut failure = response.failure_that_says(detail, code.as_deref(), message.as_deref());
+    let rejected = [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
     if meaning == Meaning::Throttled {
         // The credentials may be right.
         failure.kind = FailureKind::Throttled;
-        return NotBegun { failure, pause: None };
+        return LogInError { failure, pause: None };
     }
-    let pause = if meaning == Meaning::Expired || refused.contains(&status) {
+    let pause = if meaning == Meaning::Expired || rejected.contains(&status) {
         Some(PAUSE_FIRST)
     } else {
         // A server error is retried like any call; any other status may mean wrong credentials.
-        (!status.is_server_error()).then_some(PAUSE_DOUBTFUL)
+        (!status.is_server_error()).then_some(PAUSE_UNCERTAIN)
     };
-    NotBegun { failure, pause }
+    LogInError { failure, pause }
 }
 
 /// Values of the session's calls so far.
-struct Taken<'v>(&'v IndexMap<String, Zeroizing<String>>);
+struct SessionValues<'v>(&'v IndexMap<String, Zeroizing<String>>);
 
-impl Named for Taken<'_> {
+impl Named for SessionValues<'_> {
     fn named(&self, what: &What) -> Option<Zeroizing<String>> {
         let What::Session(name) = what else { return None };
         self.0.get(name).cloned()
     }
 }
 
-impl Named for Begun {
+impl Named for OpenSession {
     fn named(&self, what: &What) -> Option<Zeroizing<String>> {
-        Taken(&self.values).named(what)
+        SessionValues(&self.values).named(what)
     }
 }

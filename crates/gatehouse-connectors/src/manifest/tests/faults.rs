@@ -7,7 +7,7 @@ use crate::manifest::Manifest;
 use crate::manifests::Manifests;
 
 /// Faults of the good manifest after a replacement.
-fn told(from: &str, to: &str) -> String {
+fn faults_after(from: &str, to: &str) -> String {
     assert_eq!(GOOD.matches(from).count(), 1, "{from}");
     Manifest::parse("m.yaml", &GOOD.replace(from, to))
         .map_or_else(|it| it.to_string(), |_| String::new())
@@ -38,11 +38,12 @@ fn what_can_not_be_is_told_with_its_line() {
         ("calls_at_once: 16",       "calls_at_once: 0",        64, "`limits.calls_at_once` must be 1 to 1000"),
     ];
     for (from, to, line, expected) in cases {
-        let told = told(from, to);
-        let (place, what) = told.split_once(": ").unwrap_or_else(|| panic!("nothing for {to}"));
+        let faults_after = faults_after(from, to);
+        let (place, what) =
+            faults_after.split_once(": ").unwrap_or_else(|| panic!("nothing for {to}"));
         assert!(
             place.starts_with(&format!("m.yaml:{line}:")) && what.starts_with(expected),
-            "{to}: {told}"
+            "{to}: {faults_after}"
         );
     }
 }
@@ -125,10 +126,10 @@ fn every_other_slip_is_told_where_it_is_with_what_would_be_right() {
     ];
     let mut misses = Vec::new();
     for (from, to, expected) in cases {
-        let told = told(from, to);
-        let is_told = told.lines().any(|it| it.starts_with(&format!("m.yaml:{expected}")));
+        let faults_after = faults_after(from, to);
+        let is_told = faults_after.lines().any(|it| it.starts_with(&format!("m.yaml:{expected}")));
         if !is_told {
-            misses.push(format!("{to}\n  wanted {expected}\n  told   {told}"));
+            misses.push(format!("{to}\n  wanted {expected}\n  told   {faults_after}"));
         }
     }
     assert!(misses.is_empty(), "{}", misses.join("\n"));
@@ -152,12 +153,15 @@ fn a_session_is_one_call_or_two_that_give_something() {
             "m.yaml:15:5: `session.calls` must take something from their answers (`take`)",
         ),
     ] {
-        let told = told(calls, &to);
-        assert!(told.lines().any(|it| it == expected), "{to}: {told}");
+        let faults_after = faults_after(calls, &to);
+        assert!(faults_after.lines().any(|it| it == expected), "{to}: {faults_after}");
     }
     let from = &GOOD[GOOD.find("detail:").unwrap()..GOOD.find("product:").unwrap()];
-    let told = told("msisdn: not_searchable", "msisdn: never_carried");
-    assert!(told.starts_with("m.yaml:35:11: `look_up.msisdn` can't be never_carried"), "{told}");
+    let faults_after = faults_after("msisdn: not_searchable", "msisdn: never_carried");
+    assert!(
+        faults_after.starts_with("m.yaml:35:11: `look_up.msisdn` can't be never_carried"),
+        "{faults_after}"
+    );
     let (text, adds) =
         (GOOD.replace("msisdn: not_searchable", "msisdn: never_carried"), "  adds: {}\n");
     let bare = format!("{}{adds}", &from[..from.find("  adds").unwrap()]);

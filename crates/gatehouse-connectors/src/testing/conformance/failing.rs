@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use gatehouse_core::account::Credentials;
 
-use super::{Bench, Checks, Verdict, fine, same};
+use super::{Checks, TestBench, Verdict, ids_of, same};
 use crate::connector::{CallKind, LookUpKey};
 use crate::failure::{Failure, FailureKind};
 use crate::manifest::format::errors::Meaning;
@@ -25,7 +25,7 @@ const WRONG: &str = "wrong-credential";
 
 pub(in crate::testing::conformance) async fn check(
     checks: &mut Checks,
-    bench: &Bench,
+    bench: &TestBench,
     recording: &Recording,
 ) {
     sessions(checks, bench).await;
@@ -39,8 +39,8 @@ pub(in crate::testing::conformance) async fn check(
         ("an empty body is a failure", Given { status: 200, ..Given::default() }, "empty body"),
         ("what is not JSON is a failure", garbage(), ""),
     ];
-    for (name, given, said) in shapes {
-        checks.take(name, fails(bench, given, FailureKind::Error, said).await);
+    for (name, given, text) in shapes {
+        checks.take(name, fails(bench, given, FailureKind::Error, text).await);
     }
     let message = bench.manifest.errors.message.picks();
     let name = "what the platform says of an error is told";
@@ -52,22 +52,22 @@ pub(in crate::testing::conformance) async fn check(
     }
     checks.take("a gateway's 404 is no answer to a look-up", page_is_no_miss(bench).await);
     rules(checks, bench, recording).await;
-    bench.stand_in.fail(Trouble::Silence);
-    let access = bench.stand_in.access();
+    bench.platform.fail(Trouble::Silence);
+    let access = bench.platform.access();
     let silent = match OneAccount::open(&bench.manifest, access, SHORT, None) {
         Ok(account) => failed(&account.page(1, 10).await, FailureKind::Timeout, "").map(drop),
         Err(why) => Err(why),
     };
     checks.take("a platform that doesn't answer is a timeout", silent);
-    bench.stand_in.fail(Trouble::None);
+    bench.platform.fail(Trouble::None);
 }
 
-async fn sessions(checks: &mut Checks, bench: &Bench) {
-    let wrong = "wrong credentials are a failure that doesn't repeat them";
+async fn sessions(checks: &mut Checks, bench: &TestBench) {
+    let name = "wrong credentials are a failure that doesn't repeat them";
     if bench.manifest.account.credentials.is_empty() {
-        checks.add(wrong, Verdict::DoesNotApply("accounts have none".into()));
+        checks.add(name, Verdict::DoesNotApply("accounts have none".into()));
     } else {
-        checks.take(wrong, wrong_credentials(bench).await);
+        checks.take(name, wrong_credentials(bench).await);
     }
     let name = "a session that has ended is begun anew, once for all who ask";
     let Some(session) = &bench.manifest.session else {
@@ -76,13 +76,13 @@ async fn sessions(checks: &mut Checks, bench: &Bench) {
     };
     let result = async {
         let account = bench.account()?;
-        fine(account.page(1, 1).await)?;
-        bench.stand_in.end_sessions();
+        ids_of(account.page(1, 1).await)?;
+        bench.platform.end_sessions();
         let ids = bench.ids();
         let asking = (1..=AT_ONCE).map(|n| account.page(n, 1));
         for (n, outcome) in join_all(asking).await.into_iter().enumerate() {
             let expected: Vec<String> = ids.get(n).cloned().into_iter().collect();
-            same("a page of one", &expected, &fine(outcome)?)?;
+            same("a page of one", &expected, &ids_of(outcome)?)?;
         }
         let n_calls = 2 * session.calls.len();
         same("calls for two sessions", &n_calls, &account.n_calls(CallKind::Session))
@@ -90,13 +90,13 @@ async fn sessions(checks: &mut Checks, bench: &Bench) {
     checks.take(name, result.await);
 }
 
-async fn wrong_credentials(bench: &Bench) -> Result<(), String> {
+async fn wrong_credentials(bench: &TestBench) -> Result<(), String> {
     let mut credentials = Credentials::default();
     for name in bench.manifest.account.credentials.keys() {
         credentials.insert(name.clone(), format!("{WRONG}-{name}"));
     }
-    let access = Access { credentials, ..bench.stand_in.access().clone() };
-    let account = OneAccount::open(&bench.manifest, &access, super::PATIENCE, None)?;
+    let access = Access { credentials, ..bench.platform.access().clone() };
+    let account = OneAccount::open(&bench.manifest, &access, super::TIME_LIMIT, None)?;
     let outcome = account.page(1, 10).await;
     let failure = failed(&outcome, FailureKind::Error, "")?;
     if format!("{failure:?}").contains(WRONG) {
@@ -109,21 +109,21 @@ async fn wrong_credentials(bench: &Bench) -> Result<(), String> {
     Ok(())
 }
 
-async fn throttled(bench: &Bench) -> Result<(), String> {
+async fn throttled(bench: &TestBench) -> Result<(), String> {
     let body = error_body(&bench.manifest, "too many requests");
     let account = bench.account()?;
-    bench.stand_in.fail(Trouble::Answer(Given::json(429, &body)));
+    bench.platform.fail(Trouble::Answer(Given::json(429, &body)));
     let first = account.page(1, 10).await;
-    bench.stand_in.fail(Trouble::None);
+    bench.platform.fail(Trouble::None);
     failed(&first, FailureKind::Throttled, "")?;
-    fine(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
+    ids_of(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
     // With `Retry-After`, there is no retry before that time.
     let mut given = Given::json(429, &body);
     given.headers.push(("retry-after".into(), "3600".into()));
     let account = bench.account()?;
-    bench.stand_in.fail(Trouble::Answer(given));
+    bench.platform.fail(Trouble::Answer(given));
     let outcome = account.page(1, 10).await;
-    bench.stand_in.fail(Trouble::None);
+    bench.platform.fail(Trouble::None);
     let failure = failed(&outcome, FailureKind::Throttled, "")?;
     if failure.retry_after.is_none() {
         return Err("expected the failure to tell how long to wait, it doesn't".into());
@@ -131,26 +131,31 @@ async fn throttled(bench: &Bench) -> Result<(), String> {
     same("calls", &1, &account.n_calls(CallKind::List))
 }
 
-async fn fails(bench: &Bench, given: Given, kind: FailureKind, said: &str) -> Result<(), String> {
+async fn fails(
+    bench: &TestBench,
+    given: Given,
+    kind: FailureKind,
+    text: &str,
+) -> Result<(), String> {
     let account = bench.account()?;
-    bench.stand_in.fail(Trouble::Answer(given));
+    bench.platform.fail(Trouble::Answer(given));
     let outcome = account.page(1, 10).await;
-    bench.stand_in.fail(Trouble::None);
-    failed(&outcome, kind, said)?;
-    fine(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
+    bench.platform.fail(Trouble::None);
+    failed(&outcome, kind, text)?;
+    ids_of(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
     Ok(())
 }
 
-async fn page_is_no_miss(bench: &Bench) -> Result<(), String> {
+async fn page_is_no_miss(bench: &TestBench) -> Result<(), String> {
     let Some(id) = bench.ids().into_iter().next() else { return Ok(()) };
-    bench.stand_in.fail(Trouble::Answer(page(404)));
+    bench.platform.fail(Trouble::Answer(page(404)));
     let outcome = bench.account()?.look_up(LookUpKey::Id, &[id]).await;
-    bench.stand_in.fail(Trouble::None);
+    bench.platform.fail(Trouble::None);
     failed(&outcome, FailureKind::Error, "").map(drop)
 }
 
 /// Checks each rule for responses.
-async fn rules(checks: &mut Checks, bench: &Bench, recording: &Recording) {
+async fn rules(checks: &mut Checks, bench: &TestBench, recording: &Recording) {
     let list = recording.exchanges().find(|it| it.kind == CallKind::List);
     for (n, rule) in bench.manifest.errors.rules.iter().enumerate() {
         let name = format!("errors.rules[{n}] means {:?}", rule.means);
@@ -178,14 +183,14 @@ async fn rules(checks: &mut Checks, bench: &Bench, recording: &Recording) {
     }
 }
 
-fn failed<'o>(outcome: &'o Outcome, kind: FailureKind, said: &str) -> Result<&'o Failure, String> {
+fn failed<'o>(outcome: &'o Outcome, kind: FailureKind, text: &str) -> Result<&'o Failure, String> {
     let Some(failure) = outcome.failures.first() else {
         let n = outcome.connections.len();
         return Err(format!("expected a failure, {n} connections came"));
     };
     same("the failure's kind", &kind, &failure.kind)?;
-    if !failure.detail.contains(said) {
-        return Err(format!("expected a failure that says {said:?}, {:?} came", failure.detail));
+    if !failure.detail.contains(text) {
+        return Err(format!("expected a failure that says {text:?}, {:?} came", failure.detail));
     }
     Ok(failure)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use gatehouse_core::identifier::{self, luhn_digit};
 use gatehouse_core::{Identifier, IdentifierKind};
 
-use super::{Bench, Checks, Verdict, fine, same, verdict};
+use super::{Checks, TestBench, Verdict, ids_of, same, verdict};
 use crate::connector::{CallKind, LookUp, LookUpKey};
 use crate::manifest::Manifest;
 use crate::manifest::format::look_up::{self, Match};
@@ -18,33 +18,33 @@ const FILLERS_MAX: usize = 1000;
 /// Digits of an ICCID without its check digit.
 const CARD_DIGITS: usize = 19;
 
-pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &Bench) {
+pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &TestBench) {
     for by in LookUpKey::ALL {
         let (name, look_up) = (name(by), bench.manifest.capabilities().look_up(by));
-        let carriers = carriers(bench, by);
+        let id_values = id_values(bench, by);
         if look_up == LookUp::NeverCarried {
             let result = never_carried(bench, by).await;
             checks.take(format!("{name}: nobody is asked for what is never carried"), result);
             continue;
         }
-        let Some((_, value)) = carriers.first() else {
+        let Some((_, value)) = id_values.first() else {
             let why = "no recorded connection has one";
             checks.add(format!("{name}: look-ups"), Verdict::DoesNotApply(why.into()));
             continue;
         };
-        let result = hits(bench, by, &carriers, look_up).await;
+        let result = hits(bench, by, &id_values, look_up).await;
         checks.take(format!("{name}: everything is found that is there"), result);
         let result = misses(bench, by, value).await;
         checks.take(format!("{name}: what is only alike is not found"), result);
         if let LookUp::Searched { values_max } = look_up {
-            let result = batch(bench, by, &carriers, values_max as usize).await;
+            let result = batch(bench, by, &id_values, values_max as usize).await;
             checks.take(
                 format!("{name}: one more than {values_max} at once can be asked for"),
                 result,
             );
         }
         if by == LookUpKey::Number(IdentifierKind::Iccid) {
-            let result = both_ways(bench, &carriers).await;
+            let result = both_notations(bench, &id_values).await;
             checks.take(format!("{name}: with and without check digit is the same"), result);
         }
     }
@@ -69,13 +69,17 @@ pub(in crate::testing::conformance) async fn check_live(
             continue;
         };
         let id = connection.local_id.to_string();
-        let came = fine(account.look_up(by, std::slice::from_ref(&value)).await);
-        let result = came.and_then(|came| {
-            if came.contains(&id) { Ok(()) } else { Err(format!("expected {id:?}, {came:?} came")) }
+        let actual = ids_of(account.look_up(by, std::slice::from_ref(&value)).await);
+        let result = actual.and_then(|actual| {
+            if actual.contains(&id) {
+                Ok(())
+            } else {
+                Err(format!("expected {id:?}, {actual:?} came"))
+            }
         });
         checks.take(format!("{}: what is there is found", name(by)), result);
-        let came = fine(account.look_up(by, &[miss(by, &value)]).await);
-        let result = came.and_then(|came| same("connections", &Vec::new(), &came));
+        let actual = ids_of(account.look_up(by, &[miss(by, &value)]).await);
+        let result = actual.and_then(|actual| same("connections", &Vec::new(), &actual));
         checks.take(format!("{}: what is only alike is not found", name(by)), result);
     }
 }
@@ -85,14 +89,14 @@ pub(in crate::testing::conformance) fn exactness(
     manifest: &Manifest,
     recording: &Recording,
 ) -> Verdict {
-    let mut wrong = Vec::new();
-    for scene in &recording.conversation {
-        let Some((by, value)) = scene.asked.look_up() else { continue };
+    let mut faults = Vec::new();
+    for step in &recording.conversation {
+        let Some((by, value)) = step.asked.look_up() else { continue };
         let look_up::LookUp::Searched(search) = manifest.look_up.by(by) else { continue };
         if search.matching == Match::Partial {
             continue;
         }
-        let answers = scene.exchanges.iter().filter(|it| it.kind == CallKind::LookUp);
+        let answers = step.exchanges.iter().filter(|it| it.kind == CallKind::LookUp);
         let given =
             answers.filter(|it| it.status == 200).filter_map(|it| search.items.first(&it.body));
         let n_given: usize = given
@@ -102,21 +106,21 @@ pub(in crate::testing::conformance) fn exactness(
                 _ => 1,
             })
             .sum();
-        let n_meant = scene.products.len();
+        let n_meant = step.products.len();
         if n_given > n_meant {
-            wrong.push(format!(
+            faults.push(format!(
                 "{} {value}: the platform answered with {n_given}, of which {n_meant} are meant: say \
                  `match: partial`",
                 name(by)
             ));
         }
     }
-    verdict(wrong)
+    verdict(faults)
 }
 
 /// Ids and look-up values of all connections.
-fn carriers(bench: &Bench, by: LookUpKey) -> Vec<(String, String)> {
-    let records = &bench.stand_in.fleet().records;
+fn id_values(bench: &TestBench, by: LookUpKey) -> Vec<(String, String)> {
+    let records = &bench.platform.fleet().records;
     let mut seen = BTreeSet::new();
     let all = records.iter().flat_map(|record| {
         let values: Vec<String> = match by {
@@ -133,53 +137,54 @@ fn carriers(bench: &Bench, by: LookUpKey) -> Vec<(String, String)> {
 }
 
 async fn hits(
-    bench: &Bench,
+    bench: &TestBench,
     by: LookUpKey,
-    carriers: &[(String, String)],
+    id_values: &[(String, String)],
     look_up: LookUp,
 ) -> Result<(), String> {
     let account = bench.account()?;
-    let values: Vec<String> = carriers.iter().map(|(_, it)| it.clone()).collect();
-    let came: BTreeSet<String> = fine(account.look_up(by, &values).await)?.into_iter().collect();
-    let expected: BTreeSet<String> = carriers.iter().map(|(id, _)| id.clone()).collect();
-    same("connections", &expected, &came)?;
+    let values: Vec<String> = id_values.iter().map(|(_, it)| it.clone()).collect();
+    let actual: BTreeSet<String> =
+        ids_of(account.look_up(by, &values).await)?.into_iter().collect();
+    let expected: BTreeSet<String> = id_values.iter().map(|(id, _)| id.clone()).collect();
+    same("connections", &expected, &actual)?;
     if let LookUp::Searched { .. } = look_up {
         // Alone, so that no scan replaces the look-up.
-        let (id, value) = &carriers[0];
+        let (id, value) = &id_values[0];
         let account = bench.account()?;
-        let came = fine(account.look_up(by, std::slice::from_ref(value)).await)?;
-        if !came.contains(id) {
-            return Err(format!("asked for {value}: expected {id:?}, {came:?} came"));
+        let actual = ids_of(account.look_up(by, std::slice::from_ref(value)).await)?;
+        if !actual.contains(id) {
+            return Err(format!("asked for {value}: expected {id:?}, {actual:?} came"));
         }
         same("pages of the list for one look-up", &0, &account.n_calls(CallKind::List))?;
     }
     Ok(())
 }
 
-async fn misses(bench: &Bench, by: LookUpKey, value: &str) -> Result<(), String> {
+async fn misses(bench: &TestBench, by: LookUpKey, value: &str) -> Result<(), String> {
     let miss = miss(by, value);
     let outcome = bench.account()?.look_up(by, std::slice::from_ref(&miss)).await;
     let n_missing = outcome.n_missing;
-    let came = fine(outcome)?;
-    let carried = bench.stand_in.fleet().records.iter().any(|it| it.id == miss);
+    let actual = ids_of(outcome)?;
+    let carried = bench.platform.fleet().records.iter().any(|it| it.id == miss);
     if carried {
         return Ok(());
     }
-    same(&format!("connections for {miss}"), &Vec::new(), &came)?;
+    same(&format!("connections for {miss}"), &Vec::new(), &actual)?;
     same("values that are surely missing", &1, &n_missing)
 }
 
 async fn batch(
-    bench: &Bench,
+    bench: &TestBench,
     by: LookUpKey,
-    carriers: &[(String, String)],
+    id_values: &[(String, String)],
     values_max: usize,
 ) -> Result<(), String> {
-    let mut values: Vec<String> = carriers.iter().map(|(_, it)| it.clone()).collect();
+    let mut values: Vec<String> = id_values.iter().map(|(_, it)| it.clone()).collect();
     values.truncate(values_max + 1);
     let expected: BTreeSet<String> =
-        carriers.iter().take(values.len()).map(|(id, _)| id.clone()).collect();
-    let known: BTreeSet<&String> = carriers.iter().map(|(_, it)| it).collect();
+        id_values.iter().take(values.len()).map(|(id, _)| id.clone()).collect();
+    let known: BTreeSet<&String> = id_values.iter().map(|(_, it)| it).collect();
     let mut fillers = Vec::new();
     for n in 0..FILLERS_MAX {
         if values.len() + fillers.len() > values_max {
@@ -194,8 +199,8 @@ async fn batch(
     values.extend(fillers);
     let outcome = bench.account()?.look_up(by, &values).await;
     let n_missing = outcome.n_missing;
-    let came: BTreeSet<String> = fine(outcome)?.into_iter().collect();
-    same("connections", &expected, &came)?;
+    let actual: BTreeSet<String> = ids_of(outcome)?.into_iter().collect();
+    same("connections", &expected, &actual)?;
     same("values that are surely missing", &n_fillers, &n_missing)
 }
 
@@ -206,34 +211,34 @@ fn filler(value: &str, n: usize) -> String {
     format!("{}{end}", value.get(..kept).unwrap_or_default())
 }
 
-async fn both_ways(bench: &Bench, carriers: &[(String, String)]) -> Result<(), String> {
+async fn both_notations(bench: &TestBench, id_values: &[(String, String)]) -> Result<(), String> {
     let (kind, account) = (IdentifierKind::Iccid, bench.account()?);
-    for (id, value) in carriers {
+    for (id, value) in id_values {
         let short = identifier::key(kind, value);
         if short.len() != CARD_DIGITS {
             continue;
         }
         let long = format!("{short}{}", luhn_digit(short).unwrap_or('0'));
         for written in [short.to_owned(), long] {
-            let came = fine(
+            let actual = ids_of(
                 account.look_up(LookUpKey::Number(kind), std::slice::from_ref(&written)).await,
             )?;
-            if !came.contains(id) {
-                return Err(format!("asked for {written}: expected {id:?}, {came:?} came"));
+            if !actual.contains(id) {
+                return Err(format!("asked for {written}: expected {id:?}, {actual:?} came"));
             }
         }
     }
     Ok(())
 }
 
-async fn never_carried(bench: &Bench, by: LookUpKey) -> Result<(), String> {
+async fn never_carried(bench: &TestBench, by: LookUpKey) -> Result<(), String> {
     let value = match by {
         LookUpKey::Number(IdentifierKind::Iccid) => "8988000000000000000",
         _ => "123456789",
     };
     let account = bench.account()?;
-    let came = fine(account.look_up(by, &[value.to_owned()]).await)?;
-    same("connections", &Vec::new(), &came)?;
+    let actual = ids_of(account.look_up(by, &[value.to_owned()]).await)?;
+    same("connections", &Vec::new(), &actual)?;
     same("calls", &0, &account.n_calls_all())
 }
 

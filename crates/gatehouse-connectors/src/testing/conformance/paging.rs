@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bench, Checks, Verdict, fine, same};
+use super::{Checks, TestBench, Verdict, ids_of, same};
 use crate::connector::{CallKind, ProductParts};
 use crate::manifest::format::paging::{Next, PageSize, PagingBy};
 use crate::testing::one_account::OneAccount;
@@ -20,7 +20,7 @@ const LIVE_PAGES_MAX: u64 = 3;
 
 pub(in crate::testing::conformance) async fn check(
     checks: &mut Checks,
-    bench: &Bench,
+    bench: &TestBench,
     recording: &Recording,
 ) {
     total(checks, bench, recording);
@@ -33,7 +33,7 @@ pub(in crate::testing::conformance) async fn check(
         Some(_) => PageSize { fixed: Some(SMALL), ..PageSize::default() },
         None => PageSize { max: Some(SMALL), min: None, fixed: None },
     };
-    match Bench::start(&Arc::new(small), recording).await {
+    match TestBench::start(&Arc::new(small), recording).await {
         Ok(bench) => {
             for size in SIZES {
                 let name = format!(
@@ -56,7 +56,7 @@ pub(in crate::testing::conformance) async fn check(
 }
 
 /// Checks that recorded pages give the total where the manifest reads it.
-fn total(checks: &mut Checks, bench: &Bench, recording: &Recording) {
+fn total(checks: &mut Checks, bench: &TestBench, recording: &Recording) {
     let name = "recorded pages tell the total where the manifest says";
     let paging = &bench.manifest.paging;
     if paging.total.is_none() {
@@ -65,24 +65,24 @@ fn total(checks: &mut Checks, bench: &Bench, recording: &Recording) {
     }
     let pages = recording.exchanges().filter(|it| it.kind == CallKind::List && it.status == 200);
     let silent = pages.filter(|it| paging.total(&it.header_map(), &it.body).is_none());
-    let told = silent.map(|it| format!("`{}`: expected a number, none is there", it.request));
-    checks.add(name, super::verdict(told.collect()));
+    let texts = silent.map(|it| format!("`{}`: expected a number, none is there", it.request));
+    checks.add(name, super::verdict(texts.collect()));
 }
 
-async fn everything_once(bench: &Bench, size: u64) -> Result<(), String> {
+async fn everything_once(bench: &TestBench, size: u64) -> Result<(), String> {
     let account = bench.account()?;
     let expected = bench.ids();
-    let mut came = Vec::new();
+    let mut actual = Vec::new();
     // One page more than there are, which is empty.
     for number in 1..=expected.len() as u64 / size + 2 {
-        came.extend(fine(account.page(number, size).await)?);
+        actual.extend(ids_of(account.page(number, size).await)?);
     }
-    same("connections", &expected, &came)
+    same("connections", &expected, &actual)
 }
 
-async fn fewest_calls(bench: &Bench, size: u64) -> Result<(), String> {
+async fn fewest_calls(bench: &TestBench, size: u64) -> Result<(), String> {
     let account = bench.account()?;
-    fine(account.page(1, size).await)?;
+    ids_of(account.page(1, size).await)?;
     let (n_all, paging) = (bench.ids().len() as u64, &bench.manifest.paging);
     let n_wanted = n_all.min(size);
     let is_told = paging.total.is_some() || paging.last.is_some() || paging.ends_short;
@@ -98,35 +98,35 @@ async fn fewest_calls(bench: &Bench, size: u64) -> Result<(), String> {
     Ok(())
 }
 
-async fn hostile_links(checks: &mut Checks, bench: &Bench) {
+async fn hostile_links(checks: &mut Checks, bench: &TestBench) {
     let name = "links to other hosts are not followed";
     if !bench.manifest.paging.next.as_ref().is_some_and(Next::is_link) {
         checks.add(name, Verdict::DoesNotApply("no links are followed".into()));
         return;
     }
-    bench.stand_in.fail(Trouble::HostileLinks);
+    bench.platform.fail(Trouble::HostileLinks);
     let result = async {
         let outcome = bench.account()?.page(1, 1000).await;
         if outcome.failures.is_empty() {
             return Err("expected a failure, none came".to_owned());
         }
-        same("calls elsewhere", &0, &bench.stand_in.n_strangers())
+        same("calls elsewhere", &0, &bench.platform.n_strangers())
     };
     checks.take(name, result.await);
-    bench.stand_in.fail(Trouble::None);
+    bench.platform.fail(Trouble::None);
 }
 
-async fn no_canary(bench: &Bench) -> Result<(), String> {
+async fn no_canary(bench: &TestBench) -> Result<(), String> {
     let outcome = bench.account()?.page(1, 1000).await;
     let shown = format!("{:?}", outcome.connections);
-    fine(outcome)?;
+    ids_of(outcome)?;
     if shown.contains(crate::testing::replay_platform::CANARY) {
         return Err("a member that was planted into the platform's documents came out".into());
     }
     Ok(())
 }
 
-async fn details(checks: &mut Checks, bench: &Bench) {
+async fn details(checks: &mut Checks, bench: &TestBench) {
     let name = "details are asked for only where they are wanted, as many at once as can be";
     let Some(detail) = &bench.manifest.detail else {
         checks.add(name, Verdict::DoesNotApply("the list leaves nothing out".into()));
@@ -134,9 +134,9 @@ async fn details(checks: &mut Checks, bench: &Bench) {
     };
     let result = async {
         let account = bench.account()?;
-        fine(account.page_with(1, 1000, ProductParts::default()).await)?;
+        ids_of(account.page_with(1, 1000, ProductParts::default()).await)?;
         same("calls for details without need", &0, &account.n_calls(CallKind::Detail))?;
-        fine(account.page(1, 1000).await)?;
+        ids_of(account.page(1, 1000).await)?;
         let n_max = bench.ids().len().div_ceil(detail.at_once.max(1) as usize);
         same("calls for details", &n_max, &account.n_calls(CallKind::Detail))
     };
@@ -148,9 +148,9 @@ async fn leads_on(manifest: &crate::Manifest, account: &OneAccount) -> Verdict {
     let (_, size) = manifest.paging.size.bounds();
     let size = u64::from(size).min(500);
     let pages = async {
-        let first = fine(account.page(1, size).await)?;
+        let first = ids_of(account.page(1, size).await)?;
         // Twice the size, so that the second page is read only if the first leads on.
-        let both = fine(account.page(1, 2 * size).await)?;
+        let both = ids_of(account.page(1, 2 * size).await)?;
         Ok::<_, String>((first.len() as u64, both.len() as u64))
     };
     match pages.await {
@@ -176,19 +176,19 @@ pub(in crate::testing::conformance) async fn check_live(
     let mut first: Option<Vec<String>> = None;
     for size in SIZES {
         let result = async {
-            let mut came = Vec::new();
+            let mut actual = Vec::new();
             for number in 1..=LIVE_PAGES_MAX {
                 if size < 100 || number == 1 {
-                    came.extend(fine(account.page(number, size).await)?);
+                    actual.extend(ids_of(account.page(number, size).await)?);
                 }
             }
-            let mut once = came.clone();
+            let mut once = actual.clone();
             once.sort_unstable();
             once.dedup();
-            same("connections that came more than once", &once.len(), &came.len())?;
-            let all = first.get_or_insert_with(|| came.clone());
-            let n = came.len().min(all.len());
-            same("the same list at any size", &all[..n].to_vec(), &came[..n].to_vec())
+            same("connections that came more than once", &once.len(), &actual.len())?;
+            let all = first.get_or_insert_with(|| actual.clone());
+            let n = actual.len().min(all.len());
+            same("the same list at any size", &all[..n].to_vec(), &actual[..n].to_vec())
         };
         checks.take(format!("pages of {size} show the same list, each once"), result.await);
     }

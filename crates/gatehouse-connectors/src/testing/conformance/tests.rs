@@ -32,13 +32,13 @@ async fn every_shipped_manifest_passes_with_its_recording() {
 }
 
 /// Asserts that a fault in a manifest fails a check.
-async fn catches(name: &str, right: &str, wrong: &str) {
+async fn catches(name: &str, right: &str, faults: &str) {
     let edit = |text: &str| {
         assert!(text.contains(right), "{name} has no `{right}`");
-        text.replace(right, wrong)
+        text.replace(right, faults)
     };
     let checks = checks(name, edit).await;
-    assert!(!failures(&checks).is_empty(), "`{wrong}` in {name} was not noticed");
+    assert!(!failures(&checks).is_empty(), "`{faults}` in {name} was not noticed");
 }
 
 #[tokio::test]

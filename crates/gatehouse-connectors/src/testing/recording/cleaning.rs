@@ -18,7 +18,7 @@ use crate::manifest::format::status::Status;
 
 /// Parts of responses that a manifest reads.
 #[derive(Default)]
-pub(in crate::testing::recording) struct Read {
+pub(in crate::testing::recording) struct ReadParts {
     /// Members of bodies, by name.
     names: HashSet<String>,
     /// Members of bodies, by patterns of their names.
@@ -27,61 +27,61 @@ pub(in crate::testing::recording) struct Read {
     whole: HashSet<String>,
     headers: HashSet<HeaderName>,
     /// Members whose own members a path passes through without naming them.
-    open: HashSet<String>,
+    unnamed: HashSet<String>,
     /// Whether a path searches at any depth.
-    goes_anywhere: bool,
+    has_deep_search: bool,
 }
 
-impl Read {
+impl ReadParts {
     /// Everything that a manifest reads.
     pub(in crate::testing::recording) fn of(manifest: &Manifest) -> Self {
-        let mut read = Self::default();
+        let mut parts = Self::default();
         for name in ["content-type", "retry-after", "link"] {
-            read.headers.insert(HeaderName::from_static(name));
+            parts.headers.insert(HeaderName::from_static(name));
         }
         for call in manifest.session.iter().flat_map(|it| &it.calls) {
-            call.take.values().chain(&call.expires_in).for_each(|it| read.source(it));
+            call.take.values().chain(&call.expires_in).for_each(|it| parts.source(it));
         }
         let paging = &manifest.paging;
-        paging.total.iter().for_each(|it| read.source(it));
-        paging.last.iter().for_each(|it| read.condition(it));
+        paging.total.iter().for_each(|it| parts.source(it));
+        paging.last.iter().for_each(|it| parts.condition(it));
         match &paging.next {
-            Some(Next::Body(path) | Next::Url(path) | Next::LastItem(path)) => read.path(path),
-            Some(Next::Header(name)) => read.header(name),
+            Some(Next::Body(path) | Next::Url(path) | Next::LastItem(path)) => parts.path(path),
+            Some(Next::Header(name)) => parts.header(name),
             Some(Next::Link(_)) | None => {}
         }
-        read.path(&manifest.list.items);
+        parts.path(&manifest.list.items);
         for (_, look_up) in manifest.look_up.all() {
             if let crate::manifest::format::look_up::LookUp::Searched(search) = look_up {
-                read.path(&search.items);
+                parts.path(&search.items);
             }
         }
         let product = &manifest.product;
-        read.selection(&product.id);
-        read.status(&product.status);
-        read.identifiers(&product.identifiers);
-        read.selection(&product.imei);
-        product.properties.iter().for_each(|it| read.property(it));
-        product.satellite_when.iter().for_each(|it| read.condition(it));
+        parts.selection(&product.id);
+        parts.status(&product.status);
+        parts.identifiers(&product.identifiers);
+        parts.selection(&product.imei);
+        product.properties.iter().for_each(|it| parts.property(it));
+        product.satellite_when.iter().for_each(|it| parts.condition(it));
         if let Some(detail) = &manifest.detail {
-            read.path(&detail.items);
-            detail.belongs_to.iter().for_each(|it| read.path(it));
-            detail.adds.status.iter().for_each(|it| read.status(it));
-            read.identifiers(&detail.adds.identifiers);
-            read.selection(&detail.adds.imei);
-            detail.adds.properties.iter().for_each(|it| read.property(it));
+            parts.path(&detail.items);
+            detail.belongs_to.iter().for_each(|it| parts.path(it));
+            detail.adds.status.iter().for_each(|it| parts.status(it));
+            parts.identifiers(&detail.adds.identifiers);
+            parts.selection(&detail.adds.imei);
+            detail.adds.properties.iter().for_each(|it| parts.property(it));
         }
-        read.selection(&manifest.errors.message);
-        manifest.errors.rules.iter().for_each(|it| read.condition(&it.when));
+        parts.selection(&manifest.errors.message);
+        manifest.errors.rules.iter().for_each(|it| parts.condition(&it.when));
         if let Some(wait) = &manifest.limits.wait {
-            read.header(&wait.reset);
-            wait.remaining.iter().for_each(|it| read.header(it));
+            parts.header(&wait.reset);
+            wait.remaining.iter().for_each(|it| parts.header(it));
         }
-        read
+        parts
     }
 
     /// Whether a header is read.
-    pub(in crate::testing::recording) fn keeps(&self, name: &HeaderName) -> bool {
+    pub(in crate::testing::recording) fn reads(&self, name: &HeaderName) -> bool {
         self.headers.contains(name)
     }
 
@@ -105,7 +105,7 @@ impl Read {
             self.names.contains(&name) || self.patterns.iter().any(|it| it.matches(&name));
         let is_container = value.is_object() || value.is_array();
         match &mut value {
-            Value::Object(members) if self.open.contains(&name) => {
+            Value::Object(members) if self.unnamed.contains(&name) => {
                 members.values_mut().for_each(|it| self.clean(it));
             }
             value => self.clean(value),
@@ -115,16 +115,16 @@ impl Read {
             Value::Array(members) => members.is_empty(),
             _ => true,
         };
-        let is_on_the_way = self.goes_anywhere && is_container && !is_empty;
-        (is_named || is_on_the_way).then_some((name, value))
+        let leads_to_read = self.has_deep_search && is_container && !is_empty;
+        (is_named || leads_to_read).then_some((name, value))
     }
 
     fn path(&mut self, path: &Path) {
         let text = path.to_string();
-        self.goes_anywhere |= text.contains("..");
+        self.has_deep_search |= text.contains("..");
         for sign in ["[?", "[*", ".*"] {
             let before = text.match_indices(sign).filter_map(|(at, _)| names(&text[..at]).pop());
-            self.open.extend(before);
+            self.unnamed.extend(before);
         }
         self.names.extend(names(&text));
     }

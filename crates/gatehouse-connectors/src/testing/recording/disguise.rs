@@ -43,29 +43,29 @@ impl Disguise {
         let nth = self.shapes.entry(shape.clone()).or_default();
         *nth += 1;
         let mut digits: Vec<char> = nth.to_string().chars().collect();
-        let mut other: Vec<char> = shape.chars().collect();
+        let mut replacement: Vec<char> = shape.chars().collect();
         for (at, original) in id.chars().enumerate().collect::<Vec<_>>().into_iter().rev() {
             if is_hidden(original) {
-                other[at] = digits.pop().unwrap_or('0');
+                replacement[at] = digits.pop().unwrap_or('0');
             }
         }
         // A whole number doesn't begin with a zero.
-        if is_digits(id) && other[0] == '0' && other.len() > 1 {
-            other[0] = '1';
+        if is_digits(id) && replacement[0] == '0' && replacement.len() > 1 {
+            replacement[0] = '1';
         }
-        self.table.insert(id.to_owned(), other.into_iter().collect());
+        self.table.insert(id.to_owned(), replacement.into_iter().collect());
     }
 
     /// Replacement of a number.
     fn number(&mut self, digits: &str) -> String {
-        if let Some(known) = self.table.get(digits) {
-            return known.clone();
+        if let Some(replacement_of) = self.table.get(digits) {
+            return replacement_of.clone();
         }
         let checked = |all: &str| {
             let (body, last) = all.split_at(all.len() - 1);
             luhn_digit(body).is_some_and(|it| last.starts_with(it))
         };
-        let other = if digits.len() == CARD_DIGITS + 1 && checked(digits) {
+        let replacement = if digits.len() == CARD_DIGITS + 1 && checked(digits) {
             // The same ICCID with its check digit.
             let card = self.number(&digits[..CARD_DIGITS]);
             with_check_digit(card)
@@ -79,16 +79,16 @@ impl Disguise {
                 }
             })
         };
-        self.table.insert(digits.to_owned(), other.clone());
-        other
+        self.table.insert(digits.to_owned(), replacement.clone());
+        replacement
     }
 
     /// The next free replacement: with its check digit it may equal another one without.
     fn unused(&mut self, next: impl Fn(&mut Self) -> String) -> String {
         loop {
-            let other = next(self);
-            if self.used.insert(other.clone()) {
-                return other;
+            let replacement = next(self);
+            if self.used.insert(replacement.clone()) {
+                return replacement;
             }
         }
     }
@@ -102,8 +102,8 @@ impl Disguise {
 
     /// Replaces all numbers and names in a text.
     pub(in crate::testing::recording) fn text(&mut self, text: &str) -> String {
-        if let Some(known) = self.table.get(text) {
-            return known.clone();
+        if let Some(replacement_of) = self.table.get(text) {
+            return replacement_of.clone();
         }
         let mut names: Vec<String> =
             self.table.keys().filter(|it| text.contains(it.as_str())).cloned().collect();
@@ -131,9 +131,9 @@ impl Disguise {
             let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
             if n_digits > 0 {
                 let (digits, behind) = rest.split_at(n_digits);
-                let other =
+                let replacement =
                     if n_digits >= DIGITS_MIN { self.number(digits) } else { digits.to_owned() };
-                written.push_str(&other);
+                written.push_str(&replacement);
                 (rest, before) = (behind, Some('0'));
                 continue;
             }
@@ -148,9 +148,9 @@ impl Disguise {
         match value {
             Value::String(text) => *text = self.text(text),
             Value::Number(number) => {
-                let other = self.text(&number.to_string());
-                if let Ok(other) = serde_json::from_str(&other) {
-                    *value = other;
+                let replacement = self.text(&number.to_string());
+                if let Ok(replacement) = serde_json::from_str(&replacement) {
+                    *value = replacement;
                 }
             }
             Value::Array(members) => members.iter_mut().for_each(|it| self.value(it)),

@@ -22,12 +22,12 @@ fn account(
     for (name, secret) in credentials {
         given.insert((*name).to_owned(), (*secret).into());
     }
-    let told = read::<AccountForm>(form).read(
+    let shown = read::<AccountForm>(form).read(
         settings.as_object().unwrap(),
         &given,
         &AddressRules::default(),
     );
-    told.map_err(|faults| {
+    shown.map_err(|faults| {
         faults.into_iter().map(|it| format!("{} {}", it.name, it.reason)).collect()
     })
 }
@@ -36,13 +36,13 @@ fn account(
 fn what_an_account_says_is_there_by_name() {
     let settings = json!({"region": "eu", "org": 7});
     let values = account(FORM, settings, &[("apiKey", "k")]).unwrap_or_else(|it| panic!("{it:?}"));
-    let told = |what| values.named(&what).map(|it| it.to_string());
-    assert_eq!(told(What::Setting("region".into())).as_deref(), Some("eu"));
-    assert_eq!(told(What::Setting("org".into())).as_deref(), Some("7"));
-    assert_eq!(told(What::Setting("authUrl".into())).as_deref(), Some("https://auth.example"));
-    assert_eq!(told(What::Credential("apiKey".into())).as_deref(), Some("k"));
-    assert_eq!(told(What::Credential("pin".into())), None);
-    assert_eq!(told(What::Session("apiKey".into())), None);
+    let shown = |what| values.named(&what).map(|it| it.to_string());
+    assert_eq!(shown(What::Setting("region".into())).as_deref(), Some("eu"));
+    assert_eq!(shown(What::Setting("org".into())).as_deref(), Some("7"));
+    assert_eq!(shown(What::Setting("authUrl".into())).as_deref(), Some("https://auth.example"));
+    assert_eq!(shown(What::Credential("apiKey".into())).as_deref(), Some("k"));
+    assert_eq!(shown(What::Credential("pin".into())), None);
+    assert_eq!(shown(What::Session("apiKey".into())), None);
     assert_eq!(values.addresses.len(), 1);
     assert!(account("{}", json!({}), &[]).is_ok());
 }
@@ -74,18 +74,18 @@ fn every_fault_is_told_and_all_at_once() {
         (with(json!({})),                  vec![fine, ("key", "k")], "credentials.key is not a credential of this connector; it has apiKey, pin".to_owned()),
     ];
     for (settings, credentials, expected) in cases {
-        let told = account(FORM, settings, &credentials).err();
-        assert_eq!(told, Some(vec![expected]));
+        let shown = account(FORM, settings, &credentials).err();
+        assert_eq!(shown, Some(vec![expected]));
     }
     for url in
         ["http://auth.example", "ftp://auth.example", "auth.example", "https://a@auth.example"]
     {
-        let told = account(FORM, with(json!({"authUrl": url})), &[fine]).err().unwrap_or_default();
-        assert!(told.len() == 1 && told[0].starts_with("settings.authUrl "), "{url}: {told:?}");
+        let shown = account(FORM, with(json!({"authUrl": url})), &[fine]).err().unwrap_or_default();
+        assert!(shown.len() == 1 && shown[0].starts_with("settings.authUrl "), "{url}: {shown:?}");
     }
-    let told = account("{}", json!({}), &[("key", "k")]).err();
+    let shown = account("{}", json!({}), &[("key", "k")]).err();
     assert_eq!(
-        told,
+        shown,
         Some(vec!["credentials.key is not a credential of this connector; it has none".to_owned()])
     );
     let all = account(FORM, json!({"org": {}, "zone": 1}), &[("key", "hunter22")]).err().unwrap();

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::manifest::tests::{misread, read, scope, texts};
+use crate::manifest::tests::{parse_error, read, scope, texts};
 
 #[test]
 fn every_text_of_a_body_is_a_template() {
@@ -36,6 +36,6 @@ fn every_text_of_a_body_is_a_template() {
 
 #[test]
 fn what_is_no_template_is_told() {
-    assert!(misread::<Body>("{ a: [{ b: '{vaule}' }] }").contains("has `{vaule}`"));
+    assert!(parse_error::<Body>("{ a: [{ b: '{vaule}' }] }").contains("has `{vaule}`"));
     assert_eq!(read::<Body>("{ a: ['{value}', { b: '{now}' }], c: 1 }").templates().len(), 2);
 }

@@ -76,9 +76,9 @@ fn a_body_is_json_or_a_form_and_says_which() {
     ];
     for (call, media, body) in cases {
         let filled = filled(call);
-        let told = filled.headers.get("content-type").map(|it| it.to_str().unwrap());
+        let shown = filled.headers.get("content-type").map(|it| it.to_str().unwrap());
         assert_eq!(
-            (told, &filled.body[..], filled.target.as_str()),
+            (shown, &filled.body[..], filled.target.as_str()),
             (media, body.as_bytes(), "/x"),
             "{call}"
         );

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn a_condition_holds_when_all_that_it_names_does() {
@@ -74,10 +74,10 @@ fn statuses_are_one_several_or_a_hundred() {
         "0xx", "6xx", "xx", "4XX", "40x", "99", "600", "true", "{}", "[404, x]", "[[404]]", "-404",
         "4.5",
     ] {
-        let told = misread::<Statuses>(yaml);
+        let shown = parse_error::<Statuses>(yaml);
         assert!(
-            told.starts_with("must be a status such as `404`, a list of them, or `4xx`"),
-            "{yaml}: {told}"
+            shown.starts_with("must be a status such as `404`, a list of them, or `4xx`"),
+            "{yaml}: {shown}"
         );
     }
 }
@@ -98,5 +98,5 @@ fn a_condition_that_says_nothing_is_told() {
     ] {
         assert_eq!(read::<Condition>(yaml).fault(), Some(expected), "{yaml}");
     }
-    assert!(misread::<Condition>("{ equal: 1 }").contains("unknown field `equal`"));
+    assert!(parse_error::<Condition>("{ equal: 1 }").contains("unknown field `equal`"));
 }

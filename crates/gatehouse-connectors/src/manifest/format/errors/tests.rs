@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 const RULES: &str = r#"
 message: [$.message, "$.errors[*].title"]
@@ -34,7 +34,7 @@ fn without_rules_the_status_says_it_all() {
     ] {
         let status = StatusCode::from_u16(status).unwrap();
         assert_eq!(Errors::default().meaning(status, &json!({"ok": false})), expected, "{status}");
-        assert!(!Errors::default().is_told_failure(status, &json!({})), "{status}");
+        assert!(!Errors::default().is_failure_by_rule(status, &json!({})), "{status}");
     }
 }
 
@@ -62,7 +62,7 @@ fn the_first_rule_that_holds_decides_under_any_status() {
         let code = StatusCode::from_u16(status).unwrap();
         assert_eq!(errors.meaning(code, &body), expected, "{status} {body}");
         let is_told = expected == Failed && body != json!(null) && body["code"] != "OTHER";
-        assert_eq!(errors.is_told_failure(code, &body), is_told, "{status} {body}");
+        assert_eq!(errors.is_failure_by_rule(code, &body), is_told, "{status} {body}");
     }
 }
 
@@ -77,5 +77,5 @@ fn an_error_says_what_is_wrong_at_the_first_place_that_has_something() {
     ] {
         assert_eq!(errors.message(&body).as_deref(), expected, "{body}");
     }
-    assert!(misread::<Meaning>("missing").contains("unknown variant `missing`"));
+    assert!(parse_error::<Meaning>("missing").contains("unknown variant `missing`"));
 }

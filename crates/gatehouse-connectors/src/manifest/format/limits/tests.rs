@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::client::tests::UNLIMITED;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 fn applied(yaml: &str) -> connector::PlatformLimits {
     let mut limits = UNLIMITED;
@@ -54,6 +54,6 @@ fn what_it_leaves_out_is_as_usual() {
         "{ buckets: [{ calls: 1, per: 1s, of: [lists] }] }",
         "{ buckets: [{ calls: 1, per: 1s, scope: tenant }] }",
     ] {
-        assert!(!misread::<Limits>(yaml).is_empty(), "{yaml}");
+        assert!(!parse_error::<Limits>(yaml).is_empty(), "{yaml}");
     }
 }

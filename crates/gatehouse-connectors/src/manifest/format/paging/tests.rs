@@ -34,8 +34,8 @@ fn pages_are_fixed_or_between_bounds() {
     ];
     for (text, expected) in cases {
         let size: PageSize = read(text);
-        let told = size.fault().map_or(Ok(size.bounds()), Err);
-        assert_eq!(told, expected.map_err(str::to_owned), "{text}");
+        let shown = size.fault().map_or(Ok(size.bounds()), Err);
+        assert_eq!(shown, expected.map_err(str::to_owned), "{text}");
     }
 }
 
@@ -94,9 +94,9 @@ fn the_way_to_the_next_page_is_found_in_five_places() {
     let (body, last) =
         (json!({"c": "m1", "n": 7, "u": "/x?a", "e": "", "z": null}), json!({"id": 9}));
     let all = headers(&[("x-next", "m2"), ("link", "</y>; rel=next"), ("x-empty", "")]);
-    let leads = |next: &str| read::<Next>(next).leads(&all, &body, Some(&last));
+    let next_page = |next: &str| read::<Next>(next).next_page(&all, &body, Some(&last));
     let (mark, link) =
-        (|it: &str| Some(Leads::Mark(it.into())), |it: &str| Some(Leads::Link(it.into())));
+        (|it: &str| Some(NextPage::Cursor(it.into())), |it: &str| Some(NextPage::Link(it.into())));
     #[rustfmt::skip]
     let cases = [
         ("{ body: $.c }",           mark("m1")),
@@ -116,9 +116,9 @@ fn the_way_to_the_next_page_is_found_in_five_places() {
         ("{ last_item: $.none }",   None),
     ];
     for (next, expected) in cases {
-        assert_eq!(leads(next), expected, "{next}");
+        assert_eq!(next_page(next), expected, "{next}");
     }
-    assert_eq!(read::<Next>("{ last_item: $.id }").leads(&all, &body, None), None);
+    assert_eq!(read::<Next>("{ last_item: $.id }").next_page(&all, &body, None), None);
 }
 
 #[test]

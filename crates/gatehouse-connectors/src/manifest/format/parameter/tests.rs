@@ -1,5 +1,5 @@
 use super::*;
-use crate::manifest::tests::{misread, read, scope, texts};
+use crate::manifest::tests::{parse_error, read, scope, texts};
 
 fn written(yaml: &str, values: &[&str]) -> String {
     let (parameter, values) = (read::<Parameter>(yaml), texts(values));
@@ -48,7 +48,7 @@ fn those_alone_that_mention_something_can_be_written() {
     let parameter: Parameter =
         read("{ a: '{page.size}', b: 1, c: { d: ['{page.size}'], e: '{now}' } }");
     let mut pairs = Vec::new();
-    parameter.write_those(&|it| *it == What::PageSize, "p", &scope(&[]), &mut pairs);
+    parameter.write_those_with(&|it| *it == What::PageSize, "p", &scope(&[]), &mut pairs);
     assert_eq!(pairs, ["p%5Ba%5D=50", "p%5Bc%5D%5Bd%5D=50"]);
     assert_eq!(parameter.templates().len(), 4);
 }
@@ -63,7 +63,7 @@ fn what_is_no_parameter_is_told() {
         ("{ each: '{value}', join: a, more: 1 }", "must have `each` and `join`"),
         ("{ deep: '{vaule}' }", "has `{vaule}`"),
     ] {
-        let told = misread::<Parameter>(yaml);
-        assert!(told.contains(expected), "{yaml}: {told}");
+        let error = parse_error::<Parameter>(yaml);
+        assert!(error.contains(expected), "{yaml}: {error}");
     }
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn a_single_value_is_a_text_and_nothing_else_is() {
@@ -55,8 +55,8 @@ fn a_path_is_printed_as_one_that_means_the_same() {
 #[test]
 fn what_is_no_path_is_told() {
     for text in ["data", "$.", "$.a[", "'$ .a b'", "''"] {
-        let told = misread::<Path>(text);
-        assert!(told.starts_with("must be a JSONPath such as `$.data`"), "{text}: {told}");
+        let shown = parse_error::<Path>(text);
+        assert!(shown.starts_with("must be a JSONPath such as `$.data`"), "{text}: {shown}");
     }
 }
 

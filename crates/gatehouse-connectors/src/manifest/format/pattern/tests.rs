@@ -1,5 +1,5 @@
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn a_pattern_holds_for_a_whole_text_or_not() {
@@ -35,8 +35,8 @@ fn a_pattern_holds_for_a_whole_text_or_not() {
 #[test]
 fn what_is_no_pattern_is_told() {
     for text in ["[0-9", "a)|(b", "*", "(?<n", r"a\"] {
-        let told = misread::<Pattern>(&format!("'{text}'"));
+        let shown = parse_error::<Pattern>(&format!("'{text}'"));
         let expected = format!("must be a regular expression such as `[0-9]+`, not `{text}`: ");
-        assert!(told.starts_with(&expected), "{text}: {told}");
+        assert!(shown.starts_with(&expected), "{text}: {shown}");
     }
 }

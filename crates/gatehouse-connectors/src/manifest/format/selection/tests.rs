@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn texts_are_selected_in_order_each_once_and_none_of_them_empty() {
@@ -46,7 +46,7 @@ fn what_selects_nothing_is_told() {
         ("{ path: $.a, transform: trim }", "unknown field `transform`"),
         ("[$.a, b]", "must be a JSONPath"),
     ] {
-        let told = misread::<Selection>(yaml);
-        assert!(told.contains(expected), "{yaml}: {told}");
+        let shown = parse_error::<Selection>(yaml);
+        assert!(shown.contains(expected), "{yaml}: {shown}");
     }
 }

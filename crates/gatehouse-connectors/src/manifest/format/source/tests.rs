@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn a_value_is_in_the_body_or_in_a_header() {
@@ -40,7 +40,7 @@ fn what_is_no_source_is_told() {
         ("7", "a JSONPath, `body: $.path` or `header: X-Name`"),
         ("[]", "a JSONPath, `body: $.path` or `header: X-Name`"),
     ] {
-        let told = misread::<Source>(text);
-        assert!(told.contains(expected), "{text}: {told}");
+        let shown = parse_error::<Source>(text);
+        assert!(shown.contains(expected), "{text}: {shown}");
     }
 }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::manifest::tests::{misread, now, read, scope, texts};
+use crate::manifest::tests::{now, parse_error, read, scope, texts};
 
 fn filled(text: &str) -> Option<String> {
     let values = texts(&["8949 1", "8949,2"]);
@@ -64,28 +64,28 @@ fn a_hole_that_nothing_is_there_for_leaves_nothing_of_the_text() {
 #[test]
 fn braces_and_holes_that_mean_nothing_are_told() {
     for text in ["{", "}", "a{b", "{value", "{{value}", "{value}}", "{{{", "}}}"] {
-        let told = Template::try_from(text.to_owned()).unwrap_err();
-        assert!(told.starts_with("has a lone `"), "{text}: {told}");
+        let error = Template::try_from(text.to_owned()).unwrap_err();
+        assert!(error.starts_with("has a lone `"), "{text}: {error}");
         assert!(
-            told.contains(&format!("in `{text}`: a placeholder is written `{{value}}`")),
-            "{told}"
+            error.contains(&format!("in `{text}`: a placeholder is written `{{value}}`")),
+            "{error}"
         );
     }
     let unknown = ["{}", "{ }", "{vaule}", "{page.numbre}", "{credentials.}", "{settings.a.b}"];
     let times =
         ["{now-}", "{now-1}", "{now-1w}", "{now*1d}", "{now -1d}", "{now-99999d}", "{nowx}"];
     for text in unknown.into_iter().chain(times) {
-        let told = Template::try_from(text.to_owned()).unwrap_err();
+        let error = Template::try_from(text.to_owned()).unwrap_err();
         assert!(
-            told.starts_with(&format!("has `{text}`, which is no placeholder: these are")),
-            "{told}"
+            error.starts_with(&format!("has `{text}`, which is no placeholder: these are")),
+            "{error}"
         );
     }
     for text in ["{value|}", "{value|date}", "{now|split}", "{value||trim}", "{value|Luhn_add}"] {
-        let told = Template::try_from(text.to_owned()).unwrap_err();
-        assert!(told.contains("which is no transform: these are trim, "), "{told}");
+        let error = Template::try_from(text.to_owned()).unwrap_err();
+        assert!(error.contains("which is no transform: these are trim, "), "{error}");
     }
-    assert!(misread::<Template>("'{vaule}'").contains("has `{vaule}`"));
+    assert!(parse_error::<Template>("'{vaule}'").contains("has `{vaule}`"));
 }
 
 #[test]
@@ -134,9 +134,9 @@ proptest! {
 
     #[test]
     fn any_text_is_a_length_of_time_or_none(text in any::<String>(), n: u64) {
-        let _ = Span::parse(&text);
+        let _ = ShortDuration::parse(&text);
         for unit in ["s", "m", "h", "d", "w", "", "ü"] {
-            let _ = Span::parse(&format!("{n}{unit}"));
+            let _ = ShortDuration::parse(&format!("{n}{unit}"));
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::manifest::tests::{misread, read, texts};
+use crate::manifest::tests::{parse_error, read, texts};
 
 #[test]
 fn each_transform_does_one_thing() {
@@ -40,6 +40,6 @@ fn templates_name_those_that_leave_one_text_one() {
 #[test]
 fn the_set_is_closed() {
     for yaml in ["reverse", "{ replace: a }", "split", "{ matching: '[' }"] {
-        assert!(!misread::<Transform>(yaml).is_empty(), "{yaml}");
+        assert!(!parse_error::<Transform>(yaml).is_empty(), "{yaml}");
     }
 }

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::*;
 use crate::client::BaseUrl;
-use crate::client::tests::platform::{Platform, Play, reply};
-use crate::client::tests::{UNLIMITED, here, metered, outside, pass, patient};
+use crate::client::tests::platform::{Platform, Reaction, reply};
+use crate::client::tests::{UNLIMITED, advance, here, metered, patient, pool};
 
 const SECRET: &str = "hunter22-hunter22";
 
@@ -39,7 +39,7 @@ session:
 every_call: { query: { token: "{session.token}" } }
 "#;
 
-fn speaker(platform: &Platform, parts: &[&str]) -> ManifestConnector {
+fn connector(platform: &Platform, parts: &[&str]) -> ManifestConnector {
     let head = "{ manifest: 1, name: alpha, title: Alpha, connectivity: CELLULAR }";
     let head = head.trim_matches(['{', '}', ' ']).replace(", ", "\n");
     let account = "\naccount: { credentials: { apiKey: { description: The key } } }\n";
@@ -52,16 +52,16 @@ fn speaker(platform: &Platform, parts: &[&str]) -> ManifestConnector {
     let base = BaseUrl::parse(&platform.url(), &here()).unwrap();
     let secrets = vec![Zeroizing::new(SECRET.to_owned())];
     let name = manifest.name().clone();
-    let line =
-        PlatformClient::new(Arc::new(outside()), &name, base, UNLIMITED, metered().1, secrets);
-    ManifestConnector::new(Arc::new(manifest), values, line)
+    let client =
+        PlatformClient::new(Arc::new(pool()), &name, base, UNLIMITED, metered().1, secrets);
+    ManifestConnector::new(Arc::new(manifest), values, client)
 }
 
-async fn first(speaker: &ManifestConnector) -> Result<PlatformPage, Failure> {
-    speaker.page(patient(), &Position::Page { index: 0, size: 2 }).await
+async fn first(connector: &ManifestConnector) -> Result<PlatformPage, Failure> {
+    connector.page(patient(), &Position::Page { index: 0, size: 2 }).await
 }
 
-fn says(body: Value) -> Play {
+fn json_reply(body: Value) -> Reaction {
     reply(200, "", &body.to_string())
 }
 
@@ -72,69 +72,69 @@ fn is_log_in(head: &str) -> bool {
 #[tokio::test]
 async fn fifty_calls_at_once_log_in_once() {
     let mut platform = Platform::new(|_, head| match is_log_in(head) {
-        true => says(json!({"token": "tok-1", "lasts": u64::MAX})),
-        false => says(json!({"data": [], "total": 0})),
+        true => json_reply(json!({"token": "tok-1", "lasts": u64::MAX})),
+        false => json_reply(json!({"data": [], "total": 0})),
     })
     .await;
-    let speaker = speaker(&platform, &[SESSION, NUMBERED, REST]);
-    let pages = join_all((0..50).map(|_| first(&speaker))).await;
+    let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
+    let pages = join_all((0..50).map(|_| first(&connector))).await;
     assert!(pages.iter().all(Result::is_ok), "{pages:?}");
-    let asked = platform.asked();
-    assert_eq!(asked.iter().filter(|it| is_log_in(it)).count(), 1);
-    assert_eq!(asked.len(), 51);
+    let received_lines = platform.received_lines();
+    assert_eq!(received_lines.iter().filter(|it| is_log_in(it)).count(), 1);
+    assert_eq!(received_lines.len(), 51);
 }
 
 #[tokio::test]
 async fn a_session_that_worked_is_renewed_once_and_a_fresh_one_is_not() {
     let mut platform = Platform::new(|nth, head| match (is_log_in(head), nth) {
-        (true, _) => says(json!({"token": format!("tok-{nth}")})),
-        (false, 1) => says(json!({"data": []})),
+        (true, _) => json_reply(json!({"token": format!("tok-{nth}")})),
+        (false, 1) => json_reply(json!({"data": []})),
         _ => reply(401, "", &json!({"said": head.lines().next()}).to_string()),
     })
     .await;
-    let speaker = speaker(&platform, &[SESSION, NUMBERED, REST]);
-    assert!(first(&speaker).await.is_ok());
-    let failure = first(&speaker).await.unwrap_err();
-    assert_eq!(platform.asked().len(), 5);
+    let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
+    assert!(first(&connector).await.is_ok());
+    let failure = first(&connector).await.unwrap_err();
+    assert_eq!(platform.received_lines().len(), 5);
     // The token must stay hidden, wherever it was sent.
     assert!(failure.said.as_ref().is_some_and(|it| it.body.contains("token=***")), "{failure:?}");
     assert!(!format!("{failure:?}").contains("tok-"), "{failure:?}");
-    first(&speaker).await.unwrap_err();
-    assert_eq!(platform.asked().len(), 1);
-    pass(Duration::from_secs(61)).await;
-    first(&speaker).await.unwrap_err();
-    assert_eq!(platform.asked().len(), 3);
+    first(&connector).await.unwrap_err();
+    assert_eq!(platform.received_lines().len(), 1);
+    advance(Duration::from_secs(61)).await;
+    first(&connector).await.unwrap_err();
+    assert_eq!(platform.received_lines().len(), 3);
 }
 
 #[tokio::test]
 async fn a_refused_log_in_is_shared_and_not_tried_again_at_once() {
     let mut platform = Platform::new(|_, _| reply(401, "", "{}")).await;
-    let speaker = speaker(&platform, &[SESSION, NUMBERED, REST]);
-    let all = join_all((0..10).map(|_| first(&speaker))).await;
+    let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
+    let all = join_all((0..10).map(|_| first(&connector))).await;
     let detail = "the platform answered 401 to the log-in of the account";
     assert!(all.iter().all(|it| it.as_ref().is_err_and(|it| it.detail == detail)), "{all:?}");
     for seconds in [60, 120, 240] {
-        let failure = first(&speaker).await.unwrap_err();
+        let failure = first(&connector).await.unwrap_err();
         let again = format!("{detail}; it is asked again in {seconds} s at the earliest");
         assert_eq!(failure.detail, again);
-        assert_eq!(platform.asked().len(), 1);
-        pass(Duration::from_secs(seconds)).await;
-        first(&speaker).await.unwrap_err();
+        assert_eq!(platform.received_lines().len(), 1);
+        advance(Duration::from_secs(seconds)).await;
+        first(&connector).await.unwrap_err();
     }
 }
 
 #[tokio::test]
 async fn a_session_ends_when_it_was_said_to() {
     let mut platform = Platform::new(|_, head| match is_log_in(head) {
-        true => says(json!({"token": "tok-1", "lasts": 100})),
-        false => says(json!({"data": []})),
+        true => json_reply(json!({"token": "tok-1", "lasts": 100})),
+        false => json_reply(json!({"data": []})),
     })
     .await;
-    let speaker = speaker(&platform, &[SESSION, NUMBERED, REST]);
+    let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
     for (seconds, n_asked) in [(0, 2), (80, 1), (15, 2)] {
-        pass(Duration::from_secs(seconds)).await;
-        assert!(first(&speaker).await.is_ok());
-        assert_eq!(platform.asked().len(), n_asked, "{seconds}");
+        advance(Duration::from_secs(seconds)).await;
+        assert!(first(&connector).await.is_ok());
+        assert_eq!(platform.received_lines().len(), n_asked, "{seconds}");
     }
 }
 
@@ -142,45 +142,46 @@ async fn a_session_ends_when_it_was_said_to() {
 async fn what_is_found_may_span_twenty_pages_and_no_more() {
     for (total, is_told) in [(1, true), (20, true), (21, false)] {
         let mut platform = Platform::new(move |nth, _| {
-            says(json!({"data": [{"id": nth, "iccid": "1"}], "total": total}))
+            json_reply(json!({"data": [{"id": nth, "iccid": "1"}], "total": total}))
         })
         .await;
-        let speaker = speaker(&platform, &[NUMBERED, REST]);
+        let connector = connector(&platform, &[NUMBERED, REST]);
         let by = LookUpKey::Number(gatehouse_core::IdentifierKind::Iccid);
-        let found = speaker.look_up(patient(), by, &["1".to_owned()]).await;
+        let found = connector.look_up(patient(), by, &["1".to_owned()]).await;
         assert_eq!(found.is_ok(), is_told, "{found:?}");
-        assert_eq!(platform.asked().len(), total.min(20));
+        assert_eq!(platform.received_lines().len(), total.min(20));
     }
 }
 
 #[tokio::test]
 async fn many_values_are_split_so_that_addresses_stay_short() {
-    let mut platform = Platform::new(|_, _| says(json!({"data": [], "total": 0}))).await;
-    let speaker = speaker(&platform, &[NUMBERED, REST]);
+    let mut platform = Platform::new(|_, _| json_reply(json!({"data": [], "total": 0}))).await;
+    let connector = connector(&platform, &[NUMBERED, REST]);
     let values: Vec<String> = (0..1000).map(|n| format!("8949{n:016}")).collect();
     let by = LookUpKey::Number(gatehouse_core::IdentifierKind::Iccid);
-    assert_eq!(speaker.look_up(patient(), by, &values).await, Ok(Vec::new()));
-    let asked = platform.asked();
+    assert_eq!(connector.look_up(patient(), by, &values).await, Ok(Vec::new()));
+    let received_lines = platform.received_lines();
     assert!(
-        asked.iter().all(|it| it.len() < TARGET_BYTES_MAX + 10) && asked.len() == 4,
+        received_lines.iter().all(|it| it.len() < TARGET_BYTES_MAX + 10)
+            && received_lines.len() == 4,
         "{}",
-        asked.len()
+        received_lines.len()
     );
-    let parts = asked.iter().filter_map(|it| it.split(['=', '&']).nth(1));
+    let parts = received_lines.iter().filter_map(|it| it.split(['=', '&']).nth(1));
     assert_eq!(parts.collect::<Vec<_>>().join(","), values.join(","));
 }
 
 #[tokio::test]
 async fn what_can_not_stand_in_an_address_is_nowhere() {
-    let mut platform = Platform::new(|_, _| says(json!({}))).await;
-    let speaker = speaker(&platform, &[NUMBERED, REST]);
+    let mut platform = Platform::new(|_, _| json_reply(json!({}))).await;
+    let connector = connector(&platform, &[NUMBERED, REST]);
     for value in ["", ".", ".."] {
         assert_eq!(
-            speaker.look_up(patient(), LookUpKey::Id, &[value.to_owned()]).await,
+            connector.look_up(patient(), LookUpKey::Id, &[value.to_owned()]).await,
             Ok(Vec::new())
         );
     }
-    assert_eq!(platform.asked(), Vec::<String>::new());
+    assert_eq!(platform.received_lines(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -193,10 +194,10 @@ async fn lists_may_be_null_or_empty_and_must_be_there() {
         (json!({"data": [{"name": "no id"}]}), false),
         (json!({"data": "no list"}), false),
     ] {
-        let told = body.clone();
-        let platform = Platform::new(move |_, _| says(body.clone())).await;
-        let page = first(&speaker(&platform, &[NUMBERED, REST])).await;
-        assert_eq!(page.is_ok(), is_fine, "{told}: {page:?}");
+        let shown = body.clone();
+        let platform = Platform::new(move |_, _| json_reply(body.clone())).await;
+        let page = first(&connector(&platform, &[NUMBERED, REST])).await;
+        assert_eq!(page.is_ok(), is_fine, "{shown}: {page:?}");
     }
 }
 
@@ -204,19 +205,19 @@ async fn lists_may_be_null_or_empty_and_must_be_there() {
 async fn a_body_that_is_not_wholly_readable_is_a_failure_and_not_an_empty_list() {
     let deep = format!("[{}{}]", "[".repeat(200), "]".repeat(200));
     for body in [r#"[{"id": "a\ud83d"}]"#, "[{\"id\": 1e999}]", deep.as_str(), "[1,", "\u{1}"] {
-        let told = body.to_owned();
-        let platform = Platform::new(move |_, _| reply(200, "", &told)).await;
+        let shown = body.to_owned();
+        let platform = Platform::new(move |_, _| reply(200, "", &shown)).await;
         let rest = REST.replace("$.data", "$");
-        let failure = first(&speaker(&platform, &[NUMBERED, &rest])).await.unwrap_err();
+        let failure = first(&connector(&platform, &[NUMBERED, &rest])).await.unwrap_err();
         assert_eq!(failure.said.unwrap().body, "", "{body}");
     }
 }
 
 #[tokio::test]
 async fn a_page_past_the_end_that_repeats_the_last_one_is_empty() {
-    let platform = Platform::new(|_, _| says(json!({"data": [{"id": 1}], "total": 3}))).await;
-    let speaker = speaker(&platform, &[NUMBERED, REST]);
-    let page = speaker.page(patient(), &Position::Page { index: 2, size: 2 }).await.unwrap();
+    let platform = Platform::new(|_, _| json_reply(json!({"data": [{"id": 1}], "total": 3}))).await;
+    let connector = connector(&platform, &[NUMBERED, REST]);
+    let page = connector.page(patient(), &Position::Page { index: 2, size: 2 }).await.unwrap();
     assert!(page.connections.is_empty() && page.is_last, "{page:?}");
 }
 
@@ -227,16 +228,19 @@ paging: { by: cursor, size: { max: 9 }, next: { url: $.next } }
 list: { call: { get: /sims, query: { page: { size: "{page.size}" } } }, items: $.data }
 "#;
     let mut platform = Platform::new(|nth, _| match nth {
-        0 => says(json!({"data": [{"id": 1}], "next": "/sims?page[size]=2&after=%FF%20a+b&flag"})),
-        _ => says(json!({"data": [{"id": 2}], "next": "https://eve.example/?key=1"})),
+        0 => json_reply(
+            json!({"data": [{"id": 1}], "next": "/sims?page[size]=2&after=%FF%20a+b&flag"}),
+        ),
+        _ => json_reply(json!({"data": [{"id": 2}], "next": "https://eve.example/?key=1"})),
     })
     .await;
     let rest = REST.replace(", page: \"{page.number}\"", "");
-    let speaker = speaker(&platform, &[LINKED, &rest]);
-    let page = speaker.page(patient(), &Position::Cursor { after: None, size: 2 }).await.unwrap();
+    let connector = connector(&platform, &[LINKED, &rest]);
+    let page = connector.page(patient(), &Position::Cursor { after: None, size: 2 }).await.unwrap();
     let next = Position::Cursor { after: page.next, size: 7 };
-    let failure = speaker.page(patient(), &next).await.unwrap_err();
+    let failure = connector.page(patient(), &next).await.unwrap_err();
     assert!(failure.detail.starts_with("the platform leads to `eve.example`"), "{failure:?}");
-    let asked = ["GET /sims?page%5Bsize%5D=2", "GET /sims?page%5Bsize%5D=7&after=%FF%20a+b&flag"];
-    assert_eq!(platform.asked(), asked);
+    let received_lines =
+        ["GET /sims?page%5Bsize%5D=2", "GET /sims?page%5Bsize%5D=7&after=%FF%20a+b&flag"];
+    assert_eq!(platform.received_lines(), received_lines);
 }

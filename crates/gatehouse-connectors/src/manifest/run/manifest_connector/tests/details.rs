@@ -41,7 +41,7 @@ fn connections(ids: &[&str]) -> Vec<Arc<Connection>> {
 }
 
 /// Ids, each with its MSISDNs.
-fn told(completed: &[Arc<Connection>]) -> Vec<String> {
+fn shown(completed: &[Arc<Connection>]) -> Vec<String> {
     let one = |it: &Arc<Connection>| {
         let numbers = it.identifiers.iter().filter(|(kind, _)| *kind == IdentifierKind::Msisdn);
         let numbers: Vec<&str> = numbers.map(|(_, number)| number.as_str()).collect();
@@ -55,20 +55,23 @@ async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_o
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
         Some("/sims/gone") => reply(404, "", "{}"),
         Some("/sims/broken") => reply(400, "", r#"{"message": "No"}"#),
-        Some(path) => says(json!({"msisdn": path.replace("/sims/", "49"), "tags": ["x", "y"]})),
+        Some(path) => {
+            json_reply(json!({"msisdn": path.replace("/sims/", "49"), "tags": ["x", "y"]}))
+        }
         None => unreachable!(),
     })
     .await;
-    let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE, "errors: { message: $.message }"]);
+    let connector =
+        connector(&platform, &[NUMBERED, &rest(), ALONE, "errors: { message: $.message }"]);
     let all = connections(&["c", "gone", "a", "broken", "b"]);
     let DetailedConnections { connections, failures } =
-        speaker.complete(patient(), all).await.unwrap();
-    assert_eq!(told(&connections), ["c: 49c", "a: 49a", "b: 49b"]);
+        connector.complete(patient(), all).await.unwrap();
+    assert_eq!(shown(&connections), ["c: 49c", "a: 49a", "b: 49b"]);
     assert_eq!(connections[0].properties.len(), 2);
     let failures: Vec<String> = failures.into_iter().map(|it| it.detail).collect();
     let gone = "1 of the connections in its list are not known where it is asked for more of them";
     assert_eq!(failures, ["the platform answered 400: No", gone]);
-    assert_eq!(platform.asked().len(), 5);
+    assert_eq!(platform.received_lines().len(), 5);
 }
 
 #[tokio::test]
@@ -77,27 +80,29 @@ async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_co
         let row = |sim: &str, msisdn: &str| json!({"sim": sim, "msisdn": msisdn});
         match head.split(' ').nth(1).unwrap() {
             "/numbers?sim=a&sim=b&page=1" => {
-                says(json!({"data": [row("a", "1"), row("b", "2")], "total": 5}))
+                json_reply(json!({"data": [row("a", "1"), row("b", "2")], "total": 5}))
             }
             "/numbers?sim=a&sim=b&page=2" => {
-                says(json!({"data": [row("a", "1"), row("a", "3")], "total": 5}))
+                json_reply(json!({"data": [row("a", "1"), row("a", "3")], "total": 5}))
             }
-            "/numbers?sim=a&sim=b&page=3" => says(json!({"data": [row("other", "9")], "total": 5})),
-            "/numbers?sim=c&page=1" => says(json!({"data": [], "total": 0})),
+            "/numbers?sim=a&sim=b&page=3" => {
+                json_reply(json!({"data": [row("other", "9")], "total": 5}))
+            }
+            "/numbers?sim=c&page=1" => json_reply(json!({"data": [], "total": 0})),
             other => reply(500, "", other),
         }
     })
     .await;
-    let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
+    let connector = connector(&platform, &[NUMBERED, &rest(), JOINED]);
     // A connection without an ICCID stays as it was.
     let all = connections(&["a", "none?", "b", "c"]);
     let DetailedConnections { connections, failures } =
-        speaker.complete(patient(), all).await.unwrap();
+        connector.complete(patient(), all).await.unwrap();
     assert_eq!(
-        (failures, told(&connections)),
+        (failures, shown(&connections)),
         (Vec::new(), vec!["a: 1 3".into(), "none?: ".into(), "b: 2".into(), "c: ".into()])
     );
-    assert_eq!(platform.asked().len(), 4);
+    assert_eq!(platform.received_lines().len(), 4);
     let n_properties: Vec<usize> = connections.iter().map(|it| it.properties.len()).collect();
     assert_eq!(n_properties, [2, 0, 1, 0], "a row each");
 }
@@ -106,14 +111,14 @@ async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_co
 async fn a_group_that_fails_leaves_out_its_own() {
     let platform = Platform::new(|_, head| match head.contains("sim=c") {
         true => reply(400, "", "{}"),
-        false => says(json!({"data": [{"sim": "a", "msisdn": 1}], "total": 1})),
+        false => json_reply(json!({"data": [{"sim": "a", "msisdn": 1}], "total": 1})),
     })
     .await;
-    let speaker = speaker(&platform, &[NUMBERED, &rest(), JOINED]);
+    let connector = connector(&platform, &[NUMBERED, &rest(), JOINED]);
     let all = connections(&["a", "b", "c", "d"]);
     let DetailedConnections { connections, failures } =
-        speaker.complete(patient(), all).await.unwrap();
-    assert_eq!((told(&connections), failures.len()), (vec!["a: 1".into(), "b: ".into()], 1));
+        connector.complete(patient(), all).await.unwrap();
+    assert_eq!((shown(&connections), failures.len()), (vec!["a: 1".into(), "b: ".into()], 1));
 }
 
 #[tokio::test]
@@ -127,23 +132,23 @@ async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are
         (none, false),
     ] {
         let mut platform = Platform::new(|_, head| match head.starts_with("GET /sims?") {
-            true => says(json!({"data": [{"id": "a", "iccid": "89"}, {"id": "b", "iccid": "891"}], "total": 2})),
-            false => says(json!({"msisdn": "49"})),
+            true => json_reply(json!({"data": [{"id": "a", "iccid": "89"}, {"id": "b", "iccid": "891"}], "total": 2})),
+            false => json_reply(json!({"msisdn": "49"})),
         })
         .await;
-        let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE]);
+        let connector = connector(&platform, &[NUMBERED, &rest(), ALONE]);
         let by = LookUpKey::Number(IdentifierKind::Iccid);
-        let ask = CallContext { parts, ..patient() };
-        let found = speaker.look_up(ask, by, &["89".to_owned()]).await.unwrap();
-        let (asked, expected) = if is_asked {
+        let context = CallContext { parts, ..patient() };
+        let found = connector.look_up(context, by, &["89".to_owned()]).await.unwrap();
+        let (received_lines, expected) = if is_asked {
             (vec!["GET /sims?iccid=89&page=1", "GET /sims/a"], vec!["a: 49"])
         } else {
             (vec!["GET /sims?iccid=89&page=1"], vec!["a: ", "b: "])
         };
         assert_eq!(
-            (platform.asked(), told(&found)),
+            (platform.received_lines(), shown(&found)),
             (
-                asked.iter().map(ToString::to_string).collect(),
+                received_lines.iter().map(ToString::to_string).collect(),
                 expected.iter().map(ToString::to_string).collect()
             ),
             "{parts:?}"
@@ -153,12 +158,12 @@ async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are
 
 #[tokio::test]
 async fn a_look_up_that_is_detailed_asks_for_nothing_more() {
-    let mut platform = Platform::new(|_, _| says(json!({"id": "a", "msisdn": "49"}))).await;
+    let mut platform = Platform::new(|_, _| json_reply(json!({"id": "a", "msisdn": "49"}))).await;
     let rest = rest().replace("items: $ }", "items: $, is_detailed: true }");
-    let speaker = speaker(&platform, &[NUMBERED, &rest, ALONE]);
-    let found = speaker.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await.unwrap();
+    let connector = connector(&platform, &[NUMBERED, &rest, ALONE]);
+    let found = connector.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await.unwrap();
     assert_eq!(
-        (told(&found), platform.asked()),
+        (shown(&found), platform.received_lines()),
         (vec!["a: 49".to_owned()], vec!["GET /sims/a".to_owned()])
     );
 }
@@ -166,12 +171,12 @@ async fn a_look_up_that_is_detailed_asks_for_nothing_more() {
 #[tokio::test]
 async fn a_look_up_whose_details_fail_fails() {
     let platform = Platform::new(|_, head| match head.starts_with("GET /sims?") {
-        true => says(json!({"data": [{"id": "a", "iccid": "89"}], "total": 1})),
+        true => json_reply(json!({"data": [{"id": "a", "iccid": "89"}], "total": 1})),
         false => reply(400, "", "{}"),
     })
     .await;
-    let speaker = speaker(&platform, &[NUMBERED, &rest(), ALONE]);
-    let found = speaker
+    let connector = connector(&platform, &[NUMBERED, &rest(), ALONE]);
+    let found = connector
         .look_up(patient(), LookUpKey::Number(IdentifierKind::Iccid), &["89".to_owned()])
         .await;
     assert_eq!(found.unwrap_err().detail, "the platform answered 400");

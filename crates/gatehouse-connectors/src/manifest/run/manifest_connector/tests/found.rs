@@ -10,14 +10,14 @@ list: { call: { get: /sims, query: { after: "{page.cursor}", size: "{page.size}"
 "#;
 
 /// A page with these ids and this cursor.
-fn page(ids: &[&str], next: Value) -> Play {
+fn page(ids: &[&str], next: Value) -> Reaction {
     let data: Vec<Value> = ids.iter().map(|id| json!({"id": id, "iccid": "1"})).collect();
-    says(json!({"data": data, "next": next, "total": 3}))
+    json_reply(json!({"data": data, "next": next, "total": 3}))
 }
 
-async fn found(speaker: &ManifestConnector) -> Result<Vec<String>, Failure> {
+async fn found(connector: &ManifestConnector) -> Result<Vec<String>, Failure> {
     let by = LookUpKey::Number(IdentifierKind::Iccid);
-    let found = speaker.look_up(patient(), by, &["1".to_owned()]).await?;
+    let found = connector.look_up(patient(), by, &["1".to_owned()]).await?;
     Ok(found.iter().map(|it| it.local_id.to_string()).collect())
 }
 
@@ -30,12 +30,13 @@ async fn an_empty_page_may_lead_on_by_a_mark() {
     })
     .await;
     let rest = REST.replace("page: \"{page.number}\"", "after: \"{page.cursor}\"");
-    let speaker = speaker(&platform, &[MARKED, &rest]);
-    assert_eq!(found(&speaker).await, Ok(vec!["a".to_owned(), "b".to_owned()]));
-    let asked = ["GET /sims?iccid=1", "GET /sims?iccid=1&after=m1", "GET /sims?iccid=1&after=m2"];
-    assert_eq!(platform.asked(), asked);
+    let connector = connector(&platform, &[MARKED, &rest]);
+    assert_eq!(found(&connector).await, Ok(vec!["a".to_owned(), "b".to_owned()]));
+    let received_lines =
+        ["GET /sims?iccid=1", "GET /sims?iccid=1&after=m1", "GET /sims?iccid=1&after=m2"];
+    assert_eq!(platform.received_lines(), received_lines);
     let start = Position::Cursor { after: None, size: 2 };
-    let empty = speaker.page(patient(), &start).await.unwrap();
+    let empty = connector.page(patient(), &start).await.unwrap();
     assert_eq!(
         (empty.connections.len(), empty.next.as_deref(), empty.is_last),
         (0, Some("m1"), false)
@@ -54,17 +55,17 @@ async fn only_a_part_of_what_is_there_is_a_failure() {
         (MARKED, json!(""), false),
     ] {
         let mut platform = Platform::new(move |_, _| page(&["a", "b"], next.clone())).await;
-        let told = found(&speaker(&platform, &[paging, &rest])).await;
+        let shown = found(&connector(&platform, &[paging, &rest])).await;
         match is_part {
             true => {
-                let failure = told.unwrap_err();
+                let failure = shown.unwrap_err();
                 assert_eq!(failure.detail, PART, "{paging}");
                 // The body holds connections, so it must not be shown.
                 assert_eq!(failure.said.unwrap().body, "", "{paging}");
             }
-            false => assert_eq!(told.unwrap().len(), 2, "{paging}"),
+            false => assert_eq!(shown.unwrap().len(), 2, "{paging}"),
         }
-        assert_eq!(platform.asked().len(), 1);
+        assert_eq!(platform.received_lines().len(), 1);
     }
 }
 
@@ -76,10 +77,10 @@ list: { call: { get: /sims, query: { skip: "{page.offset}", size: "{page.size}" 
 "#;
     let mut platform = Platform::new(|nth, _| page(&[["a", "b", "c"][nth]], json!(null))).await;
     let rest = REST.replace("page: \"{page.number}\"", "skip: \"{page.offset}\"");
-    let speaker = speaker(&platform, &[OFFSET, &rest]);
-    assert_eq!(found(&speaker).await.map(|it| it.concat()), Ok("abc".to_owned()));
-    let asked = [0, 1, 2].map(|n| format!("GET /sims?iccid=1&skip={n}"));
-    assert_eq!(platform.asked(), asked);
+    let connector = connector(&platform, &[OFFSET, &rest]);
+    assert_eq!(found(&connector).await.map(|it| it.concat()), Ok("abc".to_owned()));
+    let received_lines = [0, 1, 2].map(|n| format!("GET /sims?iccid=1&skip={n}"));
+    assert_eq!(platform.received_lines(), received_lines);
 }
 
 #[tokio::test]
@@ -88,35 +89,35 @@ async fn without_a_total_a_short_page_may_be_the_last_and_a_miss_behind_the_firs
     let mut short =
         Platform::new(|nth, _| page(&["a", "b", "c"][nth * 2..][..2 - nth], json!(null))).await;
     assert_eq!(
-        found(&speaker(&short, &[&paging, REST])).await.map(|it| it.concat()),
+        found(&connector(&short, &[&paging, REST])).await.map(|it| it.concat()),
         Ok("abc".into())
     );
-    assert_eq!(short.asked().len(), 2);
+    assert_eq!(short.received_lines().len(), 2);
     let mut gone = Platform::new(|nth, _| match nth {
         0 => page(&["a", "b"], json!(null)),
         _ => reply(404, "", "{}"),
     })
     .await;
     assert_eq!(
-        found(&speaker(&gone, &[&paging, REST])).await.map(|it| it.concat()),
+        found(&connector(&gone, &[&paging, REST])).await.map(|it| it.concat()),
         Ok("ab".into())
     );
-    assert_eq!(gone.asked().len(), 2);
+    assert_eq!(gone.received_lines().len(), 2);
 }
 
 #[tokio::test]
 async fn what_can_not_be_a_value_is_not_asked_for() {
     let mut platform = Platform::new(|_, _| page(&["a", "b", "c"], json!(null))).await;
     let rest = REST.replace("at_once: 1000", "at_once: 1000, only: '[0-9]+'");
-    let speaker = speaker(&platform, &[NUMBERED, &rest]);
+    let connector = connector(&platform, &[NUMBERED, &rest]);
     let by = LookUpKey::Number(IdentifierKind::Iccid);
     let values = ["x1", "7", "", "8"].map(str::to_owned);
-    speaker.look_up(patient(), by, &values).await.unwrap();
-    assert_eq!(platform.asked(), ["GET /sims?iccid=7,8&page=1"]);
-    assert_eq!(speaker.look_up(patient(), by, &values[..1]).await, Ok(Vec::new()));
+    connector.look_up(patient(), by, &values).await.unwrap();
+    assert_eq!(platform.received_lines(), ["GET /sims?iccid=7,8&page=1"]);
+    assert_eq!(connector.look_up(patient(), by, &values[..1]).await, Ok(Vec::new()));
     let never = LookUpKey::Number(IdentifierKind::Imsi);
-    assert_eq!(speaker.look_up(patient(), never, &values).await, Ok(Vec::new()));
-    assert_eq!(platform.asked(), Vec::<String>::new());
+    assert_eq!(connector.look_up(patient(), never, &values).await, Ok(Vec::new()));
+    assert_eq!(platform.received_lines(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -127,10 +128,10 @@ async fn a_page_of_a_gateway_says_nothing_about_connections() {
         let platform =
             Platform::new(move |_, _| reply(404, &format!("Content-Type: {media}\r\n"), body))
                 .await;
-        let speaker = speaker(&platform, &[NUMBERED, REST]);
-        let found = speaker.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await;
+        let connector = connector(&platform, &[NUMBERED, REST]);
+        let found = connector.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await;
         assert_eq!(found.is_ok(), is_miss, "{media}: {found:?}");
-        let failure = first(&speaker).await.unwrap_err();
+        let failure = first(&connector).await.unwrap_err();
         let is_list =
             failure.detail == "the platform has no list where it should be; is its base URL right?";
         assert_eq!(is_list, is_miss, "{failure:?}");
@@ -148,10 +149,10 @@ list: { call: { get: /sims, query: { skip: "{page.offset}", size: "{page.size}" 
     })
     .await;
     let rest = REST.replace(", page: \"{page.number}\"", "");
-    let speaker = speaker(&platform, &[LAST, &rest]);
+    let connector = connector(&platform, &[LAST, &rest]);
     for (offset, n, is_last) in [(3, 1, true), (11, 1, true), (12, 0, true)] {
-        let page = speaker.page(patient(), &Position::Offset { offset, size: 5 }).await.unwrap();
+        let page = connector.page(patient(), &Position::Offset { offset, size: 5 }).await.unwrap();
         assert_eq!((page.connections.len(), page.total, page.is_last), (n, Some(12), is_last));
     }
-    assert_eq!(platform.asked()[0], "GET /sims?skip=3&size=5");
+    assert_eq!(platform.received_lines()[0], "GET /sims?skip=3&size=5");
 }

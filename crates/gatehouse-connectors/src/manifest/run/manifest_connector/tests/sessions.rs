@@ -13,13 +13,13 @@ every_call: { headers: { Authorization: "Bearer {session.token} {session.code}" 
 #[tokio::test]
 async fn the_second_call_has_what_the_first_gave_and_the_shorter_life_counts() {
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
-        Some("/token") => says(json!({"code": "code-1", "lasts": 1000})),
+        Some("/token") => json_reply(json!({"code": "code-1", "lasts": 1000})),
         Some("/session") => reply(200, "X-Token: tok-1\r\n", r#"{"lasts": "100"}"#),
-        _ => says(json!({"data": []})),
+        _ => json_reply(json!({"data": []})),
     })
     .await;
-    let speaker = speaker(&platform, &[TWICE, NUMBERED, REST]);
-    assert!(first(&speaker).await.is_ok());
+    let connector = connector(&platform, &[TWICE, NUMBERED, REST]);
+    assert!(first(&connector).await.is_ok());
     let log_in = platform.request().await;
     assert!(log_in.starts_with("POST /token ") && log_in.ends_with(&format!("key={SECRET}")));
     let second = platform.request().await;
@@ -27,38 +27,39 @@ async fn the_second_call_has_what_the_first_gave_and_the_shorter_life_counts() {
     assert!(!second.contains("authorization"), "{second}");
     assert!(platform.request().await.contains("authorization: Bearer tok-1 code-1\r\n"));
     for (seconds, n_asked) in [(80, 1), (15, 3)] {
-        pass(Duration::from_secs(seconds)).await;
-        assert!(first(&speaker).await.is_ok());
-        assert_eq!(platform.asked().len(), n_asked, "{seconds}");
+        advance(Duration::from_secs(seconds)).await;
+        assert!(first(&connector).await.is_ok());
+        assert_eq!(platform.received_lines().len(), n_asked, "{seconds}");
     }
 }
 
 #[tokio::test]
 async fn a_second_call_that_is_refused_tells_nothing_that_the_first_gave() {
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
-        Some("/token") => says(json!({"code": "code-1"})),
+        Some("/token") => json_reply(json!({"code": "code-1"})),
         _ => reply(403, "", r#"{"said": "code-1 is not known"}"#),
     })
     .await;
     // Secrets in headers are hidden in any case; this one is in a form.
     let twice = TWICE.replace("headers: { X-Code", "form: { code");
-    let speaker = speaker(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.said }"]);
-    let failure = first(&speaker).await.unwrap_err();
+    let connector = connector(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.said }"]);
+    let failure = first(&connector).await.unwrap_err();
     assert!(failure.detail.starts_with("the platform answered 403 to the log-in"), "{failure:?}");
     assert!(!format!("{failure:?}").contains("code-1"), "{failure:?}");
-    assert_eq!(platform.asked(), ["POST /token", "POST /session"]);
+    assert_eq!(platform.received_lines(), ["POST /token", "POST /session"]);
 }
 
 #[tokio::test]
 async fn a_log_in_that_gives_too_little_is_not_tried_again_at_once() {
-    let mut platform = Platform::new(|_, _| says(json!({"token": "", "note": "s3cret"}))).await;
-    let speaker = speaker(&platform, &[SESSION, NUMBERED, REST]);
+    let mut platform =
+        Platform::new(|_, _| json_reply(json!({"token": "", "note": "s3cret"}))).await;
+    let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
     for n_asked in [1, 0] {
-        let failure = first(&speaker).await.unwrap_err();
+        let failure = first(&connector).await.unwrap_err();
         let expected =
             "the platform answered 200 to the log-in, without the `token` that it should give";
         assert!(failure.detail.starts_with(expected) && failure.said.is_none(), "{failure:?}");
-        assert_eq!(platform.asked().len(), n_asked);
+        assert_eq!(platform.received_lines().len(), n_asked);
     }
 }
 
@@ -66,14 +67,18 @@ async fn a_log_in_that_gives_too_little_is_not_tried_again_at_once() {
 async fn an_account_is_left_alone_before_it_is_locked() {
     let mut platform = Platform::new(|_, _| reply(400, "", "{}")).await;
     let session = SESSION.replace("session:\n", "session:\n  refusals_max: 2\n");
-    let speaker = speaker(&platform, &[&session, NUMBERED, REST]);
+    let connector = connector(&platform, &[&session, NUMBERED, REST]);
     for n_asked in [1, 1, 0, 0] {
-        let failure = first(&speaker).await.unwrap_err();
+        let failure = first(&connector).await.unwrap_err();
         let is_over = failure.detail.ends_with(
             "; it is not asked again until the account is changed, so that it isn't locked",
         );
-        assert_eq!((platform.asked().len(), is_over), (n_asked, n_asked == 0), "{failure:?}");
-        pass(Duration::from_secs(2 * 60 * 60)).await;
+        assert_eq!(
+            (platform.received_lines().len(), is_over),
+            (n_asked, n_asked == 0),
+            "{failure:?}"
+        );
+        advance(Duration::from_secs(2 * 60 * 60)).await;
     }
 }
 
@@ -82,17 +87,17 @@ async fn a_log_in_that_comes_too_often_or_fails_is_no_refusal() {
     for status in [429, 500] {
         let mut platform = Platform::new(move |nth, head| match (nth, is_log_in(head)) {
             (0, _) => reply(status, "Retry-After: 3600\r\n", "{}"),
-            (_, true) => says(json!({"token": "tok-1"})),
-            _ => says(json!({"data": []})),
+            (_, true) => json_reply(json!({"token": "tok-1"})),
+            _ => json_reply(json!({"data": []})),
         })
         .await;
         let session = SESSION.replace("session:\n", "session:\n  refusals_max: 1\n");
-        let speaker = speaker(&platform, &[&session, NUMBERED, REST]);
-        first(&speaker).await.unwrap_err();
-        assert_eq!(platform.asked().len(), 1);
-        pass(Duration::from_secs(3601)).await;
-        let page = first(&speaker).await;
-        assert!(page.is_ok() && platform.asked().len() == 2, "{status}: {page:?}");
+        let connector = connector(&platform, &[&session, NUMBERED, REST]);
+        first(&connector).await.unwrap_err();
+        assert_eq!(platform.received_lines().len(), 1);
+        advance(Duration::from_secs(3601)).await;
+        let page = first(&connector).await;
+        assert!(page.is_ok() && platform.received_lines().len() == 2, "{status}: {page:?}");
     }
 }
 
@@ -100,29 +105,29 @@ async fn a_log_in_that_comes_too_often_or_fails_is_no_refusal() {
 async fn a_platform_that_tells_of_failures_under_200_is_left_alone_after_five() {
     const RULES: &str = "errors: { message: $.why, rules: [{ when: { path: $.ok, equals: false }, means: failed }] }";
     let mut platform =
-        Platform::new(|_, _| says(json!({"ok": false, "why": "Out of order"}))).await;
-    let speaker = speaker(&platform, &[NUMBERED, REST, RULES]);
+        Platform::new(|_, _| json_reply(json!({"ok": false, "why": "Out of order"}))).await;
+    let connector = connector(&platform, &[NUMBERED, REST, RULES]);
     for _ in 0..5 {
-        let failure = first(&speaker).await.unwrap_err();
+        let failure = first(&connector).await.unwrap_err();
         assert_eq!(failure.detail, "the platform answered 200: Out of order");
         assert_ne!(failure.kind, FailureKind::Open);
     }
-    assert_eq!(first(&speaker).await.unwrap_err().kind, FailureKind::Open);
-    assert_eq!(platform.asked().len(), 5);
+    assert_eq!(first(&connector).await.unwrap_err().kind, FailureKind::Open);
+    assert_eq!(platform.received_lines().len(), 5);
 }
 
 #[tokio::test]
 async fn what_is_no_failure_by_any_rule_does_not_count_against_a_platform() {
     const RULES: &str = "errors: { rules: [{ when: { path: $.none }, means: not_found }, { when: { path: $.ok, equals: false }, means: failed }] }";
     let platform = Platform::new(|nth, _| match nth % 3 {
-        0 => says(json!({"ok": false, "none": true})),
+        0 => json_reply(json!({"ok": false, "none": true})),
         1 => reply(400, "", "{}"),
         _ => reply(404, "", "{}"),
     })
     .await;
-    let speaker = speaker(&platform, &[NUMBERED, REST, RULES]);
+    let connector = connector(&platform, &[NUMBERED, REST, RULES]);
     for _ in 0..12 {
-        let found = speaker.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await;
+        let found = connector.look_up(patient(), LookUpKey::Id, &["a".to_owned()]).await;
         assert!(
             found.as_ref().is_ok_and(Vec::is_empty)
                 || found.is_err_and(|it| it.kind != FailureKind::Open)

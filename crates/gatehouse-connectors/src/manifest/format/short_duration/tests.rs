@@ -1,5 +1,5 @@
 use super::*;
-use crate::manifest::tests::{misread, read};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn lengths_of_time_are_read_as_people_write_them() {
@@ -9,7 +9,7 @@ fn lengths_of_time_are_read_as_people_write_them() {
         ("007s", 7), ("36525d", 3_155_760_000), ("3155760000s", 3_155_760_000),
     ];
     for (text, seconds) in cases {
-        assert_eq!(read::<Span>(text).0.as_secs(), seconds, "{text}");
+        assert_eq!(read::<ShortDuration>(text).0.as_secs(), seconds, "{text}");
     }
 }
 
@@ -22,7 +22,7 @@ fn what_is_none_is_told() {
     ];
     for text in cases {
         assert_eq!(
-            misread::<Span>(&format!("'{text}'")).split(" at line").next(),
+            parse_error::<ShortDuration>(&format!("'{text}'")).split(" at line").next(),
             Some(&*format!(
                 "must be a whole number and s, m, h or d, such as `90s` or `365d`, not `{text}`"
             ))

@@ -6,19 +6,19 @@ use super::network::Network;
 
 /// Scope of an IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::client) enum Reach {
+pub(in crate::client) enum AddressScope {
     /// Never a platform, whatever an operator allows; the kind of address.
-    Refused(&'static str),
+    Forbidden(&'static str),
     /// This machine or an internal network, which an operator must allow; the kind of address.
-    Inside(&'static str),
+    Internal(&'static str),
     /// Public.
-    World,
+    Public,
 }
 
 const METADATA: &str = "a cloud's metadata";
 const UNSPECIFIED: &str = "the unspecified address";
-const MANY: &str = "an address of many machines";
-const DISGUISED: &str = "this machine in another form";
+const MULTICAST: &str = "an address of many machines";
+const TRANSLATED_LOOPBACK: &str = "this machine in another form";
 
 /// Kind of a loopback address.
 pub(in crate::client) const THIS_MACHINE: &str = "this machine";
@@ -40,7 +40,7 @@ const METADATA_V6: [Ipv6Addr; 1] = [Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0
 const METADATA_V6_NETWORK: Network = Network::v6([0xfd00, 0xec2], 32);
 
 /// Internal networks, with their kinds.
-const INSIDE: [(Network, &str); 14] = [
+const INTERNAL: [(Network, &str); 14] = [
     (Network::v4([127, 0, 0, 0], 8), THIS_MACHINE),
     (Network::v4([10, 0, 0, 0], 8), PRIVATE),
     (Network::v4([172, 16, 0, 0], 12), PRIVATE),
@@ -62,59 +62,59 @@ const PRIVATE: &str = "a private network";
 const RESERVED: &str = "a reserved network";
 
 /// Scope of an IP address.
-pub(in crate::client) fn reach(address: IpAddr) -> Reach {
+pub(in crate::client) fn scope_of(address: IpAddr) -> AddressScope {
     match address {
-        IpAddr::V4(address) => reach_v4(address),
-        IpAddr::V6(address) => reach_v6(address),
+        IpAddr::V4(address) => scope_of_v4(address),
+        IpAddr::V6(address) => scope_of_v6(address),
     }
 }
 
 /// The networks that a user of this machine can reach anyway.
-pub(in crate::client) fn inside() -> impl Iterator<Item = Network> {
-    INSIDE.iter().map(|(network, _)| *network).chain([Network::single(Ipv6Addr::LOCALHOST)])
+pub(in crate::client) fn internal_networks() -> impl Iterator<Item = Network> {
+    INTERNAL.iter().map(|(network, _)| *network).chain([Network::single(Ipv6Addr::LOCALHOST)])
 }
 
-fn reach_v4(address: Ipv4Addr) -> Reach {
+fn scope_of_v4(address: Ipv4Addr) -> AddressScope {
     if METADATA_V4.contains(&address) {
-        Reach::Refused(METADATA)
+        AddressScope::Forbidden(METADATA)
     } else if address.octets()[0] == 0 {
-        Reach::Refused(UNSPECIFIED)
+        AddressScope::Forbidden(UNSPECIFIED)
     } else if address.is_multicast() || address.is_broadcast() {
-        Reach::Refused(MANY)
+        AddressScope::Forbidden(MULTICAST)
     } else {
-        inside_or_world(address.into())
+        internal_or_public(address.into())
     }
 }
 
-fn reach_v6(address: Ipv6Addr) -> Reach {
+fn scope_of_v6(address: Ipv6Addr) -> AddressScope {
     if METADATA_V6.contains(&address) || METADATA_V6_NETWORK.contains(address.into()) {
-        Reach::Refused(METADATA)
+        AddressScope::Forbidden(METADATA)
     } else if address.is_unspecified() {
-        Reach::Refused(UNSPECIFIED)
+        AddressScope::Forbidden(UNSPECIFIED)
     } else if address.is_multicast() {
-        Reach::Refused(MANY)
+        AddressScope::Forbidden(MULTICAST)
     } else if address.is_loopback() {
-        Reach::Inside(THIS_MACHINE)
+        AddressScope::Internal(THIS_MACHINE)
     } else if let Some(mapped) = address.to_ipv4_mapped() {
         // The operating system connects to the IPv4 address itself.
-        reach_v4(mapped)
+        scope_of_v4(mapped)
     } else if let [0x64, 0xff9b, 1, ..] = address.segments() {
         // A network's own NAT64 (RFC 8215): only its operator knows the position of the IPv4 address.
-        Reach::Inside(RESERVED)
+        AddressScope::Internal(RESERVED)
     } else if let Some(embedded) = embedded(address) {
-        match reach_v4(embedded) {
+        match scope_of_v4(embedded) {
             // Another machine's loopback: the gateway's.
-            Reach::Inside(THIS_MACHINE) => Reach::Refused(DISGUISED),
-            reach => reach,
+            AddressScope::Internal(THIS_MACHINE) => AddressScope::Forbidden(TRANSLATED_LOOPBACK),
+            scope => scope,
         }
     } else {
-        inside_or_world(address.into())
+        internal_or_public(address.into())
     }
 }
 
-fn inside_or_world(address: IpAddr) -> Reach {
-    let network = INSIDE.iter().find(|(network, _)| network.contains(address));
-    network.map_or(Reach::World, |(_, what)| Reach::Inside(what))
+fn internal_or_public(address: IpAddr) -> AddressScope {
+    let network = INTERNAL.iter().find(|(network, _)| network.contains(address));
+    network.map_or(AddressScope::Public, |(_, kind)| AddressScope::Internal(kind))
 }
 
 /// The IPv4 address that a gateway connects to for an IPv6 address: IPv4-compatible, IPv4-translated (RFC 2765), NAT64

@@ -5,53 +5,57 @@ use std::io;
 
 use rustix::io::Errno;
 
-use super::resolver::NowhereToGo;
+use super::resolver::NoAllowedAddress;
 
 /// OS errors that mean that this machine is short of files, memory or ports.
-const OF_THIS_MACHINE: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::ADDRNOTAVAIL];
+const LOCAL_SHORTAGES: [Errno; 4] = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::ADDRNOTAVAIL];
 
 /// Start of the number at the end of an OS error's text.
-const NUMBERED: &str = " (os error ";
+const OS_CODE: &str = " (os error ";
 
 /// Meaning of an HTTP client's error.
-pub(in crate::client) struct Trouble {
+pub(in crate::client) struct TransportError {
     /// A sentence without its full stop.
-    pub(in crate::client) words: String,
+    pub(in crate::client) message: String,
     /// Whether a retry may succeed.
-    pub(in crate::client) is_passing: bool,
+    pub(in crate::client) is_transient: bool,
     /// Whether connecting took too long.
     pub(in crate::client) is_timeout: bool,
     /// The OS error if this machine can't open connections. For the log, not for tenants.
-    pub(in crate::client) lack: Option<String>,
+    pub(in crate::client) shortage: Option<String>,
 }
 
 /// Classifies an HTTP client's error.
-pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
+pub(in crate::client) fn classify(error: reqwest::Error) -> TransportError {
     // The URL's query may hold secrets.
     let error = error.without_url();
-    let passing =
-        |words: String| Trouble { words, is_passing: true, is_timeout: false, lack: None };
-    let lasting = |words: String| Trouble { is_passing: false, ..passing(words) };
-    if let Some(nowhere) = causes(&error).find_map(|it| it.downcast_ref::<NowhereToGo>()) {
-        return lasting(format!("the platform can't be reached: {nowhere}"));
+    let transient = |message: String| TransportError {
+        message,
+        is_transient: true,
+        is_timeout: false,
+        shortage: None,
+    };
+    let permanent = |message: String| TransportError { is_transient: false, ..transient(message) };
+    if let Some(refused) = causes(&error).find_map(|it| it.downcast_ref::<NoAllowedAddress>()) {
+        return permanent(format!("the platform can't be reached: {refused}"));
     }
-    let told: Vec<String> = causes(&error).map(ToString::to_string).collect();
-    if let Some(why) = told.iter().find_map(|it| it.strip_prefix(BAD_CERTIFICATE)) {
-        return lasting(certificate(why));
+    let messages: Vec<String> = causes(&error).map(ToString::to_string).collect();
+    if let Some(why) = messages.iter().find_map(|it| it.strip_prefix(BAD_CERTIFICATE)) {
+        return permanent(certificate(why));
     }
     if error.is_connect() && error.is_timeout() {
-        let words = "the platform can't be reached: connecting took too long".into();
-        return Trouble { is_timeout: true, ..passing(words) };
+        let message = "the platform can't be reached: connecting took too long".into();
+        return TransportError { is_timeout: true, ..transient(message) };
     }
     // Resolving a name needs a file descriptor too.
-    if let Some(lack) = of_system(&error).find(|it| is_of_this_machine(it)) {
-        let words = "the server could not open a connection just now".into();
-        return Trouble { lack: Some(lack.to_string()), ..passing(words) };
+    if let Some(shortage) = io_errors(&error).find(|it| is_local_shortage(it)) {
+        let message = "the server could not open a connection just now".into();
+        return TransportError { shortage: Some(shortage.to_string()), ..transient(message) };
     }
     if error.is_dns() {
-        return passing("the platform can't be reached: its name can't be resolved".into());
+        return transient("the platform can't be reached: its name can't be resolved".into());
     }
-    let how = match of_system(&error).next().map(io::Error::kind) {
+    let cause = match io_errors(&error).next().map(io::Error::kind) {
         Some(io::ErrorKind::ConnectionRefused) => "the connection was refused".into(),
         Some(io::ErrorKind::ConnectionReset) => "the connection was reset".into(),
         Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => {
@@ -59,12 +63,12 @@ pub(in crate::client) fn trouble(error: reqwest::Error) -> Trouble {
         }
         Some(io::ErrorKind::UnexpectedEof) => "the connection ended".into(),
         // The innermost cause says most.
-        _ => told.last().map(|it| unnumbered(it).to_owned()).unwrap_or_default(),
+        _ => messages.last().map(|it| without_os_code(it).to_owned()).unwrap_or_default(),
     };
-    passing(if error.is_connect() {
-        format!("the platform can't be reached: {how}")
+    transient(if error.is_connect() {
+        format!("the platform can't be reached: {cause}")
     } else {
-        format!("the platform's answer is broken: {how}")
+        format!("the platform's answer is broken: {cause}")
     })
 }
 
@@ -87,17 +91,17 @@ fn certificate(why: &str) -> String {
 }
 
 /// I/O errors among an error's causes.
-fn of_system<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a io::Error> {
+fn io_errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a io::Error> {
     causes(error).filter_map(|it| it.downcast_ref::<io::Error>())
 }
 
-fn is_of_this_machine(error: &io::Error) -> bool {
-    error.raw_os_error().is_some_and(|it| OF_THIS_MACHINE.contains(&Errno::from_raw_os_error(it)))
+fn is_local_shortage(error: &io::Error) -> bool {
+    error.raw_os_error().is_some_and(|it| LOCAL_SHORTAGES.contains(&Errno::from_raw_os_error(it)))
 }
 
 /// An OS error's text without its number.
-fn unnumbered(words: &str) -> &str {
-    words.split_once(NUMBERED).map_or(words, |(words, _)| words)
+fn without_os_code(message: &str) -> &str {
+    message.split_once(OS_CODE).map_or(message, |(message, _)| message)
 }
 
 /// An error and its causes.

@@ -12,9 +12,9 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 use zeroize::Zeroizing;
 
-use super::cleaning::Read;
+use super::cleaning::ReadParts;
 use super::disguise::Disguise;
-use super::{Kept, KeptProduct, Question, Recording, Scene, VERSION};
+use super::{RecordedCall, RecordedProduct, RecordedRequest, RecordedStep, Recording, VERSION};
 use crate::account_settings::Settings;
 use crate::client::{Exchange, Observer, forms};
 use crate::connector::{CallKind, LookUp, LookUpKey};
@@ -24,7 +24,7 @@ use crate::manifest::format::source::Source;
 use crate::testing::one_account::{Access, OneAccount, Outcome};
 
 /// Time limit of one request.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Most pages of a recording.
 pub(crate) const PAGES_MAX: u32 = 20;
@@ -47,7 +47,7 @@ pub struct RecordOptions {
 }
 
 /// A call before cleaning.
-struct Heard {
+struct RawCall {
     kind: CallKind,
     method: String,
     url: String,
@@ -58,25 +58,25 @@ struct Heard {
 }
 
 #[derive(Default)]
-struct Ear(Mutex<Vec<Heard>>);
+struct CallRecorder(Mutex<Vec<RawCall>>);
 
-impl Observer for Ear {
+impl Observer for CallRecorder {
     fn saw(&self, exchange: &Exchange<'_>) {
-        let Ok(seen) = &exchange.result else { return };
-        self.0.lock().push(Heard {
+        let Ok(response) = &exchange.result else { return };
+        self.0.lock().push(RawCall {
             kind: exchange.kind,
             method: exchange.method.to_string(),
             url: exchange.raw_url().to_owned(),
             sent: exchange.body.clone(),
-            status: seen.status.as_u16(),
-            headers: seen.headers.clone(),
+            status: response.status.as_u16(),
+            headers: response.headers.clone(),
             body: exchange.raw_body().unwrap_or_default().to_vec(),
         });
     }
 }
 
-impl Ear {
-    fn take(&self) -> Vec<Heard> {
+impl CallRecorder {
+    fn take(&self) -> Vec<RawCall> {
         std::mem::take(&mut self.0.lock())
     }
 }
@@ -97,31 +97,31 @@ pub fn record<'a>(
             credentials: credentials.clone(),
             allow_insecure_urls: options.allow_insecure_urls,
         };
-        let ear = Arc::new(Ear::default());
-        let witness: Arc<dyn Observer> = Arc::clone(&ear) as Arc<dyn Observer>;
-        let account = OneAccount::open(manifest, &access, PATIENCE, Some(witness))?;
+        let recorder = Arc::new(CallRecorder::default());
+        let observer: Arc<dyn Observer> = Arc::clone(&recorder) as Arc<dyn Observer>;
+        let account = OneAccount::open(manifest, &access, TIME_LIMIT, Some(observer))?;
         let cleaner = Cleaner::new(manifest, &access);
         let mut conversation = Vec::new();
-        let question = Question::Pages(options.pages);
-        let listed = answered(&question, ask(&account, manifest, &question).await)?;
+        let request = RecordedRequest::Pages(options.pages);
+        let listed = connections(&request, send(&account, manifest, &request).await)?;
         if listed.is_empty() {
             return Err("the account has no connections: there is nothing to record".into());
         }
-        conversation.push(cleaner.scene(question, &listed, ear.take()));
+        conversation.push(cleaner.step(request, &listed, recorder.take()));
         for by in LookUpKey::ALL {
             if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
                 continue;
             }
             let Some(value) = listed.iter().find_map(|it| value_of(it, by)) else { continue };
-            for question in [value.clone(), miss(by, &value)].map(|it| Question::of(by, it)) {
-                let found = answered(&question, ask(&account, manifest, &question).await)?;
-                conversation.push(cleaner.scene(question, &found, ear.take()));
+            for request in [value.clone(), miss(by, &value)].map(|it| RecordedRequest::of(by, it)) {
+                let found = connections(&request, send(&account, manifest, &request).await)?;
+                conversation.push(cleaner.step(request, &found, recorder.take()));
             }
         }
         let mut recording = Recording {
             recording: VERSION,
             connector: manifest.name().to_string(),
-            settings: cleaner.own_settings(),
+            settings: cleaner.recorded_settings(),
             conversation,
         };
         if !options.keep_numbers {
@@ -133,13 +133,13 @@ pub fn record<'a>(
 }
 
 /// Sends a request to the engine.
-pub(in crate::testing) async fn ask(
+pub(in crate::testing) async fn send(
     account: &OneAccount,
     manifest: &Manifest,
-    question: &Question,
+    request: &RecordedRequest,
 ) -> Outcome {
-    match question {
-        Question::Pages(n_pages) => {
+    match request {
+        RecordedRequest::Pages(n_pages) => {
             let (_, size) = manifest.paging.size.bounds();
             account.page(1, u64::from(*n_pages) * u64::from(size)).await
         }
@@ -150,9 +150,12 @@ pub(in crate::testing) async fn ask(
     }
 }
 
-fn answered(question: &Question, outcome: Outcome) -> Result<Vec<Arc<Connection>>, String> {
+fn connections(
+    request: &RecordedRequest,
+    outcome: Outcome,
+) -> Result<Vec<Arc<Connection>>, String> {
     match outcome.failures.first() {
-        Some(failure) => Err(format!("asked for {question:?}, it failed: {}", failure.detail)),
+        Some(failure) => Err(format!("asked for {request:?}, it failed: {}", failure.detail)),
         None => Ok(outcome.connections),
     }
 }
@@ -161,8 +164,8 @@ fn answered(question: &Question, outcome: Outcome) -> Result<Vec<Arc<Connection>
 pub(crate) fn value_of(connection: &Connection, by: LookUpKey) -> Option<String> {
     let LookUpKey::Number(kind) = by else { return Some(connection.local_id.to_string()) };
     let mut numbers = connection.identifiers.iter().filter(|(it, _)| *it == kind);
-    let fits = |it: &str| Identifier::parse(kind, it).is_ok();
-    numbers.find(|(_, it)| fits(it)).map(|(_, it)| it.to_string())
+    let is_valid = |it: &str| Identifier::parse(kind, it).is_ok();
+    numbers.find(|(_, it)| is_valid(it)).map(|(_, it)| it.to_string())
 }
 
 /// A missing value similar to an existing one: shorter, or with another ending.
@@ -172,11 +175,11 @@ pub(crate) fn miss(by: LookUpKey, value: &str) -> String {
         LookUpKey::Number(IdentifierKind::Iccid) => value.get(..18),
         _ => value.get(..value.len().saturating_sub(1)),
     };
-    let fits = |it: &&str| match by {
+    let is_valid = |it: &&str| match by {
         LookUpKey::Id => false,
         LookUpKey::Number(kind) => *it != value && Identifier::parse(kind, it).is_ok(),
     };
-    if let Some(shorter) = shorter.filter(fits) {
+    if let Some(shorter) = shorter.filter(is_valid) {
         return shorter.to_owned();
     }
     // Some kinds have a fixed length.
@@ -190,11 +193,11 @@ pub(crate) fn miss(by: LookUpKey, value: &str) -> String {
 
 struct Cleaner<'m> {
     manifest: &'m Manifest,
-    read: Read,
+    parts: ReadParts,
     access: &'m Access,
     base: String,
     /// Tokens of log-ins.
-    taken: Mutex<Vec<String>>,
+    tokens: Mutex<Vec<String>>,
 }
 
 impl<'m> Cleaner<'m> {
@@ -202,43 +205,49 @@ impl<'m> Cleaner<'m> {
         let base = access.settings.get("baseUrl").and_then(text_of);
         let base = base.or_else(|| manifest.account.base_url.clone()).unwrap_or_default();
         let base = base.trim_end_matches('/').to_owned();
-        Self { manifest, read: Read::of(manifest), access, base, taken: Mutex::default() }
+        Self { manifest, parts: ReadParts::of(manifest), access, base, tokens: Mutex::default() }
     }
 
-    fn scene(&self, asked: Question, found: &[Arc<Connection>], heard: Vec<Heard>) -> Scene {
-        let mut exchanges: Vec<Kept> = heard.into_iter().map(|it| self.kept(it)).collect();
+    fn step(
+        &self,
+        asked: RecordedRequest,
+        found: &[Arc<Connection>],
+        call: Vec<RawCall>,
+    ) -> RecordedStep {
+        let mut exchanges: Vec<RecordedCall> =
+            call.into_iter().map(|it| self.recorded(it)).collect();
         // Concurrent calls come in any order.
         exchanges.sort_by(|a, b| (a.kind, &a.request).cmp(&(b.kind, &b.request)));
-        let products = found.iter().map(|it| KeptProduct::from(&**it)).collect();
-        Scene { asked, exchanges, products }
+        let products = found.iter().map(|it| RecordedProduct::from(&**it)).collect();
+        RecordedStep { asked, exchanges, products }
     }
 
-    fn kept(&self, heard: Heard) -> Kept {
-        let mut body = match serde_json::from_slice(&heard.body) {
+    fn recorded(&self, call: RawCall) -> RecordedCall {
+        let mut body = match serde_json::from_slice(&call.body) {
             Ok(body) => body,
-            Err(_) if heard.body.is_empty() => Value::Null,
+            Err(_) if call.body.is_empty() => Value::Null,
             Err(_) => Value::from("not JSON"),
         };
-        self.read.clean(&mut body);
+        self.parts.clean(&mut body);
         let mut headers = Map::new();
-        for (name, value) in &heard.headers {
-            if self.read.keeps(name) {
+        for (name, value) in &call.headers {
+            if self.parts.reads(name) {
                 headers.insert(name.to_string(), self.relative(value).into());
             }
         }
-        let is_log_in = heard.kind == CallKind::Session;
+        let is_log_in = call.kind == CallKind::Session;
         if is_log_in {
-            self.hide(&mut body, &mut headers);
+            self.hide_tokens(&mut body, &mut headers);
         }
-        self.unlink(&mut body);
-        let sent = (!is_log_in && !heard.sent.is_empty())
-            .then(|| serde_json::from_str(&heard.sent).unwrap_or(Value::String(heard.sent)));
-        let request = format!("{} {}", heard.method, self.target(&heard.url));
-        Kept { kind: heard.kind, request, sent, status: heard.status, headers, body }
+        self.make_relative(&mut body);
+        let sent = (!is_log_in && !call.sent.is_empty())
+            .then(|| serde_json::from_str(&call.sent).unwrap_or(Value::String(call.sent)));
+        let request = format!("{} {}", call.method, self.target(&call.url));
+        RecordedCall { kind: call.kind, request, sent, status: call.status, headers, body }
     }
 
     /// Replaces the tokens of a log-in by their names.
-    fn hide(&self, body: &mut Value, headers: &mut Map<String, Value>) {
+    fn hide_tokens(&self, body: &mut Value, headers: &mut Map<String, Value>) {
         let calls = self.manifest.session.iter().flat_map(|it| &it.calls);
         let found: HeaderMap = headers
             .iter()
@@ -249,13 +258,13 @@ impl<'m> Cleaner<'m> {
             .collect();
         for (name, source) in calls.flat_map(|it| &it.take) {
             let Some(secret) = source.text(&found, body) else { continue };
-            self.taken.lock().push(secret.clone());
-            let stands_in = format!("recorded-{name}");
+            self.tokens.lock().push(secret.clone());
+            let placeholder = format!("recorded-{name}");
             match source {
                 Source::Header(header) => {
-                    headers.insert(header.to_string(), stands_in.into());
+                    headers.insert(header.to_string(), placeholder.into());
                 }
-                Source::Body(_) => replace(body, &secret, &stands_in),
+                Source::Body(_) => replace(body, &secret, &placeholder),
             }
         }
         shorten(body);
@@ -283,8 +292,8 @@ impl<'m> Cleaner<'m> {
     fn relative(&self, text: &str) -> String {
         let settings = self.manifest.account.settings.iter().filter(|(_, it)| it.is_url);
         for (name, setting) in settings {
-            let given = self.access.settings.get(name).and_then(text_of);
-            let address = given.or_else(|| setting.default.clone()).unwrap_or_default();
+            let value = self.access.settings.get(name).and_then(text_of);
+            let address = value.or_else(|| setting.default.clone()).unwrap_or_default();
             let address = address.trim_end_matches('/');
             if !address.is_empty() && address != self.base && text.starts_with(address) {
                 return text.replacen(address, &format!("{{settings.{name}}}"), 1);
@@ -294,20 +303,20 @@ impl<'m> Cleaner<'m> {
         text.replace(&self.base, BASE)
     }
 
-    fn unlink(&self, value: &mut Value) {
+    fn make_relative(&self, value: &mut Value) {
         match value {
             Value::String(text) => *text = self.relative(text),
-            Value::Array(members) => members.iter_mut().for_each(|it| self.unlink(it)),
-            Value::Object(members) => members.values_mut().for_each(|it| self.unlink(it)),
+            Value::Array(members) => members.iter_mut().for_each(|it| self.make_relative(it)),
+            Value::Object(members) => members.values_mut().for_each(|it| self.make_relative(it)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
     /// The account's settings, except addresses.
-    fn own_settings(&self) -> Settings {
+    fn recorded_settings(&self) -> Settings {
         let form = &self.manifest.account.settings;
-        let given = self.access.settings.iter();
-        let own = given.filter(|(name, _)| form.get(*name).is_some_and(|it| !it.is_url));
+        let value = self.access.settings.iter();
+        let own = value.filter(|(name, _)| form.get(*name).is_some_and(|it| !it.is_url));
         own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
@@ -316,8 +325,8 @@ impl<'m> Cleaner<'m> {
         let text = recording.to_text();
         let credentials = &self.access.credentials;
         let secrets = credentials.names().filter_map(|it| credentials.reveal(it));
-        let taken = self.taken.lock();
-        let secrets = secrets.chain(taken.iter().map(String::as_str));
+        let tokens = self.tokens.lock();
+        let secrets = secrets.chain(tokens.iter().map(String::as_str));
         let mut secrets = secrets.filter(|it| it.len() >= SECRET_CHARS_MIN);
         // In every encoding: in URLs, JSON and base64.
         if secrets.any(|it| {
@@ -367,28 +376,29 @@ fn disguise(recording: &mut Recording) {
         product.serial_number.iter().for_each(|it| disguise.learn_id(it));
     }
     recording.settings.values_mut().for_each(|it| disguise.value(it));
-    for scene in &mut recording.conversation {
-        let asked = match &mut scene.asked {
-            Question::Pages(_) => None,
-            Question::Id(value)
-            | Question::Iccid(value)
-            | Question::Imsi(value)
-            | Question::Msisdn(value)
-            | Question::SerialNumber(value) => Some(value),
+    for step in &mut recording.conversation {
+        let asked = match &mut step.asked {
+            RecordedRequest::Pages(_) => None,
+            RecordedRequest::Id(value)
+            | RecordedRequest::Iccid(value)
+            | RecordedRequest::Imsi(value)
+            | RecordedRequest::Msisdn(value)
+            | RecordedRequest::SerialNumber(value) => Some(value),
         };
         if let Some(value) = asked {
             disguise.learn_id(value);
             *value = disguise.text(value);
         }
-        for kept in &mut scene.exchanges {
-            kept.request = disguise.text(&kept.request);
-            kept.sent.iter_mut().for_each(|it| disguise.value(it));
-            kept.headers.values_mut().for_each(|it| disguise.value(it));
-            disguise.value(&mut kept.body);
+        for recorded in &mut step.exchanges {
+            recorded.request = disguise.text(&recorded.request);
+            recorded.sent.iter_mut().for_each(|it| disguise.value(it));
+            recorded.headers.values_mut().for_each(|it| disguise.value(it));
+            disguise.value(&mut recorded.body);
         }
-        for product in &mut scene.products {
+        for product in &mut step.products {
             product.id = disguise.text(&product.id);
-            let KeptProduct { iccid, imsi, msisdn, serial_number, imei, properties, .. } = product;
+            let RecordedProduct { iccid, imsi, msisdn, serial_number, imei, properties, .. } =
+                product;
             let all = [iccid, imsi, msisdn, serial_number, imei, properties];
             all.into_iter().flatten().for_each(|it| *it = disguise.text(it));
         }

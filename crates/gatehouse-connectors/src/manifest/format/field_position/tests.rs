@@ -19,7 +19,7 @@ settings:
 ";
 
 #[test]
-fn every_field_has_a_place() {
+fn every_field_has_a_position() {
     #[rustfmt::skip]
     let cases = [
         ("name",                        (2, 7)),
@@ -40,14 +40,14 @@ fn every_field_has_a_place() {
         ("names",                       (2, 1)),
         ("",                            (2, 1)),
     ];
-    let places = Places::read(FILE);
+    let positions = FieldPositions::read(FILE);
     for (field, expected) in cases {
-        assert_eq!(places.of(field), expected, "{field}");
+        assert_eq!(positions.of(field), expected, "{field}");
     }
 }
 
 #[test]
-fn what_is_no_file_has_its_beginning() {
-    assert_eq!(Places::read("{ a: ").of("a"), (1, 1));
-    assert_eq!(Places::read("text").of("a"), (1, 1));
+fn invalid_yaml_has_the_first_position() {
+    assert_eq!(FieldPositions::read("{ a: ").of("a"), (1, 1));
+    assert_eq!(FieldPositions::read("text").of("a"), (1, 1));
 }

@@ -7,21 +7,20 @@ use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
 /// Positions of all fields of a file.
-pub(in crate::manifest) struct Places(Option<Spanned<Node>>);
+pub(in crate::manifest) struct FieldPositions(Option<Spanned<Node>>);
 
 /// Members of a field.
 #[derive(Default)]
 struct Node(Vec<(String, Spanned<Node>)>);
 
-impl Places {
+impl FieldPositions {
     /// Reads the positions in a file that is valid YAML.
     pub(in crate::manifest) fn read(text: &str) -> Self {
         Self(serde_saphyr::from_str(text).ok())
     }
 
     /// Line and column of a field such as `list.call.get` or `limits.buckets[0].calls`; of the innermost existing
-    /// parent if
-    /// there is no such field.
+    /// parent if there is no such field.
     pub(in crate::manifest) fn of(&self, field: &str) -> (u64, u64) {
         let Some(mut at) = self.0.as_ref() else { return (1, 1) };
         let mut rest = field;

@@ -11,12 +11,12 @@ use serde::Deserialize;
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(try_from = "String")]
 #[cfg_attr(test, schemars(with = "String", extend("pattern" = "^[0-9]+[smhd]$")))]
-pub(crate) struct Span(pub(crate) Duration);
+pub(crate) struct ShortDuration(pub(crate) Duration);
 
 /// Longest duration: a hundred years.
 const DAYS_MAX: u64 = 36_525;
 
-impl Span {
+impl ShortDuration {
     /// Parses a duration.
     pub(in crate::manifest) fn parse(text: &str) -> Option<Self> {
         let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -34,7 +34,7 @@ impl Span {
     }
 }
 
-impl TryFrom<String> for Span {
+impl TryFrom<String> for ShortDuration {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
