@@ -24,7 +24,6 @@ struct LoadedManifest {
     text: Arc<str>,
 }
 
-/// The shipped recording of a connector.
 pub(crate) fn shipped_recording(connector: &str) -> Option<&'static str> {
     let of_it = |file: &str| file.strip_suffix(".json") == Some(connector);
     RECORDINGS.iter().find(|(file, _)| of_it(file)).map(|(_, text)| *text)

@@ -47,7 +47,6 @@ type Labels = [String; 3];
 pub struct AccountMeter(Arc<Series>);
 
 struct Series {
-    /// Tenant of the account.
     tenant: TenantName,
     metrics: Arc<Metrics>,
     labels: Labels,
@@ -60,7 +59,6 @@ struct Series {
     latency: Latency,
 }
 
-/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// A response, also that there is no such object.
@@ -75,7 +73,6 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-/// State of an account's circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Circuit {
     /// Calls are made.
@@ -183,12 +180,10 @@ impl PlatformMeter {
 }
 
 impl AccountMeter {
-    /// Tenant of the account.
     pub(crate) fn tenant(&self) -> &TenantName {
         &self.0.tenant
     }
 
-    /// Name of the account.
     pub(crate) fn account(&self) -> &str {
         let [_, _, account] = &self.0.labels;
         account
@@ -210,7 +205,6 @@ impl AccountMeter {
         self.0.durations.observe(took.as_secs_f64());
     }
 
-    /// Counts a retry.
     pub(crate) fn count_retry(&self) {
         self.0.retries.inc();
     }

@@ -188,7 +188,6 @@ impl BaseUrl {
         (is_behind && url.fragment().is_none()).then_some(url)
     }
 
-    /// Host and port.
     pub(in crate::client) fn host_and_port(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         format!("{host}:{}", self.0.port_or_known_default().unwrap_or_default())
@@ -219,7 +218,6 @@ pub(in crate::client) fn absolute_url(target: &str) -> Option<Url> {
     (is_bare && url.has_host()).then_some(url)
 }
 
-/// Why a URL is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::client) enum AddressRefused {
     /// Neither `https` nor `http`.
@@ -240,7 +238,6 @@ pub(in crate::client) enum AddressRefused {
     Internal(&'static str),
 }
 
-/// Host part of a URL.
 enum Host<'a> {
     Nothing,
     Name(&'a str),

@@ -4,14 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::network::Network;
 
-/// Scope of an IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum AddressScope {
     /// Never a platform, whatever an operator allows; the kind of address.
     Forbidden(&'static str),
     /// This machine or an internal network, which an operator must allow; the kind of address.
     Internal(&'static str),
-    /// Public.
     Public,
 }
 
@@ -61,7 +59,6 @@ const INTERNAL: [(Network, &str); 14] = [
 const PRIVATE: &str = "a private network";
 const RESERVED: &str = "a reserved network";
 
-/// Scope of an IP address.
 pub(in crate::client) fn scope_of(address: IpAddr) -> AddressScope {
     match address {
         IpAddr::V4(address) => scope_of_v4(address),

@@ -34,7 +34,6 @@ pub(in crate::client) struct SharedQuotas {
     all: Mutex<HashMap<SharedKey, Arc<Allowance>>>,
 }
 
-/// Key of a shared quota.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct SharedKey {
     connector: ConnectorName,

@@ -15,7 +15,6 @@ pub(in crate::client) const FAILURES_MAX: u32 = 5;
 /// Time until an open circuit lets a probe through.
 pub(in crate::client) const OPEN_TIME: Duration = Duration::from_secs(10);
 
-/// A circuit breaker.
 #[derive(Debug, Default)]
 pub(in crate::client) struct Breaker {
     state: State,

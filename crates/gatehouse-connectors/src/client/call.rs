@@ -139,10 +139,8 @@ impl Drop for Call<'_> {
     }
 }
 
-/// An attempt that failed.
 pub(in crate::client) struct AttemptError {
     pub(in crate::client) failure: Failure,
-    /// Whether the request was sent.
     pub(in crate::client) was_sent: bool,
     /// Whether a retry may succeed.
     pub(in crate::client) is_transient: bool,
@@ -151,7 +149,6 @@ pub(in crate::client) struct AttemptError {
 }
 
 impl AttemptError {
-    /// The request was not sent.
     pub(in crate::client) fn not_sent(failure: Failure) -> Self {
         Self { failure, was_sent: false, is_transient: false, verdict: Verdict::Unknown }
             .with(Verdict::Unknown)

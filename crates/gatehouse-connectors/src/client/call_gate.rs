@@ -15,7 +15,6 @@ pub(in crate::client) const PAUSE_MAX: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(in crate::client) struct CallGate {
     breaker: Breaker,
-    /// Why the last call failed.
     last_failure: String,
     /// End of the pause that the platform asked for.
     paused_until: Option<Instant>,
@@ -44,7 +43,6 @@ impl CallGate {
         self.breaker.check(now).map_err(|rejected| self.rejected(rejected))
     }
 
-    /// Admits a call.
     pub(in crate::client) fn admit(&mut self, now: Instant) -> Result<Pass, Failure> {
         self.check(now)?;
         self.breaker.admit(now).map_err(|rejected| self.rejected(rejected))

@@ -58,7 +58,6 @@ pub struct ClientPool {
     large_responses: FairSemaphore,
     /// Quotas that several clients share, and this server's share of every budget.
     pub(in crate::client) quotas: SharedQuotas,
-    /// Observer of every call.
     pub(in crate::client) observer: Option<Arc<dyn Observer>>,
     /// Last warning that this machine can't open connections.
     shortage_warned_at: Mutex<Option<Instant>>,

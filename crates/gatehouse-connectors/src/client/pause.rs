@@ -20,7 +20,6 @@ pub(in crate::client) const PAUSE_FIRST: Duration = Duration::from_millis(100);
 pub(in crate::client) struct Jitter(AtomicU64);
 
 impl Jitter {
-    /// Pauses from a seed.
     pub(in crate::client) fn from_seed(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }

@@ -6,7 +6,6 @@ use reqwest::Url;
 
 use super::{HOST_BYTES_MAX, PlatformRequest, PlatformResponse};
 
-/// Most redirects per request.
 pub(in crate::client) const REDIRECTS_MAX: usize = 3;
 
 /// URL that a response redirects to, or why the redirect is not followed.

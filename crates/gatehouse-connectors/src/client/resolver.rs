@@ -15,7 +15,6 @@ use super::address::AddressRules;
 /// Resolves host names, and drops addresses that are not allowed.
 #[derive(Clone)]
 pub(in crate::client) struct Resolver {
-    /// Looks up a name.
     pub(in crate::client) look_up: HostLookUp,
     /// Where platforms may be.
     pub(in crate::client) rules: Arc<AddressRules>,
@@ -28,7 +27,6 @@ pub(in crate::client) struct Resolver {
 /// Looks up the addresses of a host name.
 pub(in crate::client) type HostLookUp = fn(Name) -> LookUpFuture;
 
-/// Addresses of a host name.
 pub(in crate::client) type LookUpFuture =
     Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
@@ -72,7 +70,6 @@ fn proxy_host(text: &str) -> Option<String> {
     Url::parse(&whole).ok()?.host_str().map(str::to_owned)
 }
 
-/// The allowed addresses of a name.
 fn allowed(
     rules: &AddressRules,
     is_plain_http: bool,

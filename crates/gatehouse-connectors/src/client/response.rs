@@ -33,7 +33,6 @@ pub struct PlatformResponse {
     pub(in crate::client) document: OnceLock<Value>,
     /// Secrets to hide in texts about the response.
     pub(in crate::client) secrets: Secrets,
-    /// Permit of a large response.
     pub(in crate::client) _permit: Option<Arc<Permit>>,
 }
 

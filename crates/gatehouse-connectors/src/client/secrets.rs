@@ -119,7 +119,6 @@ pub(in crate::client) fn is_secret_name(name: &str) -> bool {
     SECRET_NAMES.iter().any(|it| name.contains(it))
 }
 
-/// Escapes a secret for HTML.
 fn in_html(secret: &str) -> String {
     let mut escaped = String::with_capacity(secret.len());
     for character in secret.chars() {

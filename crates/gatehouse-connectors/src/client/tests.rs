@@ -79,7 +79,6 @@ pub(crate) fn pool() -> ClientPool {
     ClientPool::new(here(), CALLS_AT_ONCE).unwrap()
 }
 
-/// A captured log.
 #[derive(Clone, Default)]
 pub(crate) struct CapturedLog(Arc<Mutex<Vec<u8>>>);
 
@@ -99,7 +98,6 @@ impl io::Write for CapturedLog {
     }
 }
 
-/// A captured log, and its subscriber.
 pub(crate) fn captured_log() -> (CapturedLog, impl tracing::Subscriber) {
     let captured_log = CapturedLog::default();
     let writer = captured_log.clone();
@@ -152,7 +150,6 @@ fn post(is_repeatable: bool) -> PlatformRequest {
     }
 }
 
-/// Advances the clock.
 pub(crate) async fn advance(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;

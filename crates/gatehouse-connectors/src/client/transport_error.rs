@@ -25,7 +25,6 @@ pub(in crate::client) struct TransportError {
     pub(in crate::client) shortage: Option<String>,
 }
 
-/// Classifies an HTTP client's error.
 pub(in crate::client) fn classify(error: reqwest::Error) -> TransportError {
     // The URL's query may hold secrets.
     let error = error.without_url();
@@ -104,7 +103,6 @@ fn without_os_code(message: &str) -> &str {
     message.split_once(OS_CODE).map_or(message, |(message, _)| message)
 }
 
-/// An error and its causes.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&it| it.source())
 }

@@ -24,7 +24,6 @@ const LOOK_UPS_FEW: u64 = 16;
 /// Concurrent calls of one request to an account; further calls wait, and cost nothing yet.
 const CALLS_AT_ONCE: usize = 128;
 
-/// A search target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchTarget<'w> {
     /// A connection with this identifier.
@@ -40,7 +39,6 @@ pub(crate) struct AccountMatches {
     pub(crate) matches: Vec<(Arc<Connection>, Vec<usize>)>,
     /// Targets that the account could neither confirm nor deny.
     pub(crate) unsure: Vec<usize>,
-    /// Failures.
     pub(crate) failures: Failures,
 }
 
@@ -197,7 +195,6 @@ impl<'w> Plan<'w> {
         Ok((fetched, DetailLevel::Full))
     }
 
-    /// Removes targets that were found.
     fn remove_found(&mut self, found: &HashSet<usize>) {
         for look_up in &mut self.look_ups {
             look_up.values.retain(|(n, _)| !found.contains(n));
@@ -226,7 +223,6 @@ enum DetailLevel {
     Full,
 }
 
-/// State of a search.
 struct SearchState<'w> {
     /// Ids of connections of which only the list was read.
     as_listed: HashSet<SmolStr>,

@@ -8,13 +8,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Most cursors per account.
 const CURSORS_MAX: usize = 256;
 
-/// Most bytes of a cached cursor.
 const CURSOR_BYTES_MAX: usize = 4096;
 
-/// Lifetime of a cursor.
 const CURSOR_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// Cursors of one account, by the number of connections before their page.
@@ -45,7 +42,6 @@ impl CursorCache {
         self.by_position.insert(position, (cursor.to_owned(), now));
     }
 
-    /// Position of a cursor.
     pub(crate) fn position_of(&self, cursor: &str) -> Option<u64> {
         let found = self.by_position.iter().find(|(_, (it, _))| it == cursor);
         found.map(|(position, _)| *position)
@@ -61,7 +57,6 @@ impl CursorCache {
         self.by_position.split_off(&position);
     }
 
-    /// Removes all cursors.
     pub(crate) fn clear(&mut self) {
         self.by_position.clear();
     }

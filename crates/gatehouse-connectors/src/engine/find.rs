@@ -128,9 +128,7 @@ impl<'w> Search<'w> {
     }
 }
 
-/// Results so far.
 struct FindState {
-    /// Results per account.
     results: Vec<AccountMatches>,
     /// Accounts that have the target, per target.
     holders: Vec<Vec<usize>>,

@@ -153,7 +153,6 @@ impl LiveAccount {
         &self.account
     }
 
-    /// The tenant.
     pub(crate) fn tenant(&self) -> &TenantName {
         &self.tenant
     }

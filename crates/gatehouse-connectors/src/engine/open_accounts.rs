@@ -27,7 +27,6 @@ const IDLE_MAX: Duration = Duration::from_secs(60 * 60);
 /// Interval between checks for idle accounts.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// All open accounts.
 #[derive(Default)]
 pub(crate) struct OpenAccounts {
     by_tenant: Mutex<ByTenant>,
@@ -110,7 +109,6 @@ impl OpenAccounts {
 }
 
 impl ByTenant {
-    /// Closes idle accounts.
     fn close_idle(&mut self, now: Instant) {
         if self.checked_at.is_some_and(|checked_at| now - checked_at < IDLE_CHECK_INTERVAL) {
             return;

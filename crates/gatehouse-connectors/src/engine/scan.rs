@@ -13,7 +13,6 @@ use crate::engine::window::{Fetched, Gathered, gather};
 /// Most pages of a list that is scanned.
 pub(crate) const SCAN_PAGES_MAX: u64 = 50;
 
-/// Most detail calls of a scan.
 pub(crate) const SCAN_DETAILS_MAX: u64 = 1000;
 
 /// How long a list counts as too long once it was found so.
@@ -25,13 +24,9 @@ pub(crate) enum Effort {
     /// There is no other way: the full limits hold.
     Needed,
     /// Look-ups are possible too: the scan may take so many pages, and only if the first one gives the total.
-    Cheaper {
-        /// Most pages.
-        n_pages_max: u64,
-    },
+    Cheaper { n_pages_max: u64 },
 }
 
-/// Result of a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) fetched: Fetched,

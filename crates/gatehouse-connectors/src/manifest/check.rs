@@ -19,7 +19,6 @@ use crate::manifest::format::template::{Template, What};
 const WRITTEN_HEADERS: [&str; 5] =
     ["Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade"];
 
-/// Most concurrent calls of one account.
 const CALLS_AT_ONCE_MAX: u32 = 1000;
 
 /// Settings that every account has. No template may use them: calls go to `baseUrl` as it is.
@@ -156,8 +155,7 @@ impl<'m> Check<'m> {
         if paging.total.is_some() && paging.by == PagingBy::Cursor {
             self.fault("paging.total", "is of no use where pages are found `by: cursor`");
         }
-        let has_cursor = paging.by == PagingBy::Cursor
-            && !paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
+        let has_cursor = paging.by == PagingBy::Cursor && !paging.follows_links();
         if paging.first_mark.is_some() && !has_cursor {
             self.fault("paging.first_mark", "is for pages that are found by a `{page.cursor}`");
         }
@@ -187,8 +185,7 @@ impl<'m> Check<'m> {
             PagingBy::Offset => (What::PageOffset, "{page.offset}"),
             PagingBy::Cursor => (What::PageCursor, "{page.cursor}"),
         };
-        let is_followed =
-            paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
+        let is_followed = paging.follows_links();
         if !mentions(&what) && !is_followed {
             let reason = format!("must mention `{placeholder}`, or every page would be the same");
             self.fault("list.call", reason);

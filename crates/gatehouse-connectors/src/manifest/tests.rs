@@ -12,7 +12,6 @@ use crate::manifest::format::template::{Named, PageScope, Scope, What};
 /// A manifest that uses every field.
 pub(super) const GOOD: &str = include_str!("tests/good.yaml");
 
-/// Parses a part of a manifest.
 pub(super) fn read<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).unwrap_or_else(|error| panic!("{error} in {yaml}"))
 }

@@ -11,7 +11,6 @@ use crate::manifest::{Manifest, ManifestFaults};
 /// Most bytes of a manifest.
 pub const MANIFEST_BYTES_MAX: u64 = 1024 * 1024;
 
-/// File extensions of manifests.
 const EXTENSIONS: [&str; 2] = ["yaml", "yml"];
 
 /// A manifest that was added.

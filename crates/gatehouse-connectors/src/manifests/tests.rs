@@ -8,7 +8,6 @@ fn every_shipped_manifest_can_be_read_and_is_named_like_its_file() {
     }
 }
 
-/// JSON Schema of the manifest types.
 fn schema() -> serde_json::Value {
     schemars::schema_for!(Manifest).to_value()
 }

@@ -118,7 +118,6 @@ impl Suite {
     }
 }
 
-/// A manifest and its replayed platform.
 struct TestBench {
     manifest: Arc<Manifest>,
     platform: ReplayPlatform,

@@ -38,7 +38,6 @@ pub(crate) struct Access {
     pub(crate) allow_insecure_urls: bool,
 }
 
-/// Result of a request.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) connections: Vec<Arc<Connection>>,
@@ -101,13 +100,11 @@ impl OneAccount {
         Ok(Self { platforms, accounts: [live], calls, time_limit })
     }
 
-    /// Number of calls of a kind.
     pub(crate) fn n_calls(&self, kind: CallKind) -> usize {
         let kinds = self.calls.kinds.lock();
         kinds.iter().filter(|it| **it == kind).count()
     }
 
-    /// Number of calls.
     pub(crate) fn n_calls_all(&self) -> usize {
         CallKind::ALL.iter().map(|kind| self.n_calls(*kind)).sum()
     }

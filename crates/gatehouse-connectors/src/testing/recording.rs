@@ -23,7 +23,6 @@ use crate::manifests::shipped_recording;
 pub use self::recorder::{RecordOptions, record};
 pub(crate) use self::recorder::{miss, value_of};
 
-/// Version of the format.
 const VERSION: u32 = 1;
 
 /// A recording of a platform.
@@ -32,7 +31,6 @@ const VERSION: u32 = 1;
 pub struct Recording {
     /// Version of the format: 1.
     recording: u32,
-    /// Name of the connector.
     pub(crate) connector: String,
     /// Settings of the account, except addresses.
     #[serde(default, skip_serializing_if = "Settings::is_empty")]
@@ -58,13 +56,9 @@ pub(crate) enum RecordedRequest {
     Pages(u32),
     /// A look-up by the platform's id.
     Id(String),
-    /// A look-up by ICCID.
     Iccid(String),
-    /// A look-up by IMSI.
     Imsi(String),
-    /// A look-up by MSISDN.
     Msisdn(String),
-    /// A look-up by serial number.
     SerialNumber(String),
 }
 
@@ -153,14 +147,12 @@ impl Recording {
         text
     }
 
-    /// All calls.
     pub(crate) fn exchanges(&self) -> impl Iterator<Item = &RecordedCall> {
         self.conversation.iter().flat_map(|it| &it.exchanges)
     }
 }
 
 impl RecordedCall {
-    /// The recorded headers.
     pub(crate) fn header_map(&self) -> HeaderMap {
         let read = |(name, value): (&String, &Value)| {
             let name = HeaderName::from_bytes(name.as_bytes()).ok()?;

@@ -14,7 +14,6 @@ use crate::testing::recording::{RecordedCall, RecordedProduct, Recording};
 use crate::testing::replay_platform::account_for;
 use crate::testing::replay_platform::server::{Asked, Given, Reply, Serving, pairs};
 
-/// Time limit of one request.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Repeats the recorded requests against the recorded responses; returns all differences.

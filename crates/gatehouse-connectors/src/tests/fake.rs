@@ -15,10 +15,8 @@ use crate::{
     UnexpectedResponse,
 };
 
-/// A fake platform.
 pub(super) struct Fake {
     pub(super) capabilities: Capabilities,
-    /// All connections.
     pub(super) connections: Mutex<Vec<Arc<Connection>>>,
     /// Whether pages give the total.
     pub(super) tells_total: bool,
@@ -28,7 +26,6 @@ pub(super) struct Fake {
     pub(super) too_many: u64,
     /// Largest page size that it accepts, whatever its capabilities say.
     pub(super) size_taken: u32,
-    /// The failure of every call.
     pub(super) failure: Mutex<Option<Failure>>,
     /// Whether it never responds.
     pub(super) hangs: AtomicBool,
@@ -36,7 +33,6 @@ pub(super) struct Fake {
     pub(super) marks: Mutex<String>,
     /// Whether its first connection disappears after the next page.
     pub(super) shrinks: AtomicBool,
-    /// Latency of a response.
     pub(super) latency: Duration,
     /// Number of removed connections that cursors still count.
     pub(super) marks_offset: Mutex<u64>,

@@ -11,7 +11,6 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-/// Reaction to a request.
 #[derive(Clone)]
 pub(crate) enum Reaction {
     /// Sends the bytes and closes the connection.
@@ -62,7 +61,6 @@ impl Platform {
         Self::start(script, None).await
     }
 
-    /// A platform with TLS.
     pub(crate) async fn with_tls(
         acceptor: TlsAcceptor,
         script: impl Fn(usize, &str) -> Reaction + Send + Sync + 'static,
@@ -106,12 +104,10 @@ impl Platform {
         Self { address, counts, requests, task }
     }
 
-    /// Base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Number of requests.
     pub(crate) fn n_requests(&self) -> usize {
         self.counts.requests.load(Ordering::SeqCst)
     }
@@ -209,7 +205,6 @@ async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<String> {
     }
 }
 
-/// A connection that can be reset.
 trait Resettable {
     fn reset(self);
 }

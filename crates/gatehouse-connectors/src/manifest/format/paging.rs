@@ -91,6 +91,11 @@ pub(crate) enum Next {
 pub(in crate::manifest) const SIZE_MAX: u32 = 10_000;
 
 impl Paging {
+    /// Whether the next page is a link to follow.
+    pub(crate) fn follows_links(&self) -> bool {
+        matches!(self.next, Some(Next::Url(_) | Next::Link(_)))
+    }
+
     /// Number of the first page.
     pub(crate) fn first(&self) -> u64 {
         self.first.unwrap_or(1)
@@ -179,11 +184,6 @@ impl Next {
                 text(last_item.and_then(|it| path.first(it))).map(NextPage::Cursor)
             }
         }
-    }
-
-    /// Whether it is a link to follow.
-    pub(crate) fn is_link(&self) -> bool {
-        matches!(self, Self::Url(_) | Self::Link(_))
     }
 }
 

@@ -75,7 +75,6 @@ enum NextStep {
 }
 
 impl ManifestConnector {
-    /// A connector for an account.
     pub(crate) fn new(
         manifest: Arc<Manifest>,
         account: AccountValues,
@@ -252,14 +251,12 @@ impl ManifestConnector {
     async fn list(&self, context: CallContext, at: &Position) -> Result<PlatformPage, Failure> {
         let Manifest { list, paging, .. } = &*self.manifest;
         let page = page_scope(at, paging.first());
-        let is_link =
-            paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
         let spec = CallSpec {
             kind: CallKind::List,
             call: &list.call,
             page,
             values: &[],
-            followed: page.cursor.filter(|_| is_link),
+            followed: page.cursor.filter(|_| paging.follows_links()),
         };
         let Some(success) = self.call(context, spec).await? else {
             let detail = "the platform has no list where it should be; is its base URL right?";
@@ -306,15 +303,13 @@ impl ManifestConnector {
         let mut found: Vec<Value> = Vec::new();
         let (mut index, mut cursor) = (0, None);
         for _ in 0..FOUND_PAGES_MAX {
-            let is_link =
-                paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
             let at = match paging.by {
                 // Pages may be shorter than requested.
                 PagingBy::Offset => Position::Offset { offset: found.len() as u64, size },
                 PagingBy::Number | PagingBy::Cursor => Position::Page { index, size },
             };
             let page = PageScope { cursor: cursor.as_deref(), ..page_scope(&at, paging.first()) };
-            let followed = page.cursor.filter(|_| is_link);
+            let followed = page.cursor.filter(|_| paging.follows_links());
             let spec = CallSpec { kind, call, page, values, followed };
             let Some(success) = self.call(context, spec).await? else {
                 let is_first = index == 0 && cursor.is_none();
@@ -362,8 +357,7 @@ impl ManifestConnector {
         let part =
             || success.response.failure("the platform gave only a part of what a look-up found");
         if is_by_cursor {
-            let is_followed =
-                paging.next.as_ref().is_some_and(crate::manifest::format::paging::Next::is_link);
+            let is_followed = paging.follows_links();
             let can_go = is_followed || mentions(What::PageCursor);
             return match self.next(success, items)? {
                 None => Ok(NextStep::Nothing),

@@ -33,7 +33,6 @@ const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
 /// Longest lifetime of a session, whatever the platform says.
 const LIFETIME_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// A session.
 pub(in crate::manifest) struct OpenSession {
     values: IndexMap<String, Zeroizing<String>>,
     began: Instant,
@@ -58,7 +57,6 @@ impl OpenSession {
         (worked != 0 && !failed_before) || self.began.elapsed() >= PAUSE_FIRST
     }
 
-    /// Secrets of the session.
     pub(in crate::manifest) fn secrets(&self) -> Vec<Zeroizing<String>> {
         self.values.values().cloned().collect()
     }
@@ -83,7 +81,6 @@ struct State {
     rejected_for: Option<CallKind>,
 }
 
-/// A failed log-in.
 struct LogInError {
     failure: Failure,
     /// First pause, if the platform rejected the log-in.
@@ -178,7 +175,6 @@ impl State {
     }
 }
 
-/// Logs in.
 async fn log_in(
     context: CallContext,
     session: &Session,

@@ -100,7 +100,7 @@ async fn fewest_calls(bench: &TestBench, size: u64) -> Result<(), String> {
 
 async fn hostile_links(checks: &mut Checks, bench: &TestBench) {
     let name = "links to other hosts are not followed";
-    if !bench.manifest.paging.next.as_ref().is_some_and(Next::is_link) {
+    if !bench.manifest.paging.follows_links() {
         checks.add(name, Verdict::DoesNotApply("no links are followed".into()));
         return;
     }

@@ -176,7 +176,6 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// A percent-encoded byte: `%2B`.
 fn encoded_byte(text: &str) -> Option<&str> {
     let encoded = text.get(..3)?;
     let is_hex = encoded.bytes().skip(1).all(|it| it.is_ascii_hexdigit());

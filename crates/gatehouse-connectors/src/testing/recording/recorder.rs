@@ -23,7 +23,6 @@ use crate::manifest::format::path::text_of;
 use crate::manifest::format::source::Source;
 use crate::testing::one_account::{Access, OneAccount, Outcome};
 
-/// Time limit of one request.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// Most pages of a recording.
