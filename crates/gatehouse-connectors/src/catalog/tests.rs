@@ -17,7 +17,7 @@ fn faults(settings: Value) -> Vec<String> {
 }
 
 #[test]
-fn every_fault_of_an_account_is_told_at_once() {
+fn every_fault_of_an_account_is_reported_at_once() {
     assert!(faults(json!({"baseUrl": "http://127.0.0.1:9700"})).is_empty());
     let budgets = json!({
         "baseUrl": "https://api.example.com/v1", "callsAtOnce": 8, "callsPerSecond": 2.5,
@@ -44,7 +44,7 @@ fn every_fault_of_an_account_is_told_at_once() {
 }
 
 #[test]
-fn a_connector_that_is_not_known_is_named() {
+fn an_unknown_connector_is_named_in_the_fault() {
     let catalog = Catalog::new(here(), Manifests::shipped());
     let unknown = "other".parse().unwrap();
     let faults = catalog.faults(&unknown, &Settings::new(), &Credentials::default());
@@ -55,7 +55,7 @@ fn a_connector_that_is_not_known_is_named() {
 }
 
 #[test]
-fn what_is_wrong_with_an_account_is_told_in_the_log_and_not_to_its_tenant() {
+fn faults_of_an_account_are_logged_and_hidden_from_its_tenant() {
     let account = Account {
         platform: "ALPHA".parse().unwrap(),
         name: "acme-eu".parse().unwrap(),

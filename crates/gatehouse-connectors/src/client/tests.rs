@@ -157,7 +157,7 @@ pub(crate) async fn advance(time: Duration) {
 }
 
 #[tokio::test]
-async fn a_question_goes_behind_the_base_url_and_its_answer_comes_back_whole() {
+async fn a_request_goes_behind_the_base_url_and_returns_the_whole_response() {
     let mut platform = Platform::new(|_, _| reply(404, "X-Kind: a\r\n", "none")).await;
     let client = client(&format!("{}/v1/", platform.url()));
     let mut headers = HeaderMap::new();
@@ -189,7 +189,7 @@ async fn localhost_is_reached_by_its_name() {
 }
 
 #[tokio::test]
-async fn a_line_goes_nowhere_but_to_its_platform() {
+async fn a_client_calls_no_other_origin() {
     let platform = Platform::new(|_, _| reply(200, "", "{}")).await;
     let other = Platform::new(|_, _| reply(200, "", "{}")).await;
     let client = client(&format!("{}/v1", platform.url()));
@@ -210,7 +210,7 @@ async fn a_line_goes_nowhere_but_to_its_platform() {
 }
 
 #[tokio::test]
-async fn what_became_forbidden_is_not_asked() {
+async fn an_address_that_is_no_longer_allowed_is_not_called() {
     let mut client = client("http://127.0.0.1:9");
     let cases = [
         (
@@ -232,7 +232,7 @@ async fn what_became_forbidden_is_not_asked() {
 }
 
 #[tokio::test]
-async fn calls_are_counted_by_what_came_of_them() {
+async fn calls_are_counted_by_outcome() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(429, "", ""),
         1 => reply(503, "", ""),
@@ -266,7 +266,7 @@ async fn calls_are_counted_by_what_came_of_them() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_shown_of_a_line_is_a_secret() {
+async fn debug_output_of_a_client_shows_no_secret() {
     let client = client("http://127.0.0.1:9700/v1");
     assert_eq!(
         format!("{client:?}"),

@@ -28,7 +28,7 @@ fn the_schema_in_the_project_is_that_of_the_language() {
 }
 
 #[test]
-fn every_shipped_manifest_is_right_by_the_schema() {
+fn every_shipped_manifest_is_valid_by_the_schema() {
     let validator = jsonschema::validator_for(&schema()).unwrap();
     for (file, text) in MANIFESTS {
         let mut document: serde_json::Value = serde_saphyr::from_str(text).unwrap();
@@ -41,7 +41,7 @@ fn every_shipped_manifest_is_right_by_the_schema() {
 
 /// Every object rejects unknown fields, and everything has a description.
 #[test]
-fn an_editor_can_explain_every_field_and_sees_every_slip() {
+fn the_schema_describes_every_field_and_rejects_unknown_ones() {
     let schema = schema();
     let mut silent = Vec::new();
     let definitions =
@@ -85,7 +85,7 @@ fn names(schema: &serde_json::Value, found: &mut std::collections::BTreeSet<Stri
 }
 
 #[test]
-fn the_reference_names_every_field_and_every_word() {
+fn the_reference_names_every_field_and_value() {
     let mut all = std::collections::BTreeSet::new();
     names(&schema(), &mut all);
     assert!(all.len() > 90 && all.contains("belongs_to") && all.contains("luhn_strip"), "{all:?}");

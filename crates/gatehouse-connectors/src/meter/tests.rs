@@ -19,7 +19,7 @@ fn shown(registry: &Registry) -> Vec<String> {
 }
 
 #[test]
-fn an_account_has_all_its_figures_from_the_start() {
+fn an_account_has_all_its_metrics_from_the_start() {
     let (meter, registry) = (PlatformMeter::new(), Registry::new());
     meter.register(&registry).unwrap();
     let demo = "demo".parse().unwrap();
@@ -50,7 +50,7 @@ fn an_account_has_all_its_figures_from_the_start() {
 }
 
 #[test]
-fn figures_go_with_the_last_meter_of_an_account() {
+fn metrics_are_removed_with_the_last_meter_of_an_account() {
     let (meter, registry) = (PlatformMeter::new(), Registry::new());
     meter.register(&registry).unwrap();
     let demo = "demo".parse().unwrap();

@@ -41,7 +41,7 @@ fn connections(finding: &FindResult) -> Vec<Arc<Connection>> {
 }
 
 #[tokio::test]
-async fn what_the_list_leaves_out_is_asked_for_of_what_is_shown_alone() {
+async fn details_are_read_only_for_connections_on_the_page() {
     let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
     let listing = list(&[account("ALPHA", "a", &fake)], "", 3, ProductParts::ALL).await;
     let shown: Vec<_> = listing.products.iter().map(|it| Arc::clone(&it.connection)).collect();
@@ -50,7 +50,7 @@ async fn what_the_list_leaves_out_is_asked_for_of_what_is_shown_alone() {
 }
 
 #[tokio::test]
-async fn what_nobody_wants_to_know_is_not_asked_for() {
+async fn parts_that_are_not_needed_are_not_read() {
     let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
     let accounts = [account("ALPHA", "a", &fake)];
     let status = ProductParts { status: true, ..ProductParts::default() };
@@ -65,7 +65,7 @@ async fn what_nobody_wants_to_know_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn of_whom_more_could_not_be_learnt_is_missing_and_told() {
+async fn connections_without_details_are_left_out_and_reported() {
     let fake = Arc::new(Fake::with_details(FIXED, 0, 25));
     fake.keeps_details.store(true, Ordering::Relaxed);
     let listing = list(&[account("ALPHA", "a", &fake)], "", 3, ProductParts::ALL).await;
@@ -74,7 +74,7 @@ async fn of_whom_more_could_not_be_learnt_is_missing_and_told() {
 }
 
 #[tokio::test]
-async fn a_number_that_the_list_leaves_out_is_looked_for_in_what_it_leaves_out() {
+async fn a_number_missing_from_the_list_is_found_in_the_details() {
     let mut fake = Fake::with_details(FIXED, 0, 25);
     fake.capabilities.imsi = LookUp::NotSearchable;
     let fake = Arc::new(fake);
@@ -84,7 +84,7 @@ async fn a_number_that_the_list_leaves_out_is_looked_for_in_what_it_leaves_out()
 }
 
 #[tokio::test]
-async fn a_list_that_is_looked_through_is_asked_for_more_of_whom_it_shows() {
+async fn a_scan_reads_details_of_the_matches() {
     let mut fake = Fake::with_details(Paging::numbered(100), 0, 90);
     fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
     fake.capabilities.detail.as_mut().unwrap().values_max = 100;
@@ -96,7 +96,7 @@ async fn a_list_that_is_looked_through_is_asked_for_more_of_whom_it_shows() {
 }
 
 #[tokio::test]
-async fn a_list_is_not_looked_through_where_asking_for_the_rest_would_cost_more() {
+async fn a_list_is_not_scanned_if_details_would_cost_more() {
     let mut fake = Fake::with_details(Paging::numbered(100), 0, 90);
     fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
     let fake = Arc::new(fake);

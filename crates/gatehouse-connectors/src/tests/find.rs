@@ -63,7 +63,7 @@ async fn products_are_found_wherever_they_are_and_the_missing_are_named() {
 }
 
 #[tokio::test]
-async fn what_an_account_did_not_say_is_unknown_and_not_missing() {
+async fn targets_of_a_failed_account_are_unknown_and_not_missing() {
     let (fakes, accounts) = three();
     fakes[1].fail(FailureKind::Error);
     let mut wanted = cards([3, 105, 999]);
@@ -80,7 +80,7 @@ async fn what_an_account_did_not_say_is_unknown_and_not_missing() {
 }
 
 #[tokio::test]
-async fn a_kind_that_cannot_be_asked_for_leaves_it_unknown() {
+async fn targets_of_an_unsearchable_kind_stay_unknown() {
     let mut fake = Fake::new(BY_TEN, 0, 1000);
     fake.capabilities.iccid = LookUp::NotSearchable;
     let accounts = [account("ALPHA", "a", &Arc::new(fake))];
@@ -96,7 +96,7 @@ async fn a_kind_that_cannot_be_asked_for_leaves_it_unknown() {
 }
 
 #[tokio::test]
-async fn many_are_asked_for_together() {
+async fn many_targets_are_looked_up_in_batches() {
     let (fakes, accounts) = three();
     let finding = find(&platforms(), &accounts, &cards((0..300).chain(5000..5700))).await;
     assert_eq!(found(&finding).len(), 300);
@@ -107,7 +107,7 @@ async fn many_are_asked_for_together() {
 }
 
 #[tokio::test]
-async fn a_short_list_is_looked_through_rather_than_asked_a_thousand_times() {
+async fn a_short_list_is_scanned_instead_of_many_look_ups() {
     let mut fake = Fake::new(BY_TEN, 0, 95);
     fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
     let fake = Arc::new(fake);
@@ -129,7 +129,7 @@ async fn a_short_list_is_looked_through_rather_than_asked_a_thousand_times() {
 }
 
 #[tokio::test]
-async fn who_was_found_is_asked_for_where_it_was() {
+async fn a_found_target_is_searched_at_its_last_account_first() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let n_look_ups = || fakes.iter().map(|it| it.n_calls().1).collect::<Vec<_>>();
@@ -148,7 +148,7 @@ async fn who_was_found_is_asked_for_where_it_was() {
 }
 
 #[tokio::test]
-async fn whoever_carries_the_same_number_is_found_too() {
+async fn all_connections_with_a_number_are_found() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     fakes[2].connections.lock().unwrap().push(card(105));
@@ -166,7 +166,7 @@ async fn whoever_carries_the_same_number_is_found_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_learnt_is_forgotten_after_a_while() {
+async fn memory_expires() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     find(&platforms, &accounts, &cards([105])).await;
@@ -176,7 +176,7 @@ async fn what_was_learnt_is_forgotten_after_a_while() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_slow_where_it_was_is_sought_elsewhere_meanwhile() {
+async fn other_accounts_are_searched_while_the_last_holder_is_slow() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     find(&platforms, &accounts, &cards([105])).await;
@@ -203,7 +203,7 @@ async fn one_connection_may_come_twice_with_different_numbers() {
 }
 
 #[tokio::test]
-async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
+async fn a_list_of_unknown_length_is_scanned_only_if_necessary() {
     let mut fake = Fake::new(Paging::cursor(10), 0, 1000);
     fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
     let fake = Arc::new(fake);
@@ -224,7 +224,7 @@ async fn a_list_of_unknown_length_is_not_looked_through_for_nothing() {
 }
 
 #[tokio::test]
-async fn who_slips_through_a_list_that_changes_is_asked_for_by_itself() {
+async fn targets_missed_by_a_scan_of_a_changing_list_are_looked_up() {
     for paging in [BY_TEN, Paging::offset(10)] {
         let mut fake = Fake::new(paging, 0, 100);
         fake.capabilities.iccid = LookUp::Searched { values_max: 1 };
@@ -247,7 +247,7 @@ async fn who_slips_through_a_list_that_changes_is_asked_for_by_itself() {
 }
 
 #[tokio::test]
-async fn of_an_account_that_fails_in_part_nothing_is_missing() {
+async fn no_target_is_missing_from_an_account_that_failed_in_part() {
     let mut fake = Fake::new(BY_TEN, 0, 1000);
     fake.capabilities.imsi = LookUp::NotSearchable;
     let accounts = [account("ALPHA", "a", &Arc::new(fake))];
@@ -262,7 +262,7 @@ async fn of_an_account_that_fails_in_part_nothing_is_missing() {
 }
 
 #[tokio::test]
-async fn short_pages_hide_nothing_from_who_looks_through_a_list() {
+async fn short_pages_hide_nothing_from_a_scan() {
     for tells_total in [true, false] {
         let mut fake = Fake::new(Paging::offset(10), 0, 95);
         (fake.short_by, fake.tells_total) = (4, tells_total);
@@ -275,7 +275,7 @@ async fn short_pages_hide_nothing_from_who_looks_through_a_list() {
 }
 
 #[tokio::test]
-async fn a_product_that_two_accounts_show_comes_once() {
+async fn a_product_of_two_accounts_comes_once() {
     let fakes = [Arc::new(Fake::new(BY_TEN, 0, 10)), Arc::new(Fake::new(BY_TEN, 0, 10))];
     let accounts = [account("ALPHA", "a", &fakes[0]), account("ALPHA", "b", &fakes[1])];
     let finding = find(&platforms(), &accounts, &cards([3])).await;
@@ -300,7 +300,7 @@ async fn one_product_is_read_from_the_account_that_showed_it() {
 }
 
 #[tokio::test]
-async fn a_product_that_is_nowhere_is_told_from_one_that_is_not_known() {
+async fn a_missing_product_differs_from_an_unknown_one() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), context()).await;
@@ -313,7 +313,7 @@ async fn a_product_that_is_nowhere_is_told_from_one_that_is_not_known() {
 }
 
 #[tokio::test]
-async fn who_holds_a_product_is_remembered_from_lists_of_one_account_too() {
+async fn lists_of_one_account_fill_the_memory_too() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let page = gatehouse_core::PageRequest { number: 1, size: 10 };

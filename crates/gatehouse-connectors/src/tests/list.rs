@@ -56,7 +56,7 @@ async fn identifiers_are_looked_up_and_their_hits_paged_through() {
 }
 
 #[tokio::test]
-async fn one_account_that_fails_hides_nothing_of_the_others() {
+async fn a_failed_account_hides_nothing_of_the_others() {
     for (kind, health) in [
         (FailureKind::Error, Health::Down),
         (FailureKind::Open, Health::Down),
@@ -83,7 +83,7 @@ async fn one_account_that_fails_hides_nothing_of_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_never_answers_is_left_at_the_deadline() {
+async fn a_hanging_account_is_a_timeout_at_the_deadline() {
     let silent = Fake { hangs: true.into(), ..Fake::new(BY_TEN, 100, 5) };
     let accounts = [
         account("ALPHA", "good", &Arc::new(Fake::new(BY_TEN, 0, 5))),
@@ -97,7 +97,7 @@ async fn who_never_answers_is_left_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn more_than_was_asked_for_is_cut_and_told() {
+async fn surplus_connections_are_cut_and_reported() {
     let fake = Fake { too_many: 3, ..Fake::new(BY_TEN, 0, 30) };
     let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 1, 5).await;
     assert_eq!(names(&listing).len(), 5);
@@ -106,7 +106,7 @@ async fn more_than_was_asked_for_is_cut_and_told() {
 }
 
 #[tokio::test]
-async fn what_a_platform_gives_twice_comes_once() {
+async fn duplicate_connections_come_once() {
     let fake = Fake::new(BY_TEN, 0, 3);
     let again = fake.connections.lock().unwrap()[1].clone();
     fake.connections.lock().unwrap().insert(2, again);
@@ -116,7 +116,7 @@ async fn what_a_platform_gives_twice_comes_once() {
 }
 
 #[tokio::test]
-async fn pages_that_are_not_there_are_not_asked_for() {
+async fn pages_that_do_not_exist_are_not_read() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 25));
     let accounts = [account("ALPHA", "a", &fake)];
     assert_eq!(names(&list(&accounts, "", 1, 1000).await).len(), 25);
@@ -130,7 +130,7 @@ async fn pages_that_are_not_there_are_not_asked_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_the_platform_has_just_said_is_not_there_is_not_asked_for() {
+async fn a_page_beyond_a_fresh_total_is_not_read() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 25));
     let accounts = [account("ALPHA", "a", &fake)];
     assert_eq!(names(&list(&accounts, "", 3, 10).await).len(), 5);
@@ -143,7 +143,7 @@ async fn a_page_that_the_platform_has_just_said_is_not_there_is_not_asked_for() 
 }
 
 #[tokio::test]
-async fn a_list_that_does_not_tell_its_length_is_read_until_nothing_comes() {
+async fn a_list_without_a_total_is_read_until_a_page_is_empty() {
     let fake = Fake { tells_total: false, ..Fake::new(BY_TEN, 0, 25) };
     let fake = Arc::new(fake);
     let accounts = [account("ALPHA", "a", &fake)];
@@ -156,7 +156,7 @@ async fn a_list_that_does_not_tell_its_length_is_read_until_nothing_comes() {
 }
 
 #[tokio::test]
-async fn a_kind_that_is_carried_but_not_searchable_is_scanned_for_or_told() {
+async fn an_unsearchable_kind_is_scanned_for_or_reported() {
     let fake = |n| {
         let mut fake = Fake::new(BY_TEN, 0, n);
         fake.capabilities.imsi = LookUp::NotSearchable;
@@ -180,7 +180,7 @@ async fn a_kind_that_is_carried_but_not_searchable_is_scanned_for_or_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_page_at_the_same_time_is_asked_for_once() {
+async fn concurrent_requests_for_one_page_share_a_call() {
     // No call reads more than that page, though the platform has larger ones.
     for paging in [Paging::numbered(100), Paging::cursor(100)] {
         let latency = Duration::from_millis(50);
@@ -208,7 +208,7 @@ async fn the_same_page_at_the_same_time_is_asked_for_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_next_to_each_other_are_asked_for_together() {
+async fn neighbouring_pages_are_read_together() {
     for paging in [Paging::numbered(100), Paging::offset(100)] {
         let latency = Duration::from_millis(50);
         let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
@@ -235,7 +235,7 @@ async fn pages_next_to_each_other_are_asked_for_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_larger_page_that_is_refused_keeps_nobody_from_the_smaller_ones() {
+async fn a_refused_larger_page_does_not_fail_the_smaller_ones() {
     for paging in [Paging::numbered(100), Paging::offset(100)] {
         let latency = Duration::from_millis(50);
         let fake = Arc::new(Fake { latency, size_taken: 50, ..Fake::new(paging, 0, 300) });
@@ -250,7 +250,7 @@ async fn a_larger_page_that_is_refused_keeps_nobody_from_the_smaller_ones() {
 }
 
 #[tokio::test]
-async fn a_larger_page_that_comes_short_is_not_taken_for_the_smaller_ones() {
+async fn a_short_larger_page_does_not_serve_the_smaller_ones() {
     let fake = Fake { short_by: 3, tells_total: false, ..Fake::new(Paging::offset(100), 0, 500) };
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &Arc::new(fake))]);
     let filter = filter("");
@@ -262,7 +262,7 @@ async fn a_larger_page_that_comes_short_is_not_taken_for_the_smaller_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_joins_late_has_all_of_the_time() {
+async fn a_later_request_keeps_its_own_deadline() {
     let silent = Arc::new(Fake { hangs: true.into(), ..Fake::new(BY_TEN, 0, 5) });
     let (platforms, accounts) = (platforms(), [account("ALPHA", "a", &silent)]);
     let filter = filter("");

@@ -9,7 +9,7 @@ use crate::{FailureKind, Paging};
 const BY_TEN: Paging = Paging::cursor(10);
 
 #[tokio::test]
-async fn the_next_page_is_one_step_away() {
+async fn the_next_page_takes_one_call() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 100));
     let accounts = [account("ALPHA", "a", &fake)];
     for number in 1..=10 {
@@ -37,7 +37,7 @@ async fn a_page_that_is_too_far_away_is_out_of_reach() {
 }
 
 #[tokio::test]
-async fn marks_that_lead_in_a_circle_are_told() {
+async fn cursors_that_lead_in_a_circle_are_reported() {
     let fake = Fake { circles: true, ..Fake::new(BY_TEN, 0, 30) };
     let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 3, 10).await;
     assert_eq!(listing.troubles[0].failure.kind, FailureKind::Error);
@@ -45,7 +45,7 @@ async fn marks_that_lead_in_a_circle_are_told() {
 }
 
 #[tokio::test]
-async fn a_list_that_begins_again_is_told_on_every_page() {
+async fn a_list_that_begins_again_is_reported_on_every_page() {
     for size in [3, 5, 10, 12] {
         let fake = Fake { begins_again: true, ..Fake::new(BY_TEN, 0, 10) };
         let accounts = [account("ALPHA", "a", &Arc::new(fake))];
@@ -63,7 +63,7 @@ async fn a_list_that_begins_again_is_told_on_every_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_begins_again_does_so_for_neighbours_too() {
+async fn a_list_that_begins_again_is_reported_for_neighbours_too() {
     let latency = Duration::from_millis(50);
     let paging = Paging::cursor(20);
     let fake = Fake { latency, begins_again: true, ..Fake::new(paging, 0, 20) };
@@ -79,7 +79,7 @@ async fn a_list_that_begins_again_does_so_for_neighbours_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known() {
+async fn neighbouring_pages_are_read_together_once_cursors_are_cached() {
     let latency = Duration::from_millis(50);
     let paging = Paging::cursor(100);
     let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 985) });
@@ -102,7 +102,7 @@ async fn pages_next_to_each_other_are_asked_for_together_once_the_way_is_known()
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_goes_on_together_finds_each_page_one_step_away() {
+async fn concurrent_requests_find_each_next_page_in_one_call() {
     let latency = Duration::from_millis(50);
     let paging = Paging::cursor(100);
     let fake = Arc::new(Fake { latency, ..Fake::new(paging, 0, 400) });
@@ -124,7 +124,7 @@ async fn who_goes_on_together_finds_each_page_one_step_away() {
 }
 
 #[tokio::test]
-async fn what_lay_behind_an_end_is_forgotten() {
+async fn cursors_beyond_the_end_are_removed() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 60));
     let accounts = [account("ALPHA", "a", &fake)];
     let all = async || {
@@ -142,7 +142,7 @@ async fn what_lay_behind_an_end_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_platform_that_fails_for_a_while_keeps_its_marks() {
+async fn cursors_survive_a_temporary_failure() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 1000));
     let accounts = [account("ALPHA", "a", &fake)];
     for number in 1..=80 {
@@ -157,7 +157,7 @@ async fn a_platform_that_fails_for_a_while_keeps_its_marks() {
 }
 
 #[tokio::test]
-async fn a_mark_that_has_had_its_time_is_no_loss() {
+async fn an_expired_cursor_is_replaced_by_a_new_walk() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 100));
     let accounts = [account("ALPHA", "a", &fake)];
     list(&accounts, "", 5, 10).await;
@@ -168,7 +168,7 @@ async fn a_mark_that_has_had_its_time_is_no_loss() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn marks_are_kept_for_a_while_only() {
+async fn cursors_expire() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 100));
     let accounts = [account("ALPHA", "a", &fake)];
     list(&accounts, "", 5, 10).await;

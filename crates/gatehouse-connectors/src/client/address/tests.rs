@@ -2,7 +2,7 @@ use super::*;
 use crate::client::tests::here;
 
 #[test]
-fn a_platform_is_where_it_may_be() {
+fn allowed_addresses_are_normalised() {
     let cases = [
         ("https://api.example.com", "https://api.example.com"),
         ("https://api.example.com/", "https://api.example.com"),
@@ -21,7 +21,7 @@ fn a_platform_is_where_it_may_be() {
 }
 
 #[test]
-fn encryption_is_asked_for_outside_the_allowed_networks() {
+fn https_is_required_outside_the_allowed_networks() {
     let none = AddressRules::default();
     for text in ["http://api.example.com", "http://203.0.113.9", "http://localhost.example.com"] {
         let error = BaseUrl::parse(text, &none).unwrap_err().to_string();
@@ -36,7 +36,7 @@ fn encryption_is_asked_for_outside_the_allowed_networks() {
 }
 
 #[test]
-fn networks_that_not_all_the_world_can_reach_must_be_allowed() {
+fn internal_networks_must_be_allowed() {
     #[rustfmt::skip]
     let cases = [
         ("127.0.0.1",            "127.0.0.0/8"),
@@ -82,7 +82,7 @@ fn networks_that_not_all_the_world_can_reach_must_be_allowed() {
 }
 
 #[test]
-fn a_single_place_is_allowed_with_its_port_alone() {
+fn an_allowed_socket_includes_its_port() {
     let allowed_sockets = vec!["127.0.0.1:9700".parse().unwrap()];
     let rules = AddressRules { allowed_sockets, ..AddressRules::default() };
     for text in ["http://127.0.0.1:9700/v1", "https://[::ffff:127.0.0.1]:9700"] {
@@ -99,7 +99,7 @@ fn a_single_place_is_allowed_with_its_port_alone() {
 }
 
 #[test]
-fn places_that_are_no_platforms_are_refused_in_every_spelling() {
+fn forbidden_addresses_are_refused_in_every_notation() {
     let hosts = [
         "169.254.169.254",
         "2852039166",
@@ -163,7 +163,7 @@ fn places_that_are_no_platforms_are_refused_in_every_spelling() {
 }
 
 #[test]
-fn what_is_no_address_is_told_without_a_secret() {
+fn an_invalid_address_is_reported_without_secrets() {
     #[rustfmt::skip]
     let cases = [
         ("",                                    "must be an https address such as `https://api.example.com/v1`, not ``"),
@@ -219,7 +219,7 @@ fn targets_are_behind_the_base_or_on_its_origin() {
 }
 
 #[test]
-fn an_address_is_looked_at_again_before_it_is_gone_to() {
+fn a_url_is_checked_again_before_each_call() {
     let route = |text: &str, rules: &AddressRules| rules.route(&Url::parse(text).unwrap());
     let (none, anywhere) = (AddressRules::default(), AddressRules::anywhere());
     assert_eq!(route("https://api.example.com/x?y", &none), Ok(Route::Public));
@@ -235,7 +235,7 @@ fn an_address_is_looked_at_again_before_it_is_gone_to() {
 
 proptest::proptest! {
     #[test]
-    fn any_text_is_parsed_or_told_about(text in "\\PC*", is_anywhere: bool) {
+    fn any_text_parses_as_an_address_or_is_rejected(text in "\\PC*", is_anywhere: bool) {
         let rules = if is_anywhere { AddressRules::anywhere() } else { AddressRules::default() };
         if let Ok(base) = BaseUrl::parse(&text, &rules) {
             proptest::prop_assert_eq!(BaseUrl::parse(&base.to_string(), &rules), Ok(base));
@@ -251,7 +251,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn an_ipv4_address_leads_to_the_same_place_when_it_is_mapped(bits: u32) {
+    fn a_mapped_ipv4_address_has_the_same_scope(bits: u32) {
         let address = Ipv4Addr::from(bits);
         proptest::prop_assert_eq!(scope_of(address.to_ipv6_mapped().into()), scope_of(address.into()));
     }

@@ -33,7 +33,7 @@ async fn call_now(allowances: &Allowances, kind: CallKind) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_wait_until_there_is_room_in_the_order_that_they_came_in() {
+async fn calls_wait_for_a_quota_in_order() {
     let allowances = allowances(&[own(2)], &SharedQuotas::default());
     let calls = (0..6).map(|_| call(&allowances, CallKind::List, 3 * MINUTE));
     let waited: Vec<_> = futures_util::future::join_all(calls).await;
@@ -42,7 +42,7 @@ async fn calls_wait_until_there_is_room_in_the_order_that_they_came_in() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_will_not_be_there_in_time_is_not_waited_for() {
+async fn a_call_fails_at_once_if_the_quota_frees_up_too_late() {
     let allowances = allowances(&[own(1)], &SharedQuotas::default());
     assert!(call_now(&allowances, CallKind::List).await);
     let began = Instant::now();
@@ -115,7 +115,7 @@ async fn accounts_share_what_a_host_allows_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn accounts_that_wait_for_each_other_all_get_their_turn() {
+async fn accounts_that_share_several_quotas_never_deadlock() {
     let all = SharedQuotas::default();
     let both = Quota { of: Vec::new(), ..shared(3) };
     // The order in the manifest doesn't matter.
@@ -130,7 +130,7 @@ async fn accounts_that_wait_for_each_other_all_get_their_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_account_whose_own_quota_is_spent_holds_up_no_other() {
+async fn a_spent_account_quota_blocks_no_other_account() {
     let all = SharedQuotas::default();
     let quotas = [own(1), shared(9)];
     let (first, second) = (allowances(&quotas, &all), allowances(&quotas, &all));
@@ -141,7 +141,7 @@ async fn an_account_whose_own_quota_is_spent_holds_up_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_shared_is_kept_while_someone_has_it_or_calls_count() {
+async fn a_shared_quota_stays_while_it_is_used_or_has_counted_calls() {
     let all = SharedQuotas::default();
     let n_kept = || all.all.lock().len();
     let first = allowances(&[shared(1)], &all);
@@ -158,7 +158,7 @@ async fn what_is_shared_is_kept_while_someone_has_it_or_calls_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_stands_in_line_for_what_will_not_be_there_in_time() {
+async fn a_call_that_would_miss_its_deadline_does_not_queue() {
     let allowances = allowances(&[own(1)], &SharedQuotas::default());
     assert!(call_now(&allowances, CallKind::List).await);
     let began = Instant::now();
@@ -172,7 +172,7 @@ async fn nobody_stands_in_line_for_what_will_not_be_there_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slice_counts_at_once_and_what_was_used_stays_used() {
+async fn a_new_share_holds_at_once_and_used_calls_stay_used() {
     let all = SharedQuotas::default();
     let allowances = allowances(&[own(4), shared(2)], &all);
     assert!(call_now(&allowances, CallKind::List).await);

@@ -30,7 +30,7 @@ fn run(steps: &str) -> (String, Circuit) {
 }
 
 #[tokio::test]
-async fn the_circuit_opens_after_failures_in_a_row_and_closes_when_a_try_works() {
+async fn the_circuit_opens_after_consecutive_failures_and_closes_after_a_good_probe() {
     #[rustfmt::skip]
     let cases = [
         ("xxxx",            "xxxx",         Circuit::Closed),
@@ -61,7 +61,7 @@ fn opened(now: Instant) -> Breaker {
 }
 
 #[tokio::test]
-async fn an_open_circuit_tells_for_how_long_still() {
+async fn an_open_circuit_reports_its_remaining_time() {
     let now = Instant::now();
     let mut breaker = opened(now);
     let remaining = OPEN_TIME - Duration::from_secs(3);
@@ -70,7 +70,7 @@ async fn an_open_circuit_tells_for_how_long_still() {
 }
 
 #[tokio::test]
-async fn only_one_call_finds_out() {
+async fn only_one_call_probes_at_a_time() {
     let now = Instant::now();
     let mut breaker = opened(now);
     let then = now + OPEN_TIME;
@@ -82,7 +82,7 @@ async fn only_one_call_finds_out() {
 }
 
 #[tokio::test]
-async fn calls_of_an_earlier_time_change_nothing() {
+async fn results_from_before_a_state_change_are_ignored() {
     let now = Instant::now();
     let mut breaker = Breaker::default();
     let (early, late) = (breaker.admit(now).unwrap(), breaker.admit(now).unwrap());

@@ -29,7 +29,7 @@ async fn no_more_than_the_burst_is_saved_up() {
 }
 
 #[tokio::test]
-async fn a_rate_that_lets_nothing_through_means_waiting_for_ever() {
+async fn a_rate_of_zero_never_gives_another_token() {
     let start = Instant::now();
     for rate in [0.0, -1.0, f64::NAN, 1e-300] {
         let mut bucket = whole(rate, 0, start);
@@ -58,7 +58,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn whoever_waits_as_told_gets_a_token(rate in 0.01f64..100_000.0, burst in 1u32..5) {
+    fn a_call_gets_a_token_after_the_given_wait(rate in 0.01f64..100_000.0, burst in 1u32..5) {
         let start = Instant::now();
         let mut bucket = whole(rate, burst, start);
         let mut now = start;

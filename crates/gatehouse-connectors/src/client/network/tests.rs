@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_network_holds_the_addresses_that_begin_like_it() {
+fn a_network_contains_the_addresses_with_its_prefix() {
     #[rustfmt::skip]
     let cases = [
         ("10.20.0.0/16",  "10.20.255.255", true),
@@ -22,7 +22,7 @@ fn a_network_holds_the_addresses_that_begin_like_it() {
 }
 
 #[test]
-fn what_is_no_network_is_told_with_what_would_be() {
+fn an_invalid_network_is_rejected_with_an_example() {
     #[rustfmt::skip]
     let cases = [
         "", "localhost", "10.20.0.0/", "10.20.0.0/33", "10.20.0.0/+8", "10.20.0.0/-1", "10.20/16", "fd12::/129",

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn of_a_log_in_only_what_is_short_is_shown() {
+fn only_short_values_of_a_log_in_are_shown() {
     #[rustfmt::skip]
     let cases = [
         (r#"{"token":"123456789","expires_in":3600}"#,   r#"{"token":"***","expires_in":3600}"#),
@@ -21,7 +21,7 @@ fn of_a_log_in_only_what_is_short_is_shown() {
 }
 
 #[test]
-fn of_a_form_only_the_values_are_hidden() {
+fn only_the_values_of_a_form_are_hidden() {
     #[rustfmt::skip]
     let cases = [
         ("grant=password&user=ann&secret=x&jwt=eyJhbGciOi", "grant=password&user=ann&secret=***&jwt=***"),

@@ -3,7 +3,7 @@ use super::*;
 use http::HeaderValue;
 
 #[test]
-fn pauses_are_anything_up_to_twice_the_last() {
+fn pauses_are_random_and_their_maximum_doubles() {
     let jitter = Jitter::from_seed(7);
     for (retry, longest) in [(0, 100), (1, 200), (2, 400)] {
         let longest = Duration::from_millis(longest);
@@ -15,7 +15,7 @@ fn pauses_are_anything_up_to_twice_the_last() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_pauses_and_lines_have_different_ones() {
+fn the_same_seed_gives_the_same_pauses_and_clients_differ() {
     let pauses = |jitter: Jitter| [(); 4].map(|()| jitter.pause(0));
     assert_eq!(pauses(Jitter::from_seed(1)), pauses(Jitter::from_seed(1)));
     assert_ne!(pauses(Jitter::from_seed(1)), pauses(Jitter::from_seed(2)));
@@ -23,7 +23,7 @@ fn the_same_seed_gives_the_same_pauses_and_lines_have_different_ones() {
 }
 
 #[test]
-fn a_platform_says_in_seconds_or_with_a_date_how_long_it_wants_to_be_left_alone() {
+fn retry_after_gives_the_pause_in_seconds_or_by_date() {
     const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
     #[rustfmt::skip]
     let cases = [
@@ -55,7 +55,7 @@ fn a_platform_says_in_seconds_or_with_a_date_how_long_it_wants_to_be_left_alone(
 }
 
 #[test]
-fn a_platform_says_in_a_way_of_its_own_when_it_may_be_asked_again() {
+fn rate_limit_headers_give_the_pause() {
     const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
     let (seconds, epoch) = (ResetUnit::Seconds, ResetUnit::Epoch);
     #[rustfmt::skip]

@@ -43,7 +43,7 @@ async fn calls_come_together_up_to_the_quota_and_then_as_the_oldest_no_longer_co
 }
 
 #[tokio::test]
-async fn looking_counts_no_call() {
+async fn checking_counts_no_call() {
     let start = Instant::now();
     let mut tally = tally(1, Duration::from_secs(1));
     assert_eq!(
@@ -59,7 +59,7 @@ async fn looking_counts_no_call() {
 }
 
 #[tokio::test]
-async fn one_call_is_allowed_at_least_and_no_more_than_can_be_kept() {
+async fn a_quota_allows_at_least_one_call_and_at_most_the_limit() {
     let (start, per) = (Instant::now(), Duration::MAX);
     for (calls, allowed) in [(0, 1), (Quota::CALLS_MAX, 10_000), (u32::MAX, 10_000)] {
         let mut tally = tally(calls, per);
@@ -70,7 +70,7 @@ async fn one_call_is_allowed_at_least_and_no_more_than_can_be_kept() {
 }
 
 #[tokio::test]
-async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
+async fn a_larger_share_brings_further_calls_only_a_period_later() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let mut tally = tally_of(share(1, 3), 10, per);
     assert_eq!(tally.drain(share(1, 3), start), 3);
@@ -93,7 +93,7 @@ async fn a_larger_slice_brings_the_calls_of_others_only_a_stretch_later() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_the_calls_of_others_waits_no_longer_than_for_its_own() {
+async fn inherited_calls_are_waited_for_no_longer_than_own_ones() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let second = |n| start + Duration::from_secs(n);
     let mut tally = tally_of(share(0, 2), 4, per);
@@ -109,7 +109,7 @@ async fn whoever_waits_for_the_calls_of_others_waits_no_longer_than_for_its_own(
 }
 
 #[tokio::test]
-async fn where_there_are_more_servers_than_calls_each_waits_for_longer() {
+async fn with_more_servers_than_calls_each_waits_for_longer() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let mut tally = tally_of(share(2, 3), 1, per);
     assert_eq!(tally.take_of(share(2, 3), start), Ok(()));
@@ -159,7 +159,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn a_server_that_is_gone_never_leads_to_more(
+    fn a_stopped_server_never_leads_to_more_calls(
         calls in 8u32..40,
         of in 2u32..8,
         per in 1u64..60,
@@ -180,7 +180,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn a_server_that_joins_leads_to_its_own_slice_more_at_most(
+    fn a_joining_server_exceeds_the_quota_by_its_share_at_most(
         calls in 8u32..40,
         of in 2u32..8,
         per in 1u64..60,
@@ -202,7 +202,7 @@ proptest::proptest! {
 
     /// For a second, each server only knows of those that started before it.
     #[test]
-    fn a_start_of_all_at_once_leads_to_the_harmonic_part(calls in 8u32..40, of in 1u32..8, per in 2u64..60) {
+    fn a_simultaneous_start_exceeds_the_quota_by_the_harmonic_sum_at_most(calls in 8u32..40, of in 1u32..8, per in 2u64..60) {
         let quota = (calls, Duration::from_secs(per));
         let made = drive(quota, of as usize, 300, |nth, now| {
             let rank = nth as u32;
@@ -215,7 +215,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn no_stretch_has_more_calls_than_allowed(
+    fn no_period_has_more_calls_than_allowed(
         calls in 1u32..20,
         per in 1u64..5_000_000,
         gaps in proptest::collection::vec(0u64..1_000_000, 1..300),
@@ -235,7 +235,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn whoever_waits_as_told_gets_a_call_and_nobody_waits_in_vain(
+    fn a_call_is_allowed_after_the_given_wait_and_not_before(
         calls in 1u32..5,
         gaps in proptest::collection::vec(0u64..1_000_000, 1..50),
     ) {
@@ -254,7 +254,7 @@ proptest::proptest! {
 }
 
 #[tokio::test]
-async fn a_tally_that_is_made_late_leaves_others_what_they_may_have_used() {
+async fn a_late_tally_leaves_calls_that_other_servers_may_have_made() {
     let (start, per) = (Instant::now(), Duration::from_secs(600));
     let remaining = start + Duration::from_secs(60);
     let quota = Quota { calls: 10, per, of: Vec::new(), scope: QuotaScope::Account };

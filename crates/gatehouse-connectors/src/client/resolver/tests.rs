@@ -15,7 +15,7 @@ const MIXED: [&str; 7] =
     ["10.0.0.7", "169.254.169.254", "127.0.0.1", "::1", "2001:db8::7", "fe80::1", "203.0.113.9"];
 
 #[test]
-fn a_name_leads_only_to_where_a_platform_may_be() {
+fn a_name_resolves_to_allowed_addresses_only() {
     let none = AddressRules::default();
     assert_eq!(resolved(&none, false, &MIXED).unwrap(), ["2001:db8::7", "203.0.113.9"]);
     let expected = ["127.0.0.1", "::1", "2001:db8::7", "203.0.113.9"];
@@ -23,7 +23,7 @@ fn a_name_leads_only_to_where_a_platform_may_be() {
 }
 
 #[test]
-fn without_encryption_a_name_leads_only_into_allowed_networks() {
+fn over_plain_http_a_name_resolves_to_allowed_networks_only() {
     assert_eq!(resolved(&here(), true, &MIXED).unwrap(), ["127.0.0.1", "::1"]);
     let error = resolved(&here(), true, &["203.0.113.9"]).unwrap_err();
     let expected = "its name leads to a network that platforms.allowed_networks doesn't name, where nothing is asked";
@@ -31,7 +31,7 @@ fn without_encryption_a_name_leads_only_into_allowed_networks() {
 }
 
 #[test]
-fn a_name_that_leads_nowhere_else_is_refused_with_the_reason() {
+fn a_name_without_allowed_addresses_is_refused_with_the_reason() {
     #[rustfmt::skip]
     let cases = [
         ("127.0.0.1",              "this machine"),
@@ -51,7 +51,7 @@ fn a_name_that_leads_nowhere_else_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_name_without_addresses_is_not_refused_for_them() {
+fn a_name_without_any_address_is_not_refused() {
     assert_eq!(resolved(&here(), true, &[]), Ok(Vec::new()));
 }
 
@@ -69,7 +69,7 @@ fn a_proxy_is_known_by_its_host() {
 }
 
 #[tokio::test]
-async fn a_proxy_may_be_inside_and_nothing_else_may() {
+async fn only_a_proxy_may_be_internal() {
     let look_up: HostLookUp = |_| Box::pin(async { Ok(vec![[10, 0, 0, 7].into()]) });
     let (rules, proxies) = (Arc::default(), ["proxy.corp".to_owned()].into());
     let resolver = Resolver { look_up, rules, is_plain_http: false, proxies };

@@ -5,7 +5,7 @@ fn secrets(texts: &[&str]) -> Secrets {
 }
 
 #[test]
-fn secrets_are_hidden_in_every_form() {
+fn secrets_are_hidden_in_every_encoding() {
     #[rustfmt::skip]
     let cases = [
         ("no such thing",                     "no such thing"),
@@ -28,7 +28,7 @@ fn secrets_are_hidden_in_every_form() {
 }
 
 #[test]
-fn a_secret_at_the_cut_is_hidden_before_it() {
+fn a_secret_at_the_end_is_hidden_before_cutting() {
     let secrets = secrets(&["hunter22"]);
     for n_before in 90..110 {
         let text = format!("{}hunter22", "a".repeat(n_before));
@@ -39,7 +39,7 @@ fn a_secret_at_the_cut_is_hidden_before_it() {
 }
 
 #[test]
-fn what_headers_carry_is_secret_too() {
+fn secrets_in_headers_are_hidden_too() {
     let mut headers = HeaderMap::new();
     headers.insert("authorization", "Bearer hunter22".parse().unwrap());
     headers.insert("x-api-key", "key-of-ann".parse().unwrap());
@@ -53,7 +53,7 @@ fn what_headers_carry_is_secret_too() {
 }
 
 #[test]
-fn what_is_told_can_be_read_and_is_cut_at_a_character() {
+fn cleaned_text_is_readable_and_cut_at_a_character() {
     let none = Secrets::default();
     let cases: [(&[u8], usize, &str); 6] = [
         (b"one\r\n\ttwo", 100, "one   two"),
@@ -75,7 +75,7 @@ fn secrets_are_not_shown() {
 
 proptest::proptest! {
     #[test]
-    fn whatever_is_said_no_secret_is_in_it(
+    fn cleaned_text_never_contains_a_secret(
         bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200),
         at in 0usize..200,
         bytes_max in 0usize..250,

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn no_more_calls_run_at_once_than_may() {
+async fn the_limit_on_concurrent_calls_of_an_account_holds() {
     let allowed = Arc::new(Semaphore::new(0));
     let Reaction::Send(response) = reply(200, "", "") else { unreachable!() };
     let hold = Reaction::Hold(response, Arc::clone(&allowed));
@@ -29,7 +29,7 @@ async fn no_more_calls_run_at_once_than_may() {
 }
 
 #[tokio::test]
-async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
+async fn the_limit_on_concurrent_calls_of_all_accounts_holds() {
     let allowed = Arc::new(Semaphore::new(0));
     let Reaction::Send(response) = reply(200, "", "") else { unreachable!() };
     let hold = Reaction::Hold(response, Arc::clone(&allowed));
@@ -59,7 +59,7 @@ async fn no_more_calls_of_all_accounts_run_at_once_than_may() {
 }
 
 #[tokio::test]
-async fn no_more_calls_are_made_over_time_than_may() {
+async fn the_rate_limit_holds() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = PlatformLimits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
     let mut client = client_with(pool(), &platform.url(), limits);
@@ -77,7 +77,7 @@ async fn no_more_calls_are_made_over_time_than_may() {
 }
 
 #[tokio::test]
-async fn calls_wait_for_their_turn_in_the_budget() {
+async fn calls_wait_for_the_rate_limit() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = PlatformLimits { calls_per_second: Some(100.0), burst: 1, ..UNLIMITED };
     let client = client_with(pool(), &platform.url(), limits);
@@ -136,7 +136,7 @@ async fn accounts_of_a_connector_share_what_its_host_allows() {
 }
 
 #[tokio::test]
-async fn a_call_without_a_turn_counts_against_nothing() {
+async fn a_call_without_a_permit_counts_against_no_quota() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let per = Duration::from_secs(600);
     let quota = Quota { calls: 1, per, of: Vec::new(), scope: QuotaScope::Account };
@@ -149,7 +149,7 @@ async fn a_call_without_a_turn_counts_against_nothing() {
 }
 
 #[tokio::test]
-async fn of_a_rate_each_server_has_its_slice() {
+async fn each_server_has_its_share_of_a_rate() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let limits = PlatformLimits { calls_per_second: Some(0.02), burst: 4, ..UNLIMITED };
     let client = client_with(pool(), &platform.url(), limits);
@@ -168,7 +168,7 @@ async fn of_a_rate_each_server_has_its_slice() {
 
 /// A tenant with far more calls than the server allows doesn't delay another tenant's call.
 #[tokio::test]
-async fn calls_of_one_tenant_hold_up_no_other() {
+async fn calls_of_one_tenant_block_no_other_tenant() {
     let Reaction::Send(response) = reply(200, "", "") else { unreachable!() };
     let allowed = Arc::new(Semaphore::new(0));
     let hold = Reaction::Hold(response, Arc::clone(&allowed));

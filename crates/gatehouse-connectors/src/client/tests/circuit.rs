@@ -10,7 +10,7 @@ async fn open_circuit(client: &PlatformClient) {
 }
 
 #[tokio::test]
-async fn a_platform_that_keeps_failing_is_left_alone_and_then_tried_again() {
+async fn the_circuit_opens_for_a_failing_platform_and_probes_later() {
     let platform = Platform::new(|nth, _| reply(if nth < 6 { 500 } else { 200 }, "", "")).await;
     let client = client(&platform.url());
     open_circuit(&client).await;
@@ -31,7 +31,7 @@ async fn a_platform_that_keeps_failing_is_left_alone_and_then_tried_again() {
 }
 
 #[tokio::test]
-async fn a_platform_that_complains_is_there() {
+async fn client_errors_do_not_open_the_circuit() {
     for status in [400, 401, 404, 429] {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
         let client = client(&platform.url());
@@ -42,7 +42,7 @@ async fn a_platform_that_complains_is_there() {
 }
 
 #[tokio::test]
-async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
+async fn retries_stop_when_the_circuit_opens_and_the_last_response_is_returned() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
     let mut client = client(&platform.url());
     let (registry, meter) = metered();
@@ -59,7 +59,7 @@ async fn tries_end_when_the_circuit_opens_and_what_the_platform_did_is_told() {
 }
 
 #[tokio::test]
-async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
+async fn retries_stop_with_the_budget_and_the_last_response_is_returned() {
     let platform = Platform::new(|_, _| reply(503, "", "")).await;
     let limits = PlatformLimits { calls_per_second: Some(0.01), burst: 2, ..UNLIMITED };
     let client = client_with(pool(), &platform.url(), limits);
@@ -68,7 +68,7 @@ async fn tries_end_with_the_budget_and_what_the_platform_did_is_told() {
 }
 
 #[tokio::test]
-async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
+async fn a_waiting_call_respects_a_pause_requested_meanwhile() {
     let allowed = Arc::new(Semaphore::new(0));
     let Reaction::Send(busy) = reply(429, "Retry-After: 3600\r\n", "") else { unreachable!() };
     let hold = Reaction::Hold(busy, Arc::clone(&allowed));
@@ -90,7 +90,7 @@ async fn whoever_waited_for_a_turn_heeds_what_the_platform_said_meanwhile() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_platform_that_keeps_hanging_is_left_alone_too() {
+async fn the_circuit_opens_for_a_hanging_platform() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     let context = || CallContext::until(Instant::now() + FAIR_TIME_MIN);
@@ -101,7 +101,7 @@ async fn a_platform_that_keeps_hanging_is_left_alone_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_leaves_at_the_deadline_has_seen_the_platform_hang() {
+async fn a_call_dropped_at_its_deadline_counts_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     for _ in 0..breaker::FAILURES_MAX {
@@ -119,7 +119,7 @@ async fn a_caller_that_leaves_at_the_deadline_has_seen_the_platform_hang() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_without_a_chance_says_nothing_about_the_platform() {
+async fn a_call_with_too_little_time_does_not_count_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     for _ in 0..2 * breaker::FAILURES_MAX {
@@ -129,7 +129,7 @@ async fn a_call_without_a_chance_says_nothing_about_the_platform() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_takes() {
+async fn timeouts_shorter_than_the_usual_latency_do_not_count_as_failed() {
     let slow = Duration::from_millis(800);
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
@@ -147,7 +147,7 @@ async fn a_slow_platform_is_not_blamed_for_calls_that_had_less_time_than_it_take
 }
 
 #[tokio::test]
-async fn without_time_a_platform_is_not_asked() {
+async fn after_the_deadline_no_call_is_made() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let failure =
         get(&client(&platform.url()), CallContext::until(Instant::now())).await.unwrap_err();
@@ -157,7 +157,7 @@ async fn without_time_a_platform_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_try_that_nobody_waits_for_makes_room_for_the_next() {
+async fn a_cancelled_probe_lets_the_next_call_probe() {
     let mut platform = Platform::new(|nth, _| match nth {
         0..5 => reply(500, "", ""),
         5 => Reaction::Hang(Vec::new()),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn links_are_seen_from_what_was_asked() {
+async fn links_are_relative_to_the_request() {
     let client = client("http://127.0.0.1:9700/v1/");
     let base = "http://127.0.0.1:9700";
     #[rustfmt::skip]
@@ -28,7 +28,7 @@ async fn links_are_seen_from_what_was_asked() {
 }
 
 #[tokio::test]
-async fn a_link_that_was_followed_can_be_asked() {
+async fn a_followed_link_can_be_requested() {
     let mut platform = Platform::new(|_, _| reply(200, "", "")).await;
     let client = client(&format!("{}/v1", platform.url()));
     let next = client.follow("/sims?size=2", "/v1/sims?after=7#here").unwrap();
@@ -38,7 +38,7 @@ async fn a_link_that_was_followed_can_be_asked() {
 }
 
 #[tokio::test]
-async fn links_elsewhere_are_refused() {
+async fn links_to_other_origins_are_refused() {
     let other = BaseUrl::parse("http://127.0.0.1:9701", &plain()).unwrap();
     // The token issuer's origin is no place for pages.
     let client = client("http://127.0.0.1:9700/v1").with_origin(other);

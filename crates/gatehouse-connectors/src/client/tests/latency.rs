@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn only_what_a_platform_does_tells_how_long_it_takes() {
+async fn only_successful_calls_count_in_the_latency() {
     for (status, tells) in
         [(200, true), (404, true), (401, false), (400, false), (429, false), (500, false)]
     {
@@ -22,7 +22,7 @@ async fn only_what_a_platform_does_tells_how_long_it_takes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_platform_that_keeps_hanging_is_slow() {
+async fn timeouts_count_in_the_latency() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     let latency = client.meter.latency();

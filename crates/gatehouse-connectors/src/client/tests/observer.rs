@@ -66,7 +66,7 @@ async fn a_call_is_shown_whole_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn a_log_in_is_shown_without_what_it_gives() {
+async fn a_log_in_is_shown_without_its_token() {
     let token = r#"{"access_token": "fresh-and-unknown", "type": "Bearer", "expires_in": 60}"#;
     let platform = Platform::new(|_, _| reply(200, "", token)).await;
     let (notes, client) = observed_client(&platform.url(), UNLIMITED);
@@ -82,7 +82,7 @@ async fn a_log_in_is_shown_without_what_it_gives() {
 }
 
 #[tokio::test]
-async fn every_try_and_every_redirect_is_a_call_of_its_own() {
+async fn every_attempt_and_every_redirect_is_shown() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(302, "Location: /there?token=fresh\r\n", ""),
         1 => Reaction::Reset(Vec::new()),
@@ -108,7 +108,7 @@ async fn every_try_and_every_redirect_is_a_call_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_not_made_is_not_shown() {
+async fn a_call_that_was_not_sent_is_not_shown() {
     let platform = Platform::new(|_, _| reply(429, "Retry-After: 3600\r\n", "")).await;
     let (notes, client) = observed_client(&platform.url(), UNLIMITED);
     assert!(client.get(patient(), "https://alpha.example/", HeaderMap::new()).await.is_err());

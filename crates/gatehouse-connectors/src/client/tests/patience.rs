@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_platform_that_hangs_is_given_up_at_the_deadline() {
+async fn a_hanging_platform_is_a_timeout_at_the_deadline() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let failure = get(&client(&platform.url()), short()).await.unwrap_err();
     let expected = (FailureKind::Timeout, "the platform did not answer in time");
@@ -11,7 +11,7 @@ async fn a_platform_that_hangs_is_given_up_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn an_answer_that_trickles_is_given_up_at_the_deadline() {
+async fn a_trickling_response_is_a_timeout_at_the_deadline() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     let platform = Platform::new(|_, _| Reaction::Trickle(head.to_vec())).await;
     let failure = get(&client(&platform.url()), short()).await.unwrap_err();
@@ -20,7 +20,7 @@ async fn an_answer_that_trickles_is_given_up_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn an_answer_that_stops_is_given_up_at_the_deadline_and_told_how_far_it_came() {
+async fn a_stalled_response_is_a_timeout_that_reports_the_bytes_read() {
     // More than all socket buffers hold, so that a part was surely read.
     let mut bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES_MAX}\r\n\r\n");
     bytes.extend(std::iter::repeat_n(' ', ANSWER_BYTES_MAX - (1 << 20)));
@@ -41,7 +41,7 @@ async fn an_answer_that_stops_is_given_up_at_the_deadline_and_told_how_far_it_ca
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_off_is_asked_for_again() {
+async fn a_response_that_breaks_off_is_retried() {
     let broken = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc";
     for play in [
         Reaction::Reset(broken.to_vec()),
@@ -59,7 +59,7 @@ async fn an_answer_that_breaks_off_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn an_answer_that_always_breaks_off_is_a_failure() {
+async fn a_response_that_always_breaks_off_is_a_failure() {
     let broken = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc";
     let platform = Platform::new(|_, _| Reaction::Reset(broken.to_vec())).await;
     let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
@@ -69,7 +69,7 @@ async fn an_answer_that_always_breaks_off_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_platform_that_is_not_there_is_told_in_plain_words() {
+async fn an_unreachable_platform_is_reported_in_plain_words() {
     // The port is bound, but nothing listens on it.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
@@ -80,7 +80,7 @@ async fn a_platform_that_is_not_there_is_told_in_plain_words() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
+async fn a_name_that_does_not_resolve_is_reported_in_plain_words() {
     let cases: [(&str, HostLookUp, &str); 3] = [
         (
             "platform.example",
@@ -109,7 +109,7 @@ async fn a_name_that_leads_nowhere_is_told_in_plain_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_this_machine_lacks_is_not_the_platforms_fault() {
+async fn shortages_of_this_machine_are_not_the_platforms_fault() {
     let lacking: [HostLookUp; 4] = [
         |_| Box::pin(async { Err(Errno::MFILE.into()) }),
         |_| Box::pin(async { Err(Errno::NFILE.into()) }),
@@ -128,7 +128,7 @@ async fn what_this_machine_lacks_is_not_the_platforms_fault() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_this_machine_lacks_is_told_now_and_then() {
+async fn shortages_of_this_machine_are_logged_at_intervals() {
     let (captured_log, log) = captured_log();
     let _log = tracing::subscriber::set_default(log);
     let pool = pool();
@@ -148,7 +148,7 @@ async fn what_this_machine_lacks_is_told_now_and_then() {
 }
 
 #[tokio::test]
-async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
+async fn a_missing_local_address_is_not_the_platforms_fault() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     // An address for documentation, which no machine has.
     let from = Some([192, 0, 2, 7].into());
@@ -159,7 +159,7 @@ async fn a_way_out_that_this_machine_has_not_is_not_the_platforms_fault() {
 }
 
 #[tokio::test]
-async fn what_passes_is_asked_again_and_what_lasts_is_not() {
+async fn transient_statuses_are_retried_and_permanent_ones_are_not() {
     for (status, n_requests) in [(502, 3), (503, 3), (504, 3), (429, 3), (500, 1), (404, 1)] {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
         let response = get(&client(&platform.url()), patient()).await.unwrap();
@@ -171,7 +171,7 @@ async fn what_passes_is_asked_again_and_what_lasts_is_not() {
 }
 
 #[tokio::test]
-async fn only_what_may_be_repeated_is() {
+async fn only_repeatable_requests_are_retried() {
     for (is_repeatable, n_requests) in [(false, 1), (true, 3)] {
         let platform = Platform::new(|_, _| reply(503, "", "")).await;
         let response = client(&platform.url()).send(patient(), post(is_repeatable)).await.unwrap();
@@ -180,7 +180,7 @@ async fn only_what_may_be_repeated_is() {
 }
 
 #[tokio::test]
-async fn a_platform_that_is_always_busy_throttles() {
+async fn persistent_429_responses_are_throttling() {
     let platform = Platform::new(|_, _| reply(429, "", "slow down")).await;
     let response = get(&client(&platform.url()), patient()).await.unwrap();
     let failure = response.failure("too much");
@@ -197,7 +197,7 @@ async fn a_platform_that_is_always_busy_throttles() {
 }
 
 #[tokio::test]
-async fn a_platform_is_asked_again_when_it_wants_to_be() {
+async fn a_retry_follows_the_requested_pause() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(429, "Retry-After: 1\r\n", ""),
         _ => reply(200, "", ""),
@@ -208,7 +208,7 @@ async fn a_platform_is_asked_again_when_it_wants_to_be() {
 }
 
 #[tokio::test]
-async fn a_pause_beyond_the_deadline_is_not_waited_for_and_holds_for_others() {
+async fn a_pause_beyond_the_deadline_fails_this_call_and_later_ones() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(429, "Retry-After: 3600\r\n", ""),
         _ => reply(200, "", ""),
@@ -238,7 +238,7 @@ fn client_that_pauses(url: &str) -> PlatformClient {
 }
 
 #[tokio::test]
-async fn a_platform_that_has_no_call_left_is_left_alone_until_it_has() {
+async fn a_platform_without_remaining_calls_is_not_called_until_the_reset() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(200, "X-Left: 1\r\nX-Reset: 30\r\n", ""),
         1 => reply(200, "X-Left: 0\r\nX-Reset: 30\r\n", "last"),
@@ -258,7 +258,7 @@ async fn a_platform_that_has_no_call_left_is_left_alone_until_it_has() {
 }
 
 #[tokio::test]
-async fn a_platform_is_asked_again_when_its_own_header_says_so() {
+async fn a_retry_follows_the_platforms_own_header() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(429, "X-Reset: 3600\r\n", ""),
         1 => reply(429, "X-Reset: 3600\r\nRetry-After: 7200\r\n", ""),
@@ -277,7 +277,7 @@ async fn a_platform_is_asked_again_when_its_own_header_says_so() {
 }
 
 #[tokio::test]
-async fn a_short_pause_that_the_platform_wants_is_waited_out() {
+async fn a_short_requested_pause_is_waited_for() {
     let platform = Platform::new(|nth, _| match nth {
         0 => reply(200, "X-Left: 0\r\nX-Reset: 1\r\n", ""),
         _ => reply(200, "", "then"),

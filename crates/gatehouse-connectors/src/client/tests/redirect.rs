@@ -22,7 +22,7 @@ async fn redirects_are_followed_on_the_platform_itself() {
 }
 
 #[tokio::test]
-async fn a_redirect_does_not_say_who_asks() {
+async fn a_redirect_cannot_set_the_credentials() {
     let mut platform = Platform::new(|nth, head| {
         let host = head.lines().find_map(|it| it.strip_prefix("host: ")).unwrap();
         let location = format!("Location: http://eve:eve@{host}/a\r\n");
@@ -36,7 +36,7 @@ async fn a_redirect_does_not_say_who_asks() {
 }
 
 #[tokio::test]
-async fn redirects_elsewhere_are_not_followed() {
+async fn redirects_to_other_origins_are_not_followed() {
     let other = Platform::new(|_, _| reply(200, "", "")).await;
     let port = other.address.port();
     let cases = [
@@ -63,7 +63,7 @@ async fn redirects_elsewhere_are_not_followed() {
 }
 
 #[tokio::test]
-async fn redirects_have_an_end() {
+async fn the_number_of_redirects_is_bounded() {
     let platform = Platform::new(|_, _| reply(301, "Location: /again\r\n", "")).await;
     let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
     assert_eq!(failure.detail, "the platform answered 301 and redirects more than 3 times");
@@ -71,7 +71,7 @@ async fn redirects_have_an_end() {
 }
 
 #[tokio::test]
-async fn redirects_are_for_those_who_read_and_say_where_to() {
+async fn only_get_requests_with_a_location_are_redirected() {
     let platform = Platform::new(|_, _| reply(307, "Location: /again\r\n", "")).await;
     let failure = client(&platform.url()).send(patient(), post(true)).await.unwrap_err();
     let expected = "the platform answered 307: a redirect is only followed where something is read";

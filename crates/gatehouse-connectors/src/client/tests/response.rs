@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn what_is_not_json_is_told_with_what_came() {
+async fn a_response_that_is_not_json_is_described() {
     let gzip = "Content-Encoding: gzip\r\n";
     let page = "Content-Type: text/html; charset=utf-8\r\n";
     #[rustfmt::skip]
@@ -31,7 +31,7 @@ async fn what_is_not_json_is_told_with_what_came() {
 }
 
 #[tokio::test]
-async fn an_answer_has_a_largest_size() {
+async fn the_size_of_a_response_is_bounded() {
     let announced =
         |n_bytes: usize| format!("HTTP/1.1 200 OK\r\nContent-Length: {n_bytes}\r\n\r\n");
     let chunked = |n_bytes: usize| {
@@ -59,7 +59,7 @@ async fn an_answer_has_a_largest_size() {
 }
 
 #[tokio::test]
-async fn few_large_answers_are_there_at_once() {
+async fn the_number_of_large_responses_is_bounded() {
     let (large, small) = (" ".repeat(LARGE_BYTES + 1), " ".repeat(LARGE_BYTES));
     let mut platform = Platform::new(move |_, head| {
         reply(200, "", if head.starts_with("GET /small") { &small } else { &large })
@@ -107,7 +107,7 @@ async fn few_large_answers_are_there_at_once() {
 }
 
 #[tokio::test]
-async fn large_answers_without_a_place_say_nothing_about_the_platform() {
+async fn a_lack_of_large_response_permits_does_not_count_as_failed() {
     let large = " ".repeat(LARGE_BYTES + 1);
     let platform = Platform::new(move |_, _| reply(200, "", &large)).await;
     let client = client(&platform.url());
@@ -125,7 +125,7 @@ async fn large_answers_without_a_place_say_nothing_about_the_platform() {
 }
 
 #[tokio::test]
-async fn a_failure_repeats_no_secret_of_an_answer() {
+async fn a_failure_repeats_no_secret_of_a_response() {
     let platform = Platform::new(|_, _| reply(400, "", "no such field: hunter22-hunter22")).await;
     let response = get(&client(&platform.url()), patient()).await.unwrap();
     let text = std::str::from_utf8(&response.body).unwrap();

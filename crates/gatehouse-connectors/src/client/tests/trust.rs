@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn what_a_platform_said_is_told_without_secrets() {
+async fn a_platforms_text_is_shown_without_secrets() {
     let platform = Platform::new(|_, head| {
         let body = format!("no such token {SECRET} in\n{head}{}", "x".repeat(SAID_BYTES_MAX));
         reply(401, "", &body)

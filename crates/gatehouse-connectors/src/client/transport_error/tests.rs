@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn what_the_system_says_is_told_without_its_number() {
+fn os_errors_are_shown_without_their_number() {
     let said = io::Error::from(Errno::PIPE).to_string();
     assert!(said.contains("os error"), "{said}");
     assert_eq!(without_os_code(&said), "Broken pipe");

@@ -49,7 +49,7 @@ fn shown(open: &OpenAccounts) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_account_is_closed_alone_and_a_tenant_as_a_whole() {
+async fn an_account_or_all_of_a_tenant_can_be_closed() {
     let open = opened(&["a/1", "a/2", "b/1"]);
     open.close(&tenant("a"), &name("1"));
     open.close(&tenant("a"), &name("none"));
@@ -61,7 +61,7 @@ async fn an_account_is_closed_alone_and_a_tenant_as_a_whole() {
 }
 
 #[tokio::test]
-async fn what_a_tenant_has_no_longer_is_closed_however_many_it_has() {
+async fn deleted_accounts_of_a_tenant_are_closed() {
     let open = opened(&["a/1", "a/2", "b/1"]);
     let (two, three, four) = (name("2"), name("3"), name("4"));
     open.keep_only(&tenant("a"), &[&two, &three, &four]);
@@ -69,7 +69,7 @@ async fn what_a_tenant_has_no_longer_is_closed_however_many_it_has() {
 }
 
 #[tokio::test]
-async fn another_version_takes_the_place_of_the_one_that_was_open() {
+async fn another_version_replaces_the_open_one() {
     let open = OpenAccounts::default();
     for (version, is_new) in [(5, true), (5, false), (6, true), (2, true)] {
         let before = open.get(&tenant("a"), &name("1"));
@@ -82,7 +82,7 @@ async fn another_version_takes_the_place_of_the_one_that_was_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_wanted_for_an_hour_is_closed_when_something_else_is_wanted() {
+async fn idle_accounts_are_closed_after_an_hour() {
     for is_opened in [true, false] {
         let open = opened(&["a/1", "a/2"]);
         tokio::time::advance(IDLE_MAX / 2).await;
@@ -99,7 +99,7 @@ async fn what_nobody_wanted_for_an_hour_is_closed_when_something_else_is_wanted(
 }
 
 #[tokio::test]
-async fn when_there_are_too_many_those_leave_that_were_wanted_longest_ago() {
+async fn the_least_recently_used_accounts_are_evicted() {
     let open = OpenAccounts::default();
     for n in 0..OPEN_MAX {
         open.insert(account("a", &n.to_string(), 1));

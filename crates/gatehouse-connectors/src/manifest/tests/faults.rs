@@ -19,7 +19,7 @@ fn the_good_manifest_is_good() {
 }
 
 #[test]
-fn what_can_not_be_is_told_with_its_line() {
+fn contradictions_are_reported_with_their_line() {
     #[rustfmt::skip]
     let cases = [
         ("title: Alpha",            "title: ' '",              3,  "`title` must say"),
@@ -49,7 +49,7 @@ fn what_can_not_be_is_told_with_its_line() {
 }
 
 #[test]
-fn every_other_slip_is_told_where_it_is_with_what_would_be_right() {
+fn every_other_mistake_is_reported_with_position_and_advice() {
     #[rustfmt::skip]
     let cases = [
         // The account.
@@ -136,7 +136,7 @@ fn every_other_slip_is_told_where_it_is_with_what_would_be_right() {
 }
 
 #[test]
-fn a_session_is_one_call_or_two_that_give_something() {
+fn a_session_has_one_or_two_calls_that_give_a_value() {
     let calls = &GOOD[GOOD.find("  calls:\n").unwrap()..GOOD.find("  lifetime").unwrap()];
     let one = "    - call: { post: /a }\n      take: { token: $.a }\n";
     for (to, expected) in [
@@ -175,7 +175,7 @@ fn a_session_is_one_call_or_two_that_give_something() {
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let text = GOOD.replace("title: Alpha", "title: ''").replace("per: 1s", "per: 0s");
     let faults = Manifest::parse("m.yaml", &text).unwrap_err();
     assert_eq!(faults.each().iter().map(|it| it.line).collect::<Vec<_>>(), [3, 66]);
@@ -184,7 +184,7 @@ fn all_faults_are_told_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_becomes_of_a_shipped_manifest_is_read_or_told_by_a_line_of_it(
+    fn a_changed_manifest_parses_or_has_faults_on_existing_lines(
         which in 0usize..8, at: prop::sample::Index, n in 0usize..12, with in r#"[{}\[\]$:,'" \n#&*!a-z0-9-]{0,8}"#,
     ) {
         let shipped = Manifests::shipped();

@@ -23,7 +23,7 @@ fn dir(files: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_directory_gives_what_ends_in_yaml_and_is_not_hidden() {
+fn yaml_files_of_a_directory_are_added_except_hidden_ones() {
     let (a, b, broken) = (manifest("a"), manifest("b"), "no manifest");
     let files = [
         ("one.yaml", &*a),
@@ -45,7 +45,7 @@ fn a_directory_gives_what_ends_in_yaml_and_is_not_hidden() {
 }
 
 #[test]
-fn one_of_a_shipped_name_takes_its_place() {
+fn a_manifest_replaces_a_shipped_one_of_the_same_name() {
     let dir = dir(&[("mine.yaml", &manifest("1nce"))]);
     let mut manifests = Manifests::shipped();
     let n_shipped = manifests.all().count();
@@ -56,7 +56,7 @@ fn one_of_a_shipped_name_takes_its_place() {
 }
 
 #[test]
-fn every_fault_of_every_file_is_told_and_nothing_is_taken_in() {
+fn every_fault_of_every_file_is_reported_and_nothing_is_added() {
     let (a, built_in) = (manifest("a"), manifest("simulator"));
     let unknown = a.replace("title:", "titel:");
     let latin = "# caf\u{e9}";
@@ -95,7 +95,7 @@ fn every_fault_of_every_file_is_told_and_nothing_is_taken_in() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_told() {
+fn a_missing_directory_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("nowhere");
     let bad = Manifests::shipped().add_dir(&missing).unwrap_err();

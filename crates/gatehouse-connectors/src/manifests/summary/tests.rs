@@ -4,7 +4,7 @@ use super::*;
 const PAGE: &str = include_str!("../../../../../docs/platforms.md");
 
 #[test]
-fn the_page_of_platforms_is_what_the_manifests_say() {
+fn the_page_of_platforms_matches_the_manifests() {
     let (begin, end) = ("<!-- table -->\n", "<!-- end of table -->");
     let table = PAGE.split_once(begin).and_then(|(_, rest)| rest.split_once(end));
     let (table, _) = table.expect("docs/platforms.md has a table between its marks");
@@ -16,7 +16,7 @@ fn the_page_of_platforms_is_what_the_manifests_say() {
 }
 
 #[test]
-fn a_row_says_what_a_platform_can_do() {
+fn a_row_shows_the_capabilities_of_a_platform() {
     let manifests = Manifests::shipped();
     let row = |name: &str| manifests.get(name).unwrap().summary().cells().join(" | ");
     assert_eq!(
@@ -50,7 +50,7 @@ fn a_bar_in_a_title_ends_no_cell() {
 }
 
 #[test]
-fn lengths_of_time_are_told_as_people_say_them() {
+fn durations_are_shown_in_the_largest_unit() {
     for (seconds, said) in [(1, "1s"), (90, "90s"), (900, "15m"), (3600, "1h"), (86400, "1d")] {
         assert_eq!(span_words(Duration::from_secs(seconds)), said);
     }

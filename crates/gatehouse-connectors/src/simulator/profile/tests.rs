@@ -88,7 +88,7 @@ fn each_field_has_its_bounds() {
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_at_once() {
     let body = br#"{"latencyMs": -1, "fault": 3, "errorPercent": 5, "x": null}"#;
     let faults = Profile::default().changed(body).unwrap_err();
     assert_eq!(faults.len(), 3, "{faults:?}");

@@ -48,7 +48,7 @@ async fn a_wrong_first_page_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_total_that_is_nowhere_is_noticed() {
+async fn a_missing_total_is_noticed() {
     catches("1nce", "X-Total-Count", "X-Total").await;
     catches("telnyx", "$.meta.total_results", "$.meta.total").await;
 }
@@ -66,12 +66,12 @@ async fn a_page_that_is_too_large_is_noticed() {
 }
 
 #[tokio::test]
-async fn a_search_that_is_only_said_to_be_exact_is_noticed() {
+async fn a_search_wrongly_declared_exact_is_noticed() {
     catches("soracom", "match: partial", "match: exact").await;
 }
 
 #[tokio::test]
-async fn a_word_that_means_something_else_is_noticed() {
+async fn a_wrong_status_translation_is_noticed() {
     catches("1nce", "Enabled: ACTIVE", "Enabled: SUSPENDED").await;
 }
 

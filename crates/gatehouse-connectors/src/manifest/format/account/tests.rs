@@ -33,7 +33,7 @@ fn account(
 }
 
 #[test]
-fn what_an_account_says_is_there_by_name() {
+fn settings_and_credentials_are_found_by_name() {
     let settings = json!({"region": "eu", "org": 7});
     let values = account(FORM, settings, &[("apiKey", "k")]).unwrap_or_else(|it| panic!("{it:?}"));
     let shown = |what| values.named(&what).map(|it| it.to_string());
@@ -48,7 +48,7 @@ fn what_an_account_says_is_there_by_name() {
 }
 
 #[test]
-fn every_fault_is_told_and_all_at_once() {
+fn every_fault_is_reported_at_once() {
     const CHARS: &str = "must have 1 to 8192 characters, none of them a control character";
     let (long, fine) = ("x".repeat(8193), ("apiKey", "k"));
     let with = |more: Value| {

@@ -4,7 +4,7 @@ use super::*;
 use crate::manifest::tests::{parse_error, read, scope, texts};
 
 #[test]
-fn every_text_of_a_body_is_a_template() {
+fn every_string_of_a_body_is_a_template() {
     #[rustfmt::skip]
     let cases = [
         ("{ n: 1, t: true, none: null, f: 1.5 }",         vec!["a"],      json!({"n": 1, "t": true, "none": null, "f": 1.5})),
@@ -35,7 +35,7 @@ fn every_text_of_a_body_is_a_template() {
 }
 
 #[test]
-fn what_is_no_template_is_told() {
+fn an_invalid_template_is_rejected() {
     assert!(parse_error::<Body>("{ a: [{ b: '{vaule}' }] }").contains("has `{vaule}`"));
     assert_eq!(read::<Body>("{ a: ['{value}', { b: '{now}' }], c: 1 }").templates().len(), 2);
 }

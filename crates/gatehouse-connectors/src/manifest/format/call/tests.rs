@@ -11,7 +11,7 @@ fn filled(call: &str) -> Filled {
 }
 
 #[test]
-fn an_address_is_made_of_place_and_query() {
+fn a_target_has_path_and_query() {
     #[rustfmt::skip]
     let cases = [
         ("{}",                       "{ get: /sims }",                                   "/sims"),
@@ -86,7 +86,7 @@ fn a_body_is_json_or_a_form_and_says_which() {
 }
 
 #[test]
-fn templates_are_named_by_where_they_stand() {
+fn templates_are_named_by_their_fields() {
     let call: Call = read(
         "{ get: /g, post: /p, query: { q: ['1', '2'] }, headers: { H: h }, basic: { user: u, password: p }, json: [j], form: { f: 1 } }",
     );

@@ -83,7 +83,7 @@ fn statuses_are_one_several_or_a_hundred() {
 }
 
 #[test]
-fn a_condition_that_says_nothing_is_told() {
+fn an_empty_condition_is_rejected() {
     const NEEDS: &str = "needs `path`, which says where to look";
     const BOTH: &str = "can't want nothing to be there and something of it as well";
     for (yaml, expected) in [

@@ -16,7 +16,7 @@ rules:
 "#;
 
 #[test]
-fn without_rules_the_status_says_it_all() {
+fn without_rules_the_status_decides() {
     use Meaning::*;
     for (status, expected) in [
         (200, Fine),
@@ -67,7 +67,7 @@ fn the_first_rule_that_holds_decides_under_any_status() {
 }
 
 #[test]
-fn an_error_says_what_is_wrong_at_the_first_place_that_has_something() {
+fn an_error_message_is_the_first_value_of_its_paths() {
     let errors: Errors = read(RULES);
     for (body, expected) in [
         (json!({"message": "No such SIM", "errors": [{"title": "other"}]}), Some("No such SIM")),

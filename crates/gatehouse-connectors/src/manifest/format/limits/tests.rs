@@ -11,7 +11,7 @@ fn applied(yaml: &str) -> connector::PlatformLimits {
 }
 
 #[test]
-fn what_a_manifest_says_a_line_keeps_to() {
+fn limits_of_a_manifest_apply_to_the_client() {
     let limits = applied(
         "{ calls_at_once: 3, buckets: [{ calls: 250, per: 1m }, { calls: 9, per: 5s, of: [session, look_up], scope: host }], \
          wait: { remaining: X-Left, reset: X-Reset, reset_is: epoch } }",
@@ -43,7 +43,7 @@ fn what_a_manifest_says_a_line_keeps_to() {
 }
 
 #[test]
-fn what_it_leaves_out_is_as_usual() {
+fn missing_limits_have_defaults() {
     assert_eq!(applied("{}"), UNLIMITED);
     let wait = applied("{ wait: { reset: X-Reset } }").wait.unwrap();
     assert_eq!((wait.remaining, wait.unit), (None, ResetUnit::Seconds));

@@ -40,7 +40,7 @@ fn pages_are_fixed_or_between_bounds() {
 }
 
 #[test]
-fn what_the_engine_may_expect_follows_from_the_manifest() {
+fn paging_capabilities_follow_from_the_manifest() {
     let paging: Paging = read("{ by: number, size: { fixed: 50 }, total: $.n }");
     assert_eq!(paging.capabilities(), connector::Paging::fixed(50));
     assert_eq!(paging.first(), 1);
@@ -90,7 +90,7 @@ fn a_page_says_that_it_is_the_last_or_doesnt() {
 }
 
 #[test]
-fn the_way_to_the_next_page_is_found_in_five_places() {
+fn the_next_page_is_found_in_five_ways() {
     let (body, last) =
         (json!({"c": "m1", "n": 7, "u": "/x?a", "e": "", "z": null}), json!({"id": 9}));
     let all = headers(&[("x-next", "m2"), ("link", "</y>; rel=next"), ("x-empty", "")]);

@@ -9,7 +9,7 @@ fn written(yaml: &str, values: &[&str]) -> String {
 }
 
 #[test]
-fn parameters_are_written_as_they_stand_in_an_address() {
+fn parameters_are_encoded_for_urls() {
     const ODD: &str = "a/?#%+&,= ü~";
     const WRITTEN: &str = "a%2F%3F%23%25%2B%26%2C%3D%20%C3%BC~";
     #[rustfmt::skip]
@@ -44,7 +44,7 @@ fn parameters_are_written_as_they_stand_in_an_address() {
 }
 
 #[test]
-fn those_alone_that_mention_something_can_be_written() {
+fn only_parameters_with_certain_variables_are_written() {
     let parameter: Parameter =
         read("{ a: '{page.size}', b: 1, c: { d: ['{page.size}'], e: '{now}' } }");
     let mut pairs = Vec::new();
@@ -54,7 +54,7 @@ fn those_alone_that_mention_something_can_be_written() {
 }
 
 #[test]
-fn what_is_no_parameter_is_told() {
+fn an_invalid_parameter_is_rejected() {
     for (yaml, expected) in [
         ("null", "must be a text, a number or a truth value, not null"),
         ("[[1]]", "must be a text, a number or a truth value, not [1]"),

@@ -35,7 +35,7 @@ fn a_single_value_is_a_text_and_nothing_else_is() {
 }
 
 #[test]
-fn a_path_leads_to_all_that_is_there_in_order() {
+fn a_path_finds_all_values_in_order() {
     let document = json!({"a": [{"n": 1}, {"n": null}, {"m": 2}, {"n": 3}]});
     let path: Path = read("'$.a[*].n'");
     assert_eq!(path.all(&document), [&json!(1), &json!(null), &json!(3)]);
@@ -53,7 +53,7 @@ fn a_path_is_printed_as_one_that_means_the_same() {
 }
 
 #[test]
-fn what_is_no_path_is_told() {
+fn an_invalid_path_is_rejected() {
     for text in ["data", "$.", "$.a[", "'$ .a b'", "''"] {
         let shown = parse_error::<Path>(text);
         assert!(shown.starts_with("must be a JSONPath such as `$.data`"), "{text}: {shown}");
@@ -61,7 +61,7 @@ fn what_is_no_path_is_told() {
 }
 
 #[test]
-fn a_path_that_would_take_long_to_read_is_not_read() {
+fn a_path_that_is_expensive_to_parse_is_rejected() {
     let deep = format!("${}{}", "[?@".repeat(11), "]".repeat(11));
     let wide = format!("$[?{}@.a{}]", "(".repeat(50_000), ")".repeat(50_000));
     for text in [deep, wide, format!("$.{}", "a".repeat(1000))] {

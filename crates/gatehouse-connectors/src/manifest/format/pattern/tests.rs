@@ -2,7 +2,7 @@ use super::*;
 use crate::manifest::tests::{parse_error, read};
 
 #[test]
-fn a_pattern_holds_for_a_whole_text_or_not() {
+fn a_pattern_matches_whole_texts() {
     #[rustfmt::skip]
     let cases = [
         ("[0-9]+",        "12",     true),
@@ -33,7 +33,7 @@ fn a_pattern_holds_for_a_whole_text_or_not() {
 }
 
 #[test]
-fn what_is_no_pattern_is_told() {
+fn an_invalid_pattern_is_rejected() {
     for text in ["[0-9", "a)|(b", "*", "(?<n", r"a\"] {
         let shown = parse_error::<Pattern>(&format!("'{text}'"));
         let expected = format!("must be a regular expression such as `[0-9]+`, not `{text}`: ");

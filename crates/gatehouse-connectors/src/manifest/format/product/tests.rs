@@ -25,7 +25,7 @@ fn mapped(document: &Value) -> Result<Connection, Failure> {
 }
 
 #[test]
-fn what_the_mapping_names_comes_out_and_nothing_else() {
+fn only_mapped_fields_come_out() {
     let connection = mapped(&json!({
         "id": 7, "state": "on", "iccid": "8949", "imsis": ["1", "2", "1"], "msisdn": null, "serial": "",
         "imei": ["3", "3"], "labels": {"site": "Rome"}, "password": "s3cret",
@@ -67,7 +67,7 @@ fn a_connection_without_a_usable_id_is_a_failure() {
 }
 
 #[test]
-fn additions_come_behind_what_is_known_and_repeat_none_of_it() {
+fn additions_are_appended_without_duplicates() {
     let known =
         mapped(&json!({"id": "a", "state": "on", "imsis": ["1"], "msisdn": "49", "imei": "3"}))
             .unwrap();

@@ -4,7 +4,7 @@ use super::*;
 use crate::manifest::tests::read;
 
 #[test]
-fn properties_are_found_in_every_shape() {
+fn properties_are_found_in_every_structure() {
     let document = json!({
         "label": "Pump 3", "tags": "a, b", "n": 5, "none": null, "empty": "",
         "labels": {"x-site": "Rome", "x-n": 2, "y": "other", "x-none": null, "x-empty": "", "x-list": [1]},
@@ -48,7 +48,7 @@ fn properties_are_found_in_every_shape() {
 }
 
 #[test]
-fn a_rule_that_is_half_a_shape_or_two_is_told() {
+fn an_incomplete_or_ambiguous_rule_is_rejected() {
     const SHAPE: &str = "must have `name` and `value`, or `entries`, or `each` with `properties`";
     const PAIR: &str = "must have both a name (`name` or `name_from`) and `value`";
     for (yaml, expected) in [

@@ -38,7 +38,7 @@ fn texts_are_selected_in_order_each_once_and_none_of_them_empty() {
 }
 
 #[test]
-fn what_selects_nothing_is_told() {
+fn an_invalid_selection_is_rejected() {
     for (yaml, expected) in [
         ("a", "must be a JSONPath"),
         ("7", "a JSONPath, a list of them, or `path` with `transforms`"),

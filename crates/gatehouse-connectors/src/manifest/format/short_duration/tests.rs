@@ -2,7 +2,7 @@ use super::*;
 use crate::manifest::tests::{parse_error, read};
 
 #[test]
-fn lengths_of_time_are_read_as_people_write_them() {
+fn durations_are_parsed() {
     #[rustfmt::skip]
     let cases = [
         ("0s", 0), ("90s", 90), ("15m", 900), ("4h", 14_400), ("365d", 31_536_000),
@@ -14,7 +14,7 @@ fn lengths_of_time_are_read_as_people_write_them() {
 }
 
 #[test]
-fn what_is_none_is_told() {
+fn an_invalid_duration_is_rejected() {
     #[rustfmt::skip]
     let cases = [
         "", "s", "5", "5w", "5 s", "+5s", "-5s", "1.5h", "5S", "5µ", "36526d", "3155760001s",

@@ -31,7 +31,7 @@ fn a_value_is_in_the_body_or_in_a_header() {
 }
 
 #[test]
-fn what_is_no_source_is_told() {
+fn an_invalid_source_is_rejected() {
     for (text, expected) in [
         ("token", "must be a JSONPath"),
         ("{ header: 'X Y' }", "must be the name of a header such as `X-Total-Count`, not `X Y`"),

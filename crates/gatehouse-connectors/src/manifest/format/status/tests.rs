@@ -4,7 +4,7 @@ use super::*;
 use crate::manifest::tests::read;
 
 #[test]
-fn rules_come_before_words_and_words_before_the_platforms_own() {
+fn rules_come_before_translations_and_those_before_the_platforms_own() {
     let status: Status = read(
         "{ word: [$.state, $.old], words: { in-use: ACTIVE, Odd: CREATED }, otherwise: SUSPENDED, \
          rules: [{ when: { path: $.gone, equals: true }, is: TERMINATED }, { when: { path: $.gone }, is: LEAVING }] }",
@@ -30,7 +30,7 @@ fn rules_come_before_words_and_words_before_the_platforms_own() {
 }
 
 #[test]
-fn without_any_word_it_is_unknown() {
+fn without_any_status_it_is_unknown() {
     let status: Status = read("{ word: $.state }");
     assert_eq!(status.of(&json!({})), ("UNKNOWN".into(), None));
 }

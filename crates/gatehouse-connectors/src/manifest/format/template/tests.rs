@@ -10,7 +10,7 @@ fn filled(text: &str) -> Option<String> {
 }
 
 #[test]
-fn holes_are_filled_with_what_is_there() {
+fn placeholders_are_filled_in() {
     #[rustfmt::skip]
     let cases = [
         ("",                                    ""),
@@ -50,7 +50,7 @@ fn holes_are_filled_with_what_is_there() {
 }
 
 #[test]
-fn a_hole_that_nothing_is_there_for_leaves_nothing_of_the_text() {
+fn a_template_with_a_missing_value_gives_nothing() {
     for text in ["{credentials.other}", "a {settings.other}", "{session.other} {value}"] {
         assert_eq!(filled(text), None, "{text}");
     }
@@ -62,7 +62,7 @@ fn a_hole_that_nothing_is_there_for_leaves_nothing_of_the_text() {
 }
 
 #[test]
-fn braces_and_holes_that_mean_nothing_are_told() {
+fn invalid_braces_and_placeholders_are_rejected() {
     for text in ["{", "}", "a{b", "{value", "{{value}", "{value}}", "{{{", "}}}"] {
         let error = Template::try_from(text.to_owned()).unwrap_err();
         assert!(error.starts_with("has a lone `"), "{text}: {error}");
@@ -89,7 +89,7 @@ fn braces_and_holes_that_mean_nothing_are_told() {
 }
 
 #[test]
-fn a_template_is_a_number_only_where_it_is_nothing_else() {
+fn only_a_single_numeric_placeholder_is_a_number() {
     #[rustfmt::skip]
     let cases = [
         ("{page.number}", true), ("{page.offset}", true), ("{page.size}", true),
@@ -117,7 +117,7 @@ fn templates_know_whether_they_hold_secrets() {
 
 proptest! {
     #[test]
-    fn any_text_is_a_template_or_told(text in r"[{}|a-z.\-+0-9ü \\]{0,40}") {
+    fn any_text_is_a_template_or_rejected(text in r"[{}|a-z.\-+0-9ü \\]{0,40}") {
         let values = texts(&["1"]);
         if let Ok(template) = Template::try_from(text.clone()) {
             prop_assert_eq!(template.to_string(), text);
@@ -127,13 +127,13 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_with_every_brace_twice_is_itself(text in any::<String>()) {
+    fn doubled_braces_are_literal(text in any::<String>()) {
         let template = Template::try_from(text.replace('{', "{{").replace('}', "}}")).unwrap();
         prop_assert_eq!(template.fill(&scope(&[])).unwrap().to_string(), text);
     }
 
     #[test]
-    fn any_text_is_a_length_of_time_or_none(text in any::<String>(), n: u64) {
+    fn any_text_is_a_duration_or_none(text in any::<String>(), n: u64) {
         let _ = ShortDuration::parse(&text);
         for unit in ["s", "m", "h", "d", "w", "", "ü"] {
             let _ = ShortDuration::parse(&format!("{n}{unit}"));

@@ -28,7 +28,7 @@ fn each_transform_does_one_thing() {
 }
 
 #[test]
-fn templates_name_those_that_leave_one_text_one() {
+fn templates_allow_transforms_of_single_values() {
     for name in Transform::NAMED.split(", ") {
         assert_eq!(Transform::named(name), Some(read(name)), "{name}");
     }

@@ -107,7 +107,7 @@ async fn a_session_that_worked_is_renewed_once_and_a_fresh_one_is_not() {
 }
 
 #[tokio::test]
-async fn a_refused_log_in_is_shared_and_not_tried_again_at_once() {
+async fn a_rejected_log_in_is_shared_and_not_retried_at_once() {
     let mut platform = Platform::new(|_, _| reply(401, "", "{}")).await;
     let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
     let all = join_all((0..10).map(|_| first(&connector))).await;
@@ -124,7 +124,7 @@ async fn a_refused_log_in_is_shared_and_not_tried_again_at_once() {
 }
 
 #[tokio::test]
-async fn a_session_ends_when_it_was_said_to() {
+async fn a_session_expires_as_the_platform_says() {
     let mut platform = Platform::new(|_, head| match is_log_in(head) {
         true => json_reply(json!({"token": "tok-1", "lasts": 100})),
         false => json_reply(json!({"data": []})),
@@ -139,7 +139,7 @@ async fn a_session_ends_when_it_was_said_to() {
 }
 
 #[tokio::test]
-async fn what_is_found_may_span_twenty_pages_and_no_more() {
+async fn a_look_up_may_have_twenty_pages_and_no_more() {
     for (total, is_told) in [(1, true), (20, true), (21, false)] {
         let mut platform = Platform::new(move |nth, _| {
             json_reply(json!({"data": [{"id": nth, "iccid": "1"}], "total": total}))
@@ -172,7 +172,7 @@ async fn many_values_are_split_so_that_addresses_stay_short() {
 }
 
 #[tokio::test]
-async fn what_can_not_stand_in_an_address_is_nowhere() {
+async fn a_value_that_cannot_be_in_a_url_is_not_found() {
     let mut platform = Platform::new(|_, _| json_reply(json!({}))).await;
     let connector = connector(&platform, &[NUMBERED, REST]);
     for value in ["", ".", ".."] {
@@ -185,7 +185,7 @@ async fn what_can_not_stand_in_an_address_is_nowhere() {
 }
 
 #[tokio::test]
-async fn lists_may_be_null_or_empty_and_must_be_there() {
+async fn lists_may_be_null_or_empty_but_not_missing() {
     for (body, is_fine) in [
         (json!({"data": null}), true),
         (json!({"data": []}), true),
@@ -202,7 +202,7 @@ async fn lists_may_be_null_or_empty_and_must_be_there() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_wholly_readable_is_a_failure_and_not_an_empty_list() {
+async fn invalid_json_is_a_failure_and_not_an_empty_list() {
     let deep = format!("[{}{}]", "[".repeat(200), "]".repeat(200));
     for body in [r#"[{"id": "a\ud83d"}]"#, "[{\"id\": 1e999}]", deep.as_str(), "[1,", "\u{1}"] {
         let shown = body.to_owned();
@@ -214,7 +214,7 @@ async fn a_body_that_is_not_wholly_readable_is_a_failure_and_not_an_empty_list()
 }
 
 #[tokio::test]
-async fn a_page_past_the_end_that_repeats_the_last_one_is_empty() {
+async fn a_repeated_last_page_beyond_the_end_is_empty() {
     let platform = Platform::new(|_, _| json_reply(json!({"data": [{"id": 1}], "total": 3}))).await;
     let connector = connector(&platform, &[NUMBERED, REST]);
     let page = connector.page(patient(), &Position::Page { index: 2, size: 2 }).await.unwrap();

@@ -51,7 +51,7 @@ fn shown(completed: &[Arc<Connection>]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_out_and_told() {
+async fn connections_whose_details_fail_are_left_out_and_reported() {
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
         Some("/sims/gone") => reply(404, "", "{}"),
         Some("/sims/broken") => reply(400, "", r#"{"message": "No"}"#),
@@ -75,7 +75,7 @@ async fn each_connection_is_asked_for_and_those_that_are_gone_or_fail_are_left_o
 }
 
 #[tokio::test]
-async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_count_once() {
+async fn details_are_read_in_groups_page_by_page_without_duplicates() {
     let mut platform = Platform::new(|_, head| {
         let row = |sim: &str, msisdn: &str| json!({"sim": sim, "msisdn": msisdn});
         match head.split(' ').nth(1).unwrap() {
@@ -108,7 +108,7 @@ async fn several_are_asked_for_together_page_by_page_and_rows_that_come_again_co
 }
 
 #[tokio::test]
-async fn a_group_that_fails_leaves_out_its_own() {
+async fn a_failed_group_leaves_out_its_connections() {
     let platform = Platform::new(|_, head| match head.contains("sim=c") {
         true => reply(400, "", "{}"),
         false => json_reply(json!({"data": [{"sim": "a", "msisdn": 1}], "total": 1})),
@@ -122,7 +122,7 @@ async fn a_group_that_fails_leaves_out_its_own() {
 }
 
 #[tokio::test]
-async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are_wanted() {
+async fn a_look_up_reads_details_of_exact_matches_and_only_if_needed() {
     let none = ProductParts::default();
     for (parts, is_asked) in [
         (ProductParts::ALL, true),
@@ -157,7 +157,7 @@ async fn a_look_up_asks_for_details_only_of_who_is_meant_and_only_where_they_are
 }
 
 #[tokio::test]
-async fn a_look_up_that_is_detailed_asks_for_nothing_more() {
+async fn a_detailed_look_up_needs_no_detail_calls() {
     let mut platform = Platform::new(|_, _| json_reply(json!({"id": "a", "msisdn": "49"}))).await;
     let rest = rest().replace("items: $ }", "items: $, is_detailed: true }");
     let connector = connector(&platform, &[NUMBERED, &rest, ALONE]);

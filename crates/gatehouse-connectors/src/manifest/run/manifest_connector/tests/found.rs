@@ -22,7 +22,7 @@ async fn found(connector: &ManifestConnector) -> Result<Vec<String>, Failure> {
 }
 
 #[tokio::test]
-async fn an_empty_page_may_lead_on_by_a_mark() {
+async fn an_empty_page_may_have_a_cursor() {
     let mut platform = Platform::new(|nth, _| match nth % 3 {
         0 => page(&[], json!("m1")),
         1 => page(&["a"], json!("m2")),
@@ -44,7 +44,7 @@ async fn an_empty_page_may_lead_on_by_a_mark() {
 }
 
 #[tokio::test]
-async fn only_a_part_of_what_is_there_is_a_failure() {
+async fn a_partial_look_up_is_a_failure() {
     const PART: &str = "the platform gave only a part of what a look-up found";
     // The total says that there are three, the cursor that there are more, and the call can't page.
     let rest = REST.replace(", page: \"{page.number}\"", "");
@@ -70,7 +70,7 @@ async fn only_a_part_of_what_is_there_is_a_failure() {
 }
 
 #[tokio::test]
-async fn what_is_found_by_offset_goes_on_behind_what_came() {
+async fn a_look_up_by_offset_continues_after_the_results_so_far() {
     const OFFSET: &str = r#"
 paging: { by: offset, size: { max: 2 }, total: $.total }
 list: { call: { get: /sims, query: { skip: "{page.offset}", size: "{page.size}" } }, items: $.data }
@@ -84,7 +84,7 @@ list: { call: { get: /sims, query: { skip: "{page.offset}", size: "{page.size}" 
 }
 
 #[tokio::test]
-async fn without_a_total_a_short_page_may_be_the_last_and_a_miss_behind_the_first_always_is() {
+async fn without_a_total_a_short_page_or_a_404_ends_a_look_up() {
     let paging = NUMBERED.replace(", total: $.total", ", ends_short: true");
     let mut short =
         Platform::new(|nth, _| page(&["a", "b", "c"][nth * 2..][..2 - nth], json!(null))).await;
@@ -106,7 +106,7 @@ async fn without_a_total_a_short_page_may_be_the_last_and_a_miss_behind_the_firs
 }
 
 #[tokio::test]
-async fn what_can_not_be_a_value_is_not_asked_for() {
+async fn values_that_do_not_match_are_not_looked_up() {
     let mut platform = Platform::new(|_, _| page(&["a", "b", "c"], json!(null))).await;
     let rest = REST.replace("at_once: 1000", "at_once: 1000, only: '[0-9]+'");
     let connector = connector(&platform, &[NUMBERED, &rest]);
@@ -121,7 +121,7 @@ async fn what_can_not_be_a_value_is_not_asked_for() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_gateway_says_nothing_about_connections() {
+async fn a_gateways_404_page_is_not_a_miss() {
     for (media, body, is_miss) in
         [("application/json", "{}", true), ("text/html", "<html>No such page</html>", false)]
     {
@@ -139,7 +139,7 @@ async fn a_page_of_a_gateway_says_nothing_about_connections() {
 }
 
 #[tokio::test]
-async fn pages_are_read_by_their_marks_and_totals() {
+async fn pages_have_totals_and_last_flags() {
     const LAST: &str = r#"
 paging: { by: offset, size: { max: 5 }, total: { header: X-Total }, last: { path: $.more, equals: false } }
 list: { call: { get: /sims, query: { skip: "{page.offset}", size: "{page.size}" } }, items: $.data }

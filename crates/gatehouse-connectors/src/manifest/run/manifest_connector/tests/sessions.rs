@@ -11,7 +11,7 @@ every_call: { headers: { Authorization: "Bearer {session.token} {session.code}" 
 "#;
 
 #[tokio::test]
-async fn the_second_call_has_what_the_first_gave_and_the_shorter_life_counts() {
+async fn the_second_call_has_values_of_the_first_and_the_shorter_lifetime_counts() {
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
         Some("/token") => json_reply(json!({"code": "code-1", "lasts": 1000})),
         Some("/session") => reply(200, "X-Token: tok-1\r\n", r#"{"lasts": "100"}"#),
@@ -34,7 +34,7 @@ async fn the_second_call_has_what_the_first_gave_and_the_shorter_life_counts() {
 }
 
 #[tokio::test]
-async fn a_second_call_that_is_refused_tells_nothing_that_the_first_gave() {
+async fn a_rejected_second_call_reveals_no_value_of_the_first() {
     let mut platform = Platform::new(|_, head| match head.split(' ').nth(1) {
         Some("/token") => json_reply(json!({"code": "code-1"})),
         _ => reply(403, "", r#"{"said": "code-1 is not known"}"#),
@@ -50,7 +50,7 @@ async fn a_second_call_that_is_refused_tells_nothing_that_the_first_gave() {
 }
 
 #[tokio::test]
-async fn a_log_in_that_gives_too_little_is_not_tried_again_at_once() {
+async fn a_log_in_without_a_token_is_not_retried_at_once() {
     let mut platform =
         Platform::new(|_, _| json_reply(json!({"token": "", "note": "s3cret"}))).await;
     let connector = connector(&platform, &[SESSION, NUMBERED, REST]);
@@ -64,7 +64,7 @@ async fn a_log_in_that_gives_too_little_is_not_tried_again_at_once() {
 }
 
 #[tokio::test]
-async fn an_account_is_left_alone_before_it_is_locked() {
+async fn log_ins_stop_before_the_account_is_locked() {
     let mut platform = Platform::new(|_, _| reply(400, "", "{}")).await;
     let session = SESSION.replace("session:\n", "session:\n  refusals_max: 2\n");
     let connector = connector(&platform, &[&session, NUMBERED, REST]);
@@ -83,7 +83,7 @@ async fn an_account_is_left_alone_before_it_is_locked() {
 }
 
 #[tokio::test]
-async fn a_log_in_that_comes_too_often_or_fails_is_no_refusal() {
+async fn a_throttled_or_failed_log_in_is_no_rejection() {
     for status in [429, 500] {
         let mut platform = Platform::new(move |nth, head| match (nth, is_log_in(head)) {
             (0, _) => reply(status, "Retry-After: 3600\r\n", "{}"),
@@ -102,7 +102,7 @@ async fn a_log_in_that_comes_too_often_or_fails_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn a_platform_that_tells_of_failures_under_200_is_left_alone_after_five() {
+async fn failures_with_status_200_open_the_circuit() {
     const RULES: &str = "errors: { message: $.why, rules: [{ when: { path: $.ok, equals: false }, means: failed }] }";
     let mut platform =
         Platform::new(|_, _| json_reply(json!({"ok": false, "why": "Out of order"}))).await;
@@ -117,7 +117,7 @@ async fn a_platform_that_tells_of_failures_under_200_is_left_alone_after_five() 
 }
 
 #[tokio::test]
-async fn what_is_no_failure_by_any_rule_does_not_count_against_a_platform() {
+async fn responses_that_no_rule_calls_failed_do_not_open_the_circuit() {
     const RULES: &str = "errors: { rules: [{ when: { path: $.none }, means: not_found }, { when: { path: $.ok, equals: false }, means: failed }] }";
     let platform = Platform::new(|nth, _| match nth % 3 {
         0 => json_reply(json!({"ok": false, "none": true})),
