@@ -223,7 +223,7 @@ impl Manifest {
 
     /// Query parameters that hold the current time.
     pub(crate) fn time_parameters(&self) -> Vec<String> {
-        let is_time = |it: &template::What| matches!(it, template::What::Now { .. });
+        let is_time = |it: &template::Variable| matches!(it, template::Variable::Now { .. });
         self.parameters(|template| template.mentions(is_time))
     }
 

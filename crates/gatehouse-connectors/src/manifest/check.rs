@@ -13,7 +13,7 @@ use crate::manifest::format::property::PropertyRule;
 use crate::manifest::format::session::CALLS_MAX;
 use crate::manifest::format::source::header_name;
 use crate::manifest::format::status::Status;
-use crate::manifest::format::template::{Template, What};
+use crate::manifest::format::template::{Template, Variable};
 
 /// Headers that the HTTP client writes.
 const WRITTEN_HEADERS: [&str; 5] =
@@ -122,7 +122,7 @@ impl<'m> Check<'m> {
         let session_values = self.session_values();
         let available = Available { session: &session_values, page: false, value: false };
         let templates = self.manifest.every_call.templates();
-        let mentions_session = |it: &Template| it.mentions(|it| matches!(it, What::Session(_)));
+        let mentions_session = |it: &Template| it.mentions(|it| matches!(it, Variable::Session(_)));
         if self.manifest.session.is_some() && !templates.iter().any(|(_, it)| mentions_session(it))
         {
             self.fault("session", "takes what no call is made with: mention it in `every_call`");
@@ -176,21 +176,21 @@ impl<'m> Check<'m> {
         let available = Available { session: &session_values, page: true, value: false };
         self.call("list.call", &list.call, available);
         self.items("list.items", &list.items);
-        let mentions = |what: &What| {
+        let mentions = |variable: &Variable| {
             let templates = list.call.templates();
-            templates.iter().any(|(_, it)| it.mentions(|it| it == what))
+            templates.iter().any(|(_, it)| it.mentions(|it| it == variable))
         };
-        let (what, placeholder) = match paging.by {
-            PagingBy::Number => (What::PageNumber, "{page.number}"),
-            PagingBy::Offset => (What::PageOffset, "{page.offset}"),
-            PagingBy::Cursor => (What::PageCursor, "{page.cursor}"),
+        let (variable, placeholder) = match paging.by {
+            PagingBy::Number => (Variable::PageNumber, "{page.number}"),
+            PagingBy::Offset => (Variable::PageOffset, "{page.offset}"),
+            PagingBy::Cursor => (Variable::PageCursor, "{page.cursor}"),
         };
         let is_followed = paging.follows_links();
-        if !mentions(&what) && !is_followed {
+        if !mentions(&variable) && !is_followed {
             let reason = format!("must mention `{placeholder}`, or every page would be the same");
             self.fault("list.call", reason);
         }
-        if paging.size.fixed.is_none() && !mentions(&What::PageSize) {
+        if paging.size.fixed.is_none() && !mentions(&Variable::PageSize) {
             let reason = "must mention `{page.size}`, or paging.size must be `fixed`";
             self.fault("list.call", reason);
         }
@@ -346,13 +346,13 @@ impl<'m> Check<'m> {
         }
         for placeholder in target.placeholders() {
             let account = &self.manifest.account;
-            let optional = match &placeholder.what {
-                What::Setting(name) => account
+            let optional = match &placeholder.variable {
+                Variable::Setting(name) => account
                     .settings
                     .get(name)
                     .is_some_and(|it| it.optional && it.default.is_none())
                     .then(|| format!("settings.{name}")),
-                What::Credential(name) => account
+                Variable::Credential(name) => account
                     .credentials
                     .get(name)
                     .is_some_and(|it| it.optional)
@@ -370,28 +370,28 @@ impl<'m> Check<'m> {
     fn template(&mut self, field: &str, template: &Template, available: Available<'_>) {
         let account = &self.manifest.account;
         for placeholder in template.placeholders() {
-            match &placeholder.what {
-                What::Credential(name) if !account.credentials.contains_key(name) => {
+            match &placeholder.variable {
+                Variable::Credential(name) if !account.credentials.contains_key(name) => {
                     let reason = format!(
                         "mentions credentials.{name}, which account.credentials doesn't name"
                     );
                     self.fault(field, reason);
                 }
-                What::Setting(name) if !account.settings.contains_key(name) => {
+                Variable::Setting(name) if !account.settings.contains_key(name) => {
                     let reason =
                         format!("mentions settings.{name}, which account.settings doesn't name");
                     self.fault(field, reason);
                 }
-                What::Session(name) if !available.session.contains(&name.as_str()) => {
+                Variable::Session(name) if !available.session.contains(&name.as_str()) => {
                     let reason = format!(
                         "mentions session.{name}, which no call of the session takes before it"
                     );
                     self.fault(field, reason);
                 }
-                what if what.is_of_page() && !available.page => {
+                variable if variable.is_of_page() && !available.page => {
                     self.fault(field, "mentions a page, where there is none");
                 }
-                what if what.is_of_look_up() && !available.value => {
+                variable if variable.is_of_look_up() && !available.value => {
                     self.fault(field, "mentions a value that is looked up, where there is none");
                 }
                 _ => {}
@@ -403,7 +403,7 @@ impl<'m> Check<'m> {
         if !(1..=AT_ONCE_MAX).contains(&at_once) {
             self.fault(format!("{field}.at_once"), format!("must be 1 to {AT_ONCE_MAX}"));
         }
-        if !call.templates().iter().any(|(_, it)| it.mentions(What::is_of_look_up)) {
+        if !call.templates().iter().any(|(_, it)| it.mentions(Variable::is_of_look_up)) {
             let reason = "must mention `{value}` or `{values}`: nothing says what is looked up";
             self.fault(format!("{field}.call"), reason);
         }

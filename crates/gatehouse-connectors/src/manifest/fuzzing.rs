@@ -50,7 +50,7 @@ pub(crate) fn value(text: &str) {
     }
     if let Ok(template) = Template::try_from(text.to_owned()) {
         assert_eq!(template.to_string(), text);
-        let _ = template.heard(text);
+        let _ = template.extract(text);
     }
     if let Ok(pattern) = Pattern::try_from(text.to_owned()) {
         assert_eq!(pattern.to_string(), text);

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::DeserializeOwned;
 use zeroize::Zeroizing;
 
-use crate::manifest::format::template::{Named, PageScope, Scope, What};
+use crate::manifest::format::template::{PageScope, Scope, Variable, VariableValues};
 
 /// A manifest that uses every field.
 pub(super) const GOOD: &str = include_str!("tests/good.yaml");
@@ -24,12 +24,12 @@ pub(super) fn parse_error<T: DeserializeOwned + std::fmt::Debug>(yaml: &str) -> 
 /// Values by the names of their variables.
 pub(super) struct Texts(pub(super) &'static [(&'static str, &'static str)]);
 
-impl Named for Texts {
-    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
-        let name = match what {
-            What::Credential(name) => format!("credentials.{name}"),
-            What::Setting(name) => format!("settings.{name}"),
-            What::Session(name) => format!("session.{name}"),
+impl VariableValues for Texts {
+    fn value_of(&self, variable: &Variable) -> Option<Zeroizing<String>> {
+        let name = match variable {
+            Variable::Credential(name) => format!("credentials.{name}"),
+            Variable::Setting(name) => format!("settings.{name}"),
+            Variable::Session(name) => format!("session.{name}"),
             _ => return None,
         };
         let text = self.0.iter().find(|(it, _)| *it == name);

@@ -28,7 +28,7 @@ use crate::manifest::format::look_up::LookUp;
 use crate::manifest::format::paging::{Next, PagingBy};
 use crate::manifest::format::path::text_of;
 use crate::manifest::format::source::Source;
-use crate::manifest::format::template::What;
+use crate::manifest::format::template::Variable;
 use crate::testing::one_account::Access;
 use crate::testing::recording::Recording;
 use crate::testing::replay_platform::request_parser::Heard;
@@ -277,14 +277,14 @@ impl Desk {
         let state = self.state.lock();
         for (what, text) in &heard.holes {
             let is_right = match what {
-                What::Credential(name) => state.credentials.reveal(name) == Some(text),
-                What::Setting(name) => {
+                Variable::Credential(name) => state.credentials.reveal(name) == Some(text),
+                Variable::Setting(name) => {
                     let form = self.manifest.account.settings.get(name);
                     let usual = form.and_then(|it| it.default.clone());
                     let own = state.settings.get(name).and_then(text_of).or(usual);
                     own.as_deref() == Some(text)
                 }
-                What::Session(name) => {
+                Variable::Session(name) => {
                     let known =
                         (state.n_ended + 1..=state.n_sessions).any(|n| token(n, name) == *text);
                     if !known {
@@ -408,13 +408,13 @@ impl Desk {
             }
         }
         let (min, max) = self.manifest.paging.size.bounds();
-        if let Some(size) = heard.get(&What::PageSize)
+        if let Some(size) = heard.get(&Variable::PageSize)
             && !size.parse::<u32>().is_ok_and(|it| (min..=max).contains(&it))
         {
             return Err(self.refuse(400, format!("a page of {size} is not from {min} to {max}")));
         }
         let first = self.manifest.paging.first();
-        if let Some(number) = heard.get(&What::PageNumber)
+        if let Some(number) = heard.get(&Variable::PageNumber)
             && !number.parse::<u64>().is_ok_and(|it| it >= first)
         {
             return Err(self.refuse(400, format!("there is no page {number} before {first}")));
@@ -447,19 +447,19 @@ impl Desk {
             }
             return Given::json(200, &body);
         }
-        let number = |what: What| heard.get(&what).and_then(|it| it.parse::<usize>().ok());
+        let number = |what: Variable| heard.get(&what).and_then(|it| it.parse::<usize>().ok());
         let (_, max) = paging.size.bounds();
-        let is_paged = call.templates().iter().any(|(_, it)| it.mentions(What::is_of_page))
+        let is_paged = call.templates().iter().any(|(_, it)| it.mentions(Variable::is_of_page))
             || asked.pairs().iter().any(|(name, _)| name == MARK);
-        let size = number(What::PageSize).unwrap_or(max as usize);
+        let size = number(Variable::PageSize).unwrap_or(max as usize);
         let link_mark = asked.pairs().into_iter().find(|(name, _)| name == MARK).map(|(_, it)| it);
-        let mark = link_mark.or_else(|| heard.get(&What::PageCursor).map(str::to_owned));
+        let mark = link_mark.or_else(|| heard.get(&Variable::PageCursor).map(str::to_owned));
         let start = match (paging.by, &mark) {
             (PagingBy::Number, _) => {
                 let first = usize::try_from(paging.first()).unwrap_or_default();
-                number(What::PageNumber).unwrap_or(first).saturating_sub(first) * size
+                number(Variable::PageNumber).unwrap_or(first).saturating_sub(first) * size
             }
-            (PagingBy::Offset, _) => number(What::PageOffset).unwrap_or(0),
+            (PagingBy::Offset, _) => number(Variable::PageOffset).unwrap_or(0),
             (PagingBy::Cursor, None) => 0,
             (PagingBy::Cursor, mark) if *mark == paging.first_mark => 0,
             (PagingBy::Cursor, Some(mark)) => match self.position(mark, &found) {

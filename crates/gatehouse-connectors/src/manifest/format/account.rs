@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::path::text_of;
 use super::pattern::Pattern;
-use super::template::{Named, What};
+use super::template::{Variable, VariableValues};
 use crate::account_settings::{SettingFault, Settings, kind};
 use crate::client::{AddressRules, BaseUrl};
 
@@ -182,13 +182,13 @@ impl Setting {
     }
 }
 
-impl Named for AccountValues {
-    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
-        match what {
-            What::Credential(name) => {
+impl VariableValues for AccountValues {
+    fn value_of(&self, variable: &Variable) -> Option<Zeroizing<String>> {
+        match variable {
+            Variable::Credential(name) => {
                 self.credentials.reveal(name).map(|it| Zeroizing::new(it.to_owned()))
             }
-            What::Setting(name) => self.settings.get(name).cloned().map(Zeroizing::new),
+            Variable::Setting(name) => self.settings.get(name).cloned().map(Zeroizing::new),
             _ => None,
         }
     }

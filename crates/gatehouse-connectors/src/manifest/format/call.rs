@@ -82,7 +82,7 @@ pub(crate) struct Filled {
 
 impl Call {
     /// Path or URL of the call.
-    pub(crate) fn place(&self) -> Option<&Template> {
+    pub(crate) fn target_template(&self) -> Option<&Template> {
         self.get.as_ref().or(self.post.as_ref())
     }
 
@@ -127,10 +127,10 @@ impl Call {
     }
 
     fn target(&self, every: &EveryCall, scope: &Scope<'_>) -> Option<String> {
-        let place = self.place()?;
+        let template = self.target_template()?;
         // A leading URL setting is used as it is; every other value is a path segment.
-        let is_address = Cell::new(place.leading_setting().is_some());
-        let target = place.fill_with(scope, &|part| match part {
+        let is_address = Cell::new(template.leading_setting().is_some());
+        let target = template.fill_with(scope, &|part| match part {
             Part::Literal(text) => Some(text.to_owned()),
             Part::Value(text) if is_address.take() => Some(text.trim_end_matches('/').to_owned()),
             // These would change the path, however they are encoded.
@@ -190,17 +190,17 @@ impl Basic {
 }
 
 fn of_parameters<'p>(
-    place: &str,
+    field: &str,
     parameters: &'p IndexMap<String, Parameter>,
 ) -> Vec<(String, &'p Template)> {
-    let named = |(name, it): (&String, &'p Parameter)| {
-        let place = format!("{place}.{name}");
+    let with_field = |(name, it): (&String, &'p Parameter)| {
+        let field = format!("{field}.{name}");
         it.templates()
             .into_iter()
-            .map(move |template| (place.clone(), template))
+            .map(move |template| (field.clone(), template))
             .collect::<Vec<_>>()
     };
-    parameters.iter().flat_map(named).collect()
+    parameters.iter().flat_map(with_field).collect()
 }
 
 fn of_basic(basic: Option<&Basic>) -> Vec<(String, &Template)> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use zeroize::Zeroizing;
 
 use super::path::text_of;
-use super::template::{Part, Scope, Template, What};
+use super::template::{Part, Scope, Template, Variable};
 
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Parameter {
     /// Adds only the pairs whose templates use certain variables.
     pub(crate) fn write_those_with(
         &self,
-        is_meant: &dyn Fn(&What) -> bool,
+        is_meant: &dyn Fn(&Variable) -> bool,
         name: &str,
         scope: &Scope<'_>,
         pairs: &mut Vec<String>,
@@ -144,7 +144,7 @@ pub(in crate::manifest) fn scopes<'a>(
     template: &Template,
     scope: &Scope<'a>,
 ) -> impl Iterator<Item = Scope<'a>> + use<'a> {
-    let is_for_each = template.mentions(|it| *it == What::Value);
+    let is_for_each = template.mentions(|it| *it == Variable::Value);
     let (scope, n) = (*scope, if is_for_each { scope.values.len() } else { 1 });
     (0..n).map(move |at| {
         let values = if is_for_each { &scope.values[at..=at] } else { scope.values };

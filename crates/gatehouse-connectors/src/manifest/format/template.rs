@@ -35,7 +35,7 @@ enum TemplatePart {
 /// A placeholder in a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder {
-    pub(crate) what: What,
+    pub(crate) variable: Variable,
     transforms: Vec<Transform>,
     form: TimeForm,
     is_number: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Placeholder {
 
 /// A variable in a placeholder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Variable {
     /// A credential of the account.
     Credential(String),
     /// A setting of the account.
@@ -88,8 +88,8 @@ enum TimeForm {
 /// Values of all variables.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
-    pub(crate) account: &'a dyn Named,
-    pub(crate) session: Option<&'a dyn Named>,
+    pub(crate) account: &'a dyn VariableValues,
+    pub(crate) session: Option<&'a dyn VariableValues>,
     pub(crate) page: Option<PageScope<'a>>,
     pub(crate) values: &'a [String],
     pub(crate) now: SystemTime,
@@ -105,9 +105,9 @@ pub(crate) struct PageScope<'a> {
 }
 
 /// Values of named variables.
-pub(crate) trait Named: Sync {
+pub(crate) trait VariableValues: Sync {
     /// Value of a variable; `None` if it has none.
-    fn named(&self, what: &What) -> Option<Zeroizing<String>>;
+    fn value_of(&self, variable: &Variable) -> Option<Zeroizing<String>>;
 }
 
 impl Template {
@@ -120,21 +120,23 @@ impl Template {
     }
 
     /// Whether a placeholder's variable satisfies `is_meant`.
-    pub(crate) fn mentions(&self, is_meant: impl Fn(&What) -> bool) -> bool {
-        self.placeholders().any(|placeholder| is_meant(&placeholder.what))
+    pub(crate) fn mentions(&self, is_meant: impl Fn(&Variable) -> bool) -> bool {
+        self.placeholders().any(|placeholder| is_meant(&placeholder.variable))
     }
 
     /// Whether it contains a secret.
     pub(crate) fn is_secret(&self) -> bool {
-        self.mentions(|it| matches!(it, What::Credential(_) | What::Session(_)))
+        self.mentions(|it| matches!(it, Variable::Credential(_) | Variable::Session(_)))
     }
 
     /// Whether it is a single numeric placeholder.
     pub(crate) fn is_number(&self) -> bool {
         let [TemplatePart::Placeholder(placeholder)] = self.parts.as_slice() else { return false };
-        match placeholder.what {
-            What::PageNumber | What::PageOffset | What::PageSize => true,
-            What::Now { .. } => matches!(placeholder.form, TimeForm::Epoch | TimeForm::EpochMillis),
+        match placeholder.variable {
+            Variable::PageNumber | Variable::PageOffset | Variable::PageSize => true,
+            Variable::Now { .. } => {
+                matches!(placeholder.form, TimeForm::Epoch | TimeForm::EpochMillis)
+            }
             _ => placeholder.is_number,
         }
     }
@@ -142,14 +144,16 @@ impl Template {
     /// The setting that it begins with, if any.
     pub(crate) fn leading_setting(&self) -> Option<&str> {
         match self.parts.first()? {
-            TemplatePart::Placeholder(Placeholder { what: What::Setting(name), .. }) => Some(name),
+            TemplatePart::Placeholder(Placeholder {
+                variable: Variable::Setting(name), ..
+            }) => Some(name),
             _ => None,
         }
     }
 
     /// Matches a text against the template, and returns the variables' values; `None` if it doesn't match.
-    pub(crate) fn heard(&self, text: &str) -> Option<Vec<(&What, String)>> {
-        let (mut rest, mut heard) = (text, Vec::new());
+    pub(crate) fn extract(&self, text: &str) -> Option<Vec<(&Variable, String)>> {
+        let (mut rest, mut values) = (text, Vec::new());
         let mut parts = self.parts.iter().peekable();
         while let Some(part) = parts.next() {
             match part {
@@ -160,12 +164,12 @@ impl Template {
                         Some(TemplatePart::Placeholder(_)) | None => rest.len(),
                     };
                     let (value, behind) = rest.split_at_checked(end).filter(|_| end > 0)?;
-                    heard.push((&placeholder.what, value.to_owned()));
+                    values.push((&placeholder.variable, value.to_owned()));
                     rest = behind;
                 }
             }
         }
-        rest.is_empty().then_some(heard)
+        rest.is_empty().then_some(values)
     }
 
     /// Fills in the placeholders; `write` encodes the template's own text and inserted values. `None` if a variable has
@@ -180,7 +184,9 @@ impl Template {
             match part {
                 TemplatePart::Text(text) => filled.push_str(&write(Part::Literal(text))?),
                 TemplatePart::Placeholder(Placeholder {
-                    what: What::Values, transforms, ..
+                    variable: Variable::Values,
+                    transforms,
+                    ..
                 }) => {
                     let values = scope.values.iter().map(|it| transformed(transforms, it.clone()));
                     let values: Option<Vec<_>> = values.map(|it| write(Part::Value(&it))).collect();
@@ -215,15 +221,17 @@ fn transformed(transforms: &[Transform], text: String) -> String {
 impl Placeholder {
     fn fill(&self, scope: &Scope<'_>) -> Option<Zeroizing<String>> {
         let plain = |text: String| Some(Zeroizing::new(text));
-        let text = match &self.what {
-            What::Credential(_) | What::Setting(_) => scope.account.named(&self.what),
-            What::Session(_) => scope.session?.named(&self.what),
-            What::PageNumber => plain(scope.page?.number.to_string()),
-            What::PageOffset => plain(scope.page?.offset.to_string()),
-            What::PageSize => plain(scope.page?.size.to_string()),
-            What::PageCursor => plain(scope.page?.cursor?.to_owned()),
-            What::Value | What::Values => plain(scope.values.first()?.clone()),
-            What::Now { off, is_before } => plain(self.time(scope.now, *off, *is_before)?),
+        let text = match &self.variable {
+            Variable::Credential(_) | Variable::Setting(_) => {
+                scope.account.value_of(&self.variable)
+            }
+            Variable::Session(_) => scope.session?.value_of(&self.variable),
+            Variable::PageNumber => plain(scope.page?.number.to_string()),
+            Variable::PageOffset => plain(scope.page?.offset.to_string()),
+            Variable::PageSize => plain(scope.page?.size.to_string()),
+            Variable::PageCursor => plain(scope.page?.cursor?.to_owned()),
+            Variable::Value | Variable::Values => plain(scope.values.first()?.clone()),
+            Variable::Now { off, is_before } => plain(self.time(scope.now, *off, *is_before)?),
         }?;
         if self.transforms.is_empty() {
             return Some(text);
@@ -288,7 +296,7 @@ impl Placeholder {
     fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.split('|').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        let what = What::parse(name).ok_or_else(|| {
+        let variable = Variable::parse(name).ok_or_else(|| {
             format!(
                 "has `{{{text}}}`, which is no placeholder: these are credentials.NAME, settings.NAME, \
                  session.NAME, page.number, page.offset, page.size, page.cursor, value, values, now, \
@@ -297,10 +305,10 @@ impl Placeholder {
         })?;
         let (mut transforms, mut form, mut is_number) = (Vec::new(), TimeForm::default(), false);
         for part in parts {
-            match (part, &what) {
-                ("date", What::Now { .. }) => form = TimeForm::Date,
-                ("epoch", What::Now { .. }) => form = TimeForm::Epoch,
-                ("epoch_ms", What::Now { .. }) => form = TimeForm::EpochMillis,
+            match (part, &variable) {
+                ("date", Variable::Now { .. }) => form = TimeForm::Date,
+                ("epoch", Variable::Now { .. }) => form = TimeForm::Epoch,
+                ("epoch_ms", Variable::Now { .. }) => form = TimeForm::EpochMillis,
                 ("number", _) => is_number = true,
                 (name, _) => transforms.push(Transform::named(name).ok_or_else(|| {
                     format!(
@@ -311,23 +319,24 @@ impl Placeholder {
                 })?),
             }
         }
-        Ok(Self { what, transforms, form, is_number })
+        Ok(Self { variable, transforms, form, is_number })
     }
 }
 
-impl What {
+impl Variable {
     fn parse(text: &str) -> Option<Self> {
         let is_name = |it: &&str| {
             !it.is_empty() && it.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b))
         };
-        let named = |prefix: &str| text.strip_prefix(prefix).filter(is_name).map(str::to_owned);
-        if let Some(name) = named("credentials.") {
+        let with_prefix =
+            |prefix: &str| text.strip_prefix(prefix).filter(is_name).map(str::to_owned);
+        if let Some(name) = with_prefix("credentials.") {
             return Some(Self::Credential(name));
         }
-        if let Some(name) = named("settings.") {
+        if let Some(name) = with_prefix("settings.") {
             return Some(Self::Setting(name));
         }
-        if let Some(name) = named("session.") {
+        if let Some(name) = with_prefix("session.") {
             return Some(Self::Session(name));
         }
         Some(match text {

@@ -25,7 +25,7 @@ use crate::manifest::format::look_up::{LookUp, Search};
 use crate::manifest::format::paging::{NextPage, PagingBy};
 use crate::manifest::format::path::{Path, text_of};
 use crate::manifest::format::product::with_additions;
-use crate::manifest::format::template::{Named, PageScope, Scope, What};
+use crate::manifest::format::template::{PageScope, Scope, Variable, VariableValues};
 use crate::manifest::run::session_cache::SessionCache;
 
 /// Most pages of one look-up.
@@ -104,7 +104,8 @@ impl ManifestConnector {
         loop {
             let session =
                 self.sessions.session(context, &self.manifest, &self.account, &self.client).await?;
-            let Some(request) = self.request(spec, session.as_deref().map(|it| it as &dyn Named))
+            let Some(request) =
+                self.request(spec, session.as_deref().map(|it| it as &dyn VariableValues))
             else {
                 // No connection has an id that can't be written in a URL.
                 return Ok(None);
@@ -137,7 +138,11 @@ impl ManifestConnector {
         }
     }
 
-    fn request(&self, spec: CallSpec<'_>, session: Option<&dyn Named>) -> Option<PlatformRequest> {
+    fn request(
+        &self,
+        spec: CallSpec<'_>,
+        session: Option<&dyn VariableValues>,
+    ) -> Option<PlatformRequest> {
         let scope = self.scope(spec, session);
         let filled = spec.call.fill(&self.manifest.every_call, &scope)?;
         let target = match spec.followed {
@@ -154,7 +159,11 @@ impl ManifestConnector {
         })
     }
 
-    fn scope<'a>(&'a self, spec: CallSpec<'a>, session: Option<&'a dyn Named>) -> Scope<'a> {
+    fn scope<'a>(
+        &'a self,
+        spec: CallSpec<'a>,
+        session: Option<&'a dyn VariableValues>,
+    ) -> Scope<'a> {
         Scope {
             account: &self.account,
             session,
@@ -173,7 +182,7 @@ impl ManifestConnector {
         let (place, query) = followed.split_once('?').unwrap_or((followed, ""));
         let mut pairs: Vec<String> =
             query.split('&').filter(|it| !it.is_empty()).map(str::to_owned).collect();
-        let is_size = |what: &What| *what == What::PageSize;
+        let is_size = |variable: &Variable| *variable == Variable::PageSize;
         let (mut sized, mut every) = (Vec::new(), Vec::new());
         for (name, parameter) in &spec.call.query {
             parameter.write_those_with(&is_size, name, scope, &mut sized);
@@ -346,8 +355,8 @@ impl ManifestConnector {
         n_found: u64,
     ) -> Result<NextStep, Failure> {
         let paging = &self.manifest.paging;
-        let mentions = |what: What| {
-            call.templates().iter().any(|(_, template)| template.mentions(|it| *it == what))
+        let mentions = |variable: Variable| {
+            call.templates().iter().any(|(_, template)| template.mentions(|it| *it == variable))
         };
         let is_by_cursor = paging.by == PagingBy::Cursor;
         // By cursor, an empty page may have a next page.
@@ -358,7 +367,7 @@ impl ManifestConnector {
             || success.response.failure("the platform gave only a part of what a look-up found");
         if is_by_cursor {
             let is_followed = paging.follows_links();
-            let can_go = is_followed || mentions(What::PageCursor);
+            let can_go = is_followed || mentions(Variable::PageCursor);
             return match self.next(success, items)? {
                 None => Ok(NextStep::Nothing),
                 Some(cursor) if can_go => Ok(NextStep::Cursor(cursor)),
@@ -368,7 +377,7 @@ impl ManifestConnector {
         let total = paging.total(&success.response.headers, success.response.document());
         let (_, size) = paging.size.bounds();
         let is_short = paging.ends_short && items.len() < size as usize;
-        let can_go = mentions(What::PageNumber) || mentions(What::PageOffset);
+        let can_go = mentions(Variable::PageNumber) || mentions(Variable::PageOffset);
         match total {
             Some(total) if total <= n_found => Ok(NextStep::Nothing),
             Some(_) if !can_go => Err(part()),
@@ -548,9 +557,9 @@ impl Connector for ManifestConnector {
 /// Stands for a session while URLs are measured.
 struct SampleSession;
 
-impl Named for SampleSession {
-    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
-        matches!(what, What::Session(_)).then(|| Zeroizing::new("session".to_owned()))
+impl VariableValues for SampleSession {
+    fn value_of(&self, variable: &Variable) -> Option<Zeroizing<String>> {
+        matches!(variable, Variable::Session(_)).then(|| Zeroizing::new("session".to_owned()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::manifest::format::account::AccountValues;
 use crate::manifest::format::call::EveryCall;
 use crate::manifest::format::errors::{Errors, Meaning};
 use crate::manifest::format::session::Session;
-use crate::manifest::format::template::{Named, Scope, What};
+use crate::manifest::format::template::{Scope, Variable, VariableValues};
 
 /// Longest margin before a session's end at which it counts as expired; otherwise a tenth of its lifetime.
 const MARGIN_MAX: Duration = Duration::from_secs(60);
@@ -262,15 +262,15 @@ fn rejection(response: &PlatformResponse, meaning: Meaning, errors: &Errors) -> 
 /// Values of the session's calls so far.
 struct SessionValues<'v>(&'v IndexMap<String, Zeroizing<String>>);
 
-impl Named for SessionValues<'_> {
-    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
-        let What::Session(name) = what else { return None };
+impl VariableValues for SessionValues<'_> {
+    fn value_of(&self, variable: &Variable) -> Option<Zeroizing<String>> {
+        let Variable::Session(name) = variable else { return None };
         self.0.get(name).cloned()
     }
 }
 
-impl Named for OpenSession {
-    fn named(&self, what: &What) -> Option<Zeroizing<String>> {
-        SessionValues(&self.values).named(what)
+impl VariableValues for OpenSession {
+    fn value_of(&self, variable: &Variable) -> Option<Zeroizing<String>> {
+        SessionValues(&self.values).value_of(variable)
     }
 }

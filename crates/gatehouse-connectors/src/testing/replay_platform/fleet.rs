@@ -9,7 +9,7 @@ use crate::connector::{CallKind, LookUpKey};
 use crate::manifest::Manifest;
 use crate::manifest::format::look_up::{LookUp, Match};
 use crate::manifest::format::path::{Path, text_of};
-use crate::manifest::format::template::What;
+use crate::manifest::format::template::Variable;
 use crate::testing::recording::Recording;
 
 /// A text that no mapping names.
@@ -82,8 +82,8 @@ impl Fleet {
                 }
                 let path = kept.request.split_once(' ').map_or("", |(_, it)| it);
                 let path = path.split('?').next().unwrap_or_default();
-                let place = form.call.place().and_then(|it| it.heard(path));
-                let asked = place.into_iter().flatten().find(|(what, _)| **what == What::Value);
+                let place = form.call.target_template().and_then(|it| it.extract(path));
+                let asked = place.into_iter().flatten().find(|(what, _)| **what == Variable::Value);
                 for document in members(&kept.body, &form.items) {
                     let owner = match &form.belongs_to {
                         Some(belongs_to) => belongs_to.first(&document).and_then(text_of),
@@ -127,7 +127,10 @@ impl Fleet {
             let miss = kept.iter().find(|it| it.status != 200);
             let is_single = match hit {
                 Some(hit) => !matches!(search.items.first(&hit.body), Some(Value::Array(_))),
-                None => search.call.place().is_some_and(|it| it.mentions(What::is_of_look_up)),
+                None => search
+                    .call
+                    .target_template()
+                    .is_some_and(|it| it.mentions(Variable::is_of_look_up)),
             };
             let body = hit.map_or_else(|| page.body.clone(), |it| it.body.clone());
             let miss = miss.map(|it| (it.status, it.body.clone()));

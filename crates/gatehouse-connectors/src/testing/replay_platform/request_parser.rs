@@ -12,12 +12,12 @@ use crate::manifest::format::body::Body;
 use crate::manifest::format::call::{Basic, Call, EveryCall};
 use crate::manifest::format::parameter::Parameter;
 use crate::manifest::format::path::text_of;
-use crate::manifest::format::template::{Template, What};
+use crate::manifest::format::template::{Template, Variable};
 
 /// What stood in the holes of a request.
 #[derive(Debug, Default)]
 pub(in crate::testing::replay_platform) struct Heard {
-    pub(in crate::testing::replay_platform) holes: Vec<(What, String)>,
+    pub(in crate::testing::replay_platform) holes: Vec<(Variable, String)>,
 }
 
 impl Heard {
@@ -34,11 +34,11 @@ impl Heard {
             return None;
         }
         let mut heard = Self::default();
-        let place = call.place()?;
+        let place = call.target_template()?;
         if place.leading_setting().is_some() {
             heard.template(place, &format!("{url}{}", asked.path))?;
         } else {
-            for (what, text) in place.heard(&asked.path)? {
+            for (what, text) in place.extract(&asked.path)? {
                 let text = percent_decode_str(&text).decode_utf8_lossy().into_owned();
                 if text.contains('/') {
                     return None;
@@ -88,7 +88,7 @@ impl Heard {
     }
 
     /// What stood in a hole.
-    pub(in crate::testing::replay_platform) fn get(&self, what: &What) -> Option<&str> {
+    pub(in crate::testing::replay_platform) fn get(&self, what: &Variable) -> Option<&str> {
         self.holes.iter().find(|(it, _)| it == what).map(|(_, text)| text.as_str())
     }
 
@@ -97,8 +97,8 @@ impl Heard {
         let mut values = Vec::new();
         for (what, text) in &self.holes {
             match what {
-                What::Value => values.push(text.clone()),
-                What::Values => values.extend(text.split(',').map(str::to_owned)),
+                Variable::Value => values.push(text.clone()),
+                Variable::Values => values.extend(text.split(',').map(str::to_owned)),
                 _ => {}
             }
         }
@@ -106,7 +106,7 @@ impl Heard {
     }
 
     fn template(&mut self, template: &Template, text: &str) -> Option<()> {
-        let heard = template.heard(text)?;
+        let heard = template.extract(text)?;
         self.holes.extend(heard.into_iter().map(|(what, text)| (what.clone(), text)));
         Some(())
     }
@@ -152,7 +152,7 @@ impl Heard {
             (Body::Text(template), value) => self.template(template, &text_of(value)?),
             (Body::List(members), Value::Array(values)) => {
                 let each = members.iter().find(|it| {
-                    it.templates().iter().any(|it| it.mentions(|what| *what == What::Value))
+                    it.templates().iter().any(|it| it.mentions(|what| *what == Variable::Value))
                 });
                 match each {
                     Some(each) => values.iter().try_for_each(|it| self.body(each, it)),
@@ -176,5 +176,5 @@ impl Heard {
 }
 
 fn may_be_left_out(template: &Template) -> bool {
-    template.mentions(|it| matches!(it, What::PageCursor | What::Setting(_)))
+    template.mentions(|it| matches!(it, Variable::PageCursor | Variable::Setting(_)))
 }

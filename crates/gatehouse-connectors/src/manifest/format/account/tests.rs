@@ -36,13 +36,13 @@ fn account(
 fn settings_and_credentials_are_found_by_name() {
     let settings = json!({"region": "eu", "org": 7});
     let values = account(FORM, settings, &[("apiKey", "k")]).unwrap_or_else(|it| panic!("{it:?}"));
-    let shown = |what| values.named(&what).map(|it| it.to_string());
-    assert_eq!(shown(What::Setting("region".into())).as_deref(), Some("eu"));
-    assert_eq!(shown(What::Setting("org".into())).as_deref(), Some("7"));
-    assert_eq!(shown(What::Setting("authUrl".into())).as_deref(), Some("https://auth.example"));
-    assert_eq!(shown(What::Credential("apiKey".into())).as_deref(), Some("k"));
-    assert_eq!(shown(What::Credential("pin".into())), None);
-    assert_eq!(shown(What::Session("apiKey".into())), None);
+    let shown = |what| values.value_of(&what).map(|it| it.to_string());
+    assert_eq!(shown(Variable::Setting("region".into())).as_deref(), Some("eu"));
+    assert_eq!(shown(Variable::Setting("org".into())).as_deref(), Some("7"));
+    assert_eq!(shown(Variable::Setting("authUrl".into())).as_deref(), Some("https://auth.example"));
+    assert_eq!(shown(Variable::Credential("apiKey".into())).as_deref(), Some("k"));
+    assert_eq!(shown(Variable::Credential("pin".into())), None);
+    assert_eq!(shown(Variable::Session("apiKey".into())), None);
     assert_eq!(values.addresses.len(), 1);
     assert!(account("{}", json!({}), &[]).is_ok());
 }

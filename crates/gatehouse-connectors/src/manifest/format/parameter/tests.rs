@@ -48,7 +48,7 @@ fn only_parameters_with_certain_variables_are_written() {
     let parameter: Parameter =
         read("{ a: '{page.size}', b: 1, c: { d: ['{page.size}'], e: '{now}' } }");
     let mut pairs = Vec::new();
-    parameter.write_those_with(&|it| *it == What::PageSize, "p", &scope(&[]), &mut pairs);
+    parameter.write_those_with(&|it| *it == Variable::PageSize, "p", &scope(&[]), &mut pairs);
     assert_eq!(pairs, ["p%5Ba%5D=50", "p%5Bc%5D%5Bd%5D=50"]);
     assert_eq!(parameter.templates().len(), 4);
 }
