@@ -59,7 +59,7 @@ pub use self::response::PlatformResponse;
 pub(crate) use self::secrets::forms;
 
 /// Most bytes of a response body.
-pub const ANSWER_BYTES_MAX: usize = 16 << 20;
+pub const RESPONSE_BYTES_MAX: usize = 16 << 20;
 
 /// Most attempts per request, if the request may be repeated.
 const ATTEMPTS_MAX: u32 = 3;
@@ -345,7 +345,7 @@ impl PlatformClient {
             Err(_) => return,
         };
         let account = self.meter.account();
-        observer.saw(&Exchange::new(account, request, url, secrets, result, took));
+        observer.observe(&Exchange::new(account, request, url, secrets, result, took));
     }
 
     /// Waits until the platform's requested pause ends, if that is soon.

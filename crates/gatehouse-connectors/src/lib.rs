@@ -28,8 +28,8 @@ pub use client::authorities::{
     BadAuthorities, NO_AUTHORITIES, build_client, check_authorities, has_authorities,
 };
 pub use client::{
-    ANSWER_BYTES_MAX, AddressRules, BadNetwork, BadUrl, BaseUrl, ClientPool, Exchange, Network,
-    Observer, PlatformClient, PlatformRequest, PlatformResponse, ShownResponse,
+    AddressRules, BadNetwork, BadUrl, BaseUrl, ClientPool, Exchange, Network, Observer,
+    PlatformClient, PlatformRequest, PlatformResponse, RESPONSE_BYTES_MAX, ShownResponse,
 };
 pub use connector::{
     CallContext, CallKind, Capabilities, Connector, Detail, DetailedConnections, LookUp, LookUpKey,

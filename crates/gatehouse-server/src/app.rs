@@ -74,7 +74,7 @@ impl App {
         platforms: Arc<Platforms>,
     ) -> Self {
         let (wake, meter) = (Arc::default(), Arc::default());
-        let share = platforms.slice().clone();
+        let share = platforms.share().clone();
         let guesses = Arc::new(Guesses::new(FAILED_CHECKS, share.clone()));
         let revocations = Revocations::default();
         Self {

@@ -30,7 +30,7 @@ pub struct AddressRules {
 
 impl AddressRules {
     /// Rules for a command-line user, who can reach internal networks anyway.
-    pub fn of_a_person(allow_insecure_urls: bool) -> Self {
+    pub fn for_local_user(allow_insecure_urls: bool) -> Self {
         let allowed_networks = address_scope::internal_networks().collect();
         Self { allow_insecure_urls, allowed_networks, ..Self::default() }
     }

@@ -14,8 +14,8 @@ use super::call_gate::CallGate;
 use super::client_pool::LARGE_BYTES;
 use super::secrets::Secrets;
 use super::{
-    ANSWER_BYTES_MAX, ClientPool, DETAIL_BYTES_MAX, FailureCheck, PlatformRequest,
-    PlatformResponse, transport_error,
+    ClientPool, DETAIL_BYTES_MAX, FailureCheck, PlatformRequest, PlatformResponse,
+    RESPONSE_BYTES_MAX, transport_error,
 };
 use crate::connector::CallContext;
 use crate::failure::{Failure, FailureKind};
@@ -207,7 +207,7 @@ pub(in crate::client) async fn exchange(
     secrets: &Secrets,
 ) -> Result<PlatformResponse, AttemptError> {
     let too_large = || {
-        let mib = ANSWER_BYTES_MAX >> 20;
+        let mib = RESPONSE_BYTES_MAX >> 20;
         let message = format!("the platform answered with more than {mib} MiB");
         AttemptError::permanent(Failure::new(FailureKind::Error, message))
     };
@@ -225,7 +225,7 @@ pub(in crate::client) async fn exchange(
     let mut response =
         response.map_err(|error| AttemptError::disconnected(error, pool, secrets))?;
     let announced = response.content_length().unwrap_or_default();
-    if announced > ANSWER_BYTES_MAX as u64 {
+    if announced > RESPONSE_BYTES_MAX as u64 {
         return Err(too_large());
     }
     // Allocates the announced length at once, up to the size of a large response.
@@ -243,7 +243,7 @@ pub(in crate::client) async fn exchange(
         else {
             break;
         };
-        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+        if body.len() + chunk.len() > RESPONSE_BYTES_MAX {
             return Err(too_large());
         }
         if permit.is_none() && body.len() + chunk.len() > LARGE_BYTES {

@@ -25,7 +25,7 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// Observes platform calls.
 pub trait Observer: Send + Sync {
     /// Called after each call that was sent. The platform client waits for it.
-    fn saw(&self, exchange: &Exchange<'_>);
+    fn observe(&self, exchange: &Exchange<'_>);
 }
 
 /// A call and its result. Whatever could be a secret is `***`.

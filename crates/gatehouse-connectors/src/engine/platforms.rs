@@ -117,7 +117,7 @@ impl Platforms {
     }
 
     /// Starts with an observer of every call.
-    pub fn witnessed(
+    pub fn with_observer(
         options: PlatformOptions,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, ClientBuildError> {
@@ -141,7 +141,7 @@ impl Platforms {
     }
 
     /// This server's share of every budget: all of it, until set.
-    pub fn slice(&self) -> &CurrentShare {
+    pub fn share(&self) -> &CurrentShare {
         self.pool.share()
     }
 

@@ -54,10 +54,10 @@ struct Calls {
 }
 
 impl Observer for Calls {
-    fn saw(&self, exchange: &Exchange<'_>) {
+    fn observe(&self, exchange: &Exchange<'_>) {
         self.kinds.lock().push(exchange.kind);
         if let Some(next) = &self.next {
-            next.saw(exchange);
+            next.observe(exchange);
         }
     }
 }
@@ -72,12 +72,12 @@ impl OneAccount {
     ) -> Result<Self, String> {
         let calls = Arc::new(Calls { next, ..Calls::default() });
         let options = PlatformOptions {
-            addresses: AddressRules::of_a_person(access.allow_insecure_urls),
+            addresses: AddressRules::for_local_user(access.allow_insecure_urls),
             manifests: Manifests::only(Arc::clone(manifest)),
             ..PlatformOptions::default()
         };
         let observer: Arc<dyn Observer> = Arc::clone(&calls) as Arc<dyn Observer>;
-        let platforms = Platforms::witnessed(options, observer).map_err(|it| it.to_string())?;
+        let platforms = Platforms::with_observer(options, observer).map_err(|it| it.to_string())?;
         let faults =
             platforms.catalog().faults(manifest.name(), &access.settings, &access.credentials);
         if !faults.is_empty() {

@@ -234,7 +234,7 @@ async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
 struct Notes(Mutex<Vec<String>>);
 
 impl Observer for Notes {
-    fn saw(&self, exchange: &Exchange<'_>) {
+    fn observe(&self, exchange: &Exchange<'_>) {
         let (account, path) = (exchange.account, exchange.raw_url().rsplit('/').next().unwrap());
         let status = exchange.result.as_ref().unwrap().status.as_u16();
         self.0.lock().unwrap().push(format!("{account} {path} {status}"));
@@ -248,7 +248,7 @@ async fn whoever_looks_on_sees_every_call() {
     let server = start(PagingKind::Page, 30, 10);
     let notes = Arc::new(Notes::default());
     let witness = Arc::clone(&notes) as Arc<dyn Observer>;
-    let platforms = Platforms::witnessed(options(), witness).unwrap();
+    let platforms = Platforms::with_observer(options(), witness).unwrap();
     let accounts = [open(&platforms, &server, "seen")];
     let page = PageRequest { number: 2, size: 10 };
     let listing = platforms.list(&accounts, &filter(""), page, ask()).await;

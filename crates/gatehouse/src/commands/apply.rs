@@ -312,7 +312,7 @@ impl Work {
 /// connector that isn't known here the server may know.
 fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
     // Which addresses platforms may have is a setting of the server, and its to say.
-    let catalog = Catalog::new(AddressRules::of_a_person(true), manifests);
+    let catalog = Catalog::new(AddressRules::for_local_user(true), manifests);
     let none = Credentials::default();
     let mut lines = Vec::new();
     for EstateTenant { tenant, accounts, .. } in &estate.tenants {

@@ -9,7 +9,7 @@ use super::*;
 struct RecordingObserver(Mutex<Vec<String>>, Mutex<Vec<Bytes>>);
 
 impl Observer for RecordingObserver {
-    fn saw(&self, exchange: &Exchange<'_>) {
+    fn observe(&self, exchange: &Exchange<'_>) {
         let Exchange { account, kind, method, url, headers, body, result, .. } = exchange;
         let lines = |headers: &[(http::HeaderName, String)]| -> String {
             headers.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()

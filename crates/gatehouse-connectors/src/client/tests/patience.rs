@@ -22,8 +22,8 @@ async fn a_trickling_response_is_a_timeout_at_the_deadline() {
 #[tokio::test]
 async fn a_stalled_response_is_a_timeout_that_reports_the_bytes_read() {
     // More than all socket buffers hold, so that a part was surely read.
-    let mut bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {ANSWER_BYTES_MAX}\r\n\r\n");
-    bytes.extend(std::iter::repeat_n(' ', ANSWER_BYTES_MAX - (1 << 20)));
+    let mut bytes = format!("HTTP/1.1 200 OK\r\nContent-Length: {RESPONSE_BYTES_MAX}\r\n\r\n");
+    bytes.extend(std::iter::repeat_n(' ', RESPONSE_BYTES_MAX - (1 << 20)));
     let platform = Platform::new(move |_, _| Reaction::Hang(bytes.clone().into_bytes())).await;
     let client = client(&platform.url());
     let context = patient();

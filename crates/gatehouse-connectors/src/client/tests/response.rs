@@ -39,16 +39,16 @@ async fn the_size_of_a_response_is_bounded() {
         format!("{head}{n_bytes:x}\r\n{}\r\n0\r\n\r\n", " ".repeat(n_bytes))
     };
     let cases = [
-        (announced(ANSWER_BYTES_MAX) + &" ".repeat(ANSWER_BYTES_MAX), true),
+        (announced(RESPONSE_BYTES_MAX) + &" ".repeat(RESPONSE_BYTES_MAX), true),
         // The announced length suffices: no body is sent.
-        (announced(ANSWER_BYTES_MAX + 1), false),
-        (chunked(ANSWER_BYTES_MAX), true),
-        (chunked(ANSWER_BYTES_MAX + 1), false),
+        (announced(RESPONSE_BYTES_MAX + 1), false),
+        (chunked(RESPONSE_BYTES_MAX), true),
+        (chunked(RESPONSE_BYTES_MAX + 1), false),
     ];
     for (bytes, is_taken) in cases {
         let platform = Platform::new(move |_, _| Reaction::Hang(bytes.clone().into_bytes())).await;
         match get(&client(&platform.url()), patient()).await {
-            Ok(response) => assert!(is_taken && response.body.len() == ANSWER_BYTES_MAX),
+            Ok(response) => assert!(is_taken && response.body.len() == RESPONSE_BYTES_MAX),
             Err(failure) => {
                 assert_eq!(failure.detail, "the platform answered with more than 16 MiB");
                 assert!(!is_taken && failure.kind == FailureKind::Error);

@@ -60,7 +60,7 @@ struct RawCall {
 struct CallRecorder(Mutex<Vec<RawCall>>);
 
 impl Observer for CallRecorder {
-    fn saw(&self, exchange: &Exchange<'_>) {
+    fn observe(&self, exchange: &Exchange<'_>) {
         let Ok(response) = &exchange.result else { return };
         self.0.lock().push(RawCall {
             kind: exchange.kind,

@@ -45,7 +45,7 @@ struct Counting<W> {
 }
 
 impl<W: Fn(usize, &Exchange<'_>) + Send + Sync> Observer for Counting<W> {
-    fn saw(&self, exchange: &Exchange<'_>) {
+    fn observe(&self, exchange: &Exchange<'_>) {
         let n = self.n_calls.fetch_add(1, Ordering::Relaxed) + 1;
         (self.shown)(n, exchange);
     }
@@ -73,10 +73,10 @@ pub(in crate::commands::connector) fn ask(
         Whom::Account(args) => args.allow_insecure_urls,
         Whom::Recording(_) => false,
     };
-    let addresses = AddressRules::of_a_person(allow_insecure_urls);
+    let addresses = AddressRules::for_local_user(allow_insecure_urls);
     let options = PlatformOptions { addresses, manifests, ..PlatformOptions::default() };
     let witness = Arc::new(Counting { n_calls: AtomicUsize::new(0), shown });
-    let platforms = Platforms::witnessed(options, Arc::clone(&witness) as Arc<dyn Observer>);
+    let platforms = Platforms::with_observer(options, Arc::clone(&witness) as Arc<dyn Observer>);
     let platforms = platforms.map_err(|why| why.to_string())?;
     let runtime = super::runtime()?;
     // It answers as long as it is there.

@@ -42,7 +42,7 @@ impl Record {
         let Some(manifest) = manifests.get(connector.as_str()).map(Arc::clone) else {
             return Err(format!("{connector} is built in, and is no manifest"));
         };
-        let catalog = Catalog::new(AddressRules::of_a_person(allow_insecure_urls), manifests);
+        let catalog = Catalog::new(AddressRules::for_local_user(allow_insecure_urls), manifests);
         let given = self.account.read(&catalog, &connector)?;
         let options = RecordOptions {
             pages: self.pages,

@@ -40,7 +40,8 @@ impl Test {
                 return Err("give a recording or an account, not both".into());
             }
             let allow_insecure_urls = self.account.allow_insecure_urls;
-            let catalog = Catalog::new(AddressRules::of_a_person(allow_insecure_urls), manifests);
+            let catalog =
+                Catalog::new(AddressRules::for_local_user(allow_insecure_urls), manifests);
             let given = self.account.read(&catalog, &connector)?;
             Suite::with_account(manifest, given.settings, given.credentials, allow_insecure_urls)
         } else {
