@@ -38,7 +38,7 @@ const CALLS_PER_SECOND_MAX: f64 = 100_000.0;
 
 /// Detail for a tenant whose account has faults. The operator finds the faults in the log.
 const BAD_SETUP: &str =
-    "the account can't be asked as it is set up; `gatehouse doctor --deep` tells its operator why";
+    "the account's settings have faults; `gatehouse doctor --deep` shows them to its operator";
 
 /// The connectors that accounts may name.
 #[derive(Clone)]
@@ -122,7 +122,7 @@ impl Catalog {
                 faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect();
             let faults = texts.join("; ");
             tracing::warn!(
-                %tenant, account = %account.name, %faults, "an account can't be asked as it is set up"
+                %tenant, account = %account.name, %faults, "an account's settings have faults"
             );
             Failure::new(FailureKind::Error, BAD_SETUP)
         };

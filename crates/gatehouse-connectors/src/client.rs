@@ -241,8 +241,8 @@ impl PlatformClient {
             )));
         }
         if !next.username().is_empty() || next.password().is_some() {
-            let message = "the platform gives a link with a user name or password in it, and who asks is \
-                         for the account to say";
+            let message = "the platform gives a link with a user name or password in it, which only the \
+                           account may set";
             return Err(bad(message.into()));
         }
         next.set_fragment(None);
@@ -265,7 +265,7 @@ impl PlatformClient {
             let named_host = named_host.unwrap_or_default();
             Failure::new(
                 FailureKind::Error,
-                format!("what was to be asked is not at the account's platform{named_host}"),
+                format!("the requested address is not on the account's platform{named_host}"),
             )
         })
     }
@@ -285,11 +285,11 @@ impl PlatformClient {
         let (mut url, mut n_redirects) = (url.clone(), 0);
         loop {
             if Instant::now() >= context.deadline {
-                let message = "there was no time left to ask the platform";
+                let message = "the deadline passed before the platform could be called";
                 return Err(AttemptError::not_sent(Failure::new(FailureKind::Timeout, message)));
             }
             let client = self.pool.client(&url).map_err(|why| {
-                let why = format!("the platform is not asked: {why}");
+                let why = format!("the platform is not called: {why}");
                 AttemptError::not_sent(Failure::new(FailureKind::Error, why))
             })?;
             self.take_token(context).await.map_err(|failure| self.count_not_sent(failure))?;
@@ -373,7 +373,7 @@ impl PlatformClient {
         permit.ok().and_then(Result::ok).ok_or_else(|| {
             let n_calls = self.limits.calls_at_once.max(1);
             let message = format!(
-                "there was no time left when it was this call's turn: {n_calls} may run at once"
+                "the deadline passed before the call could start: only {n_calls} may run at once"
             );
             Failure::new(FailureKind::Timeout, message)
         })

@@ -81,14 +81,14 @@ impl Failure {
 
     /// A list whose pages repeat.
     pub(crate) fn cycle() -> Self {
-        let detail = "its list leads in a circle: what comes behind has been there before";
+        let detail = "its list leads in a circle: a page repeats an earlier one";
         Self::new(FailureKind::Error, detail)
     }
 
     /// A page with more connections than requested.
     pub(crate) fn too_many(n: usize, size: u32) -> Self {
         let detail = format!(
-            "gave {n} connections on a page of {size}: where they belong in its list can't be told"
+            "gave {n} connections on a page of {size}: their positions in the list can't be told"
         );
         Self::new(FailureKind::Error, detail)
     }

@@ -229,11 +229,11 @@ pub(in crate::client) enum AddressRefused {
     )]
     PlainHttp,
     /// Never a platform; the kind of address.
-    #[error("its address is {0}, where nothing is asked")]
+    #[error("its address is {0}, which is not called")]
     Forbidden(&'static str),
     /// A platform only if an operator allows the network; the kind of address.
     #[error(
-        "its address is {0}, where nothing is asked unless platforms.allowed_networks names its network"
+        "its address is {0}, which is not called unless platforms.allowed_networks names its network"
     )]
     Internal(&'static str),
 }

@@ -162,7 +162,7 @@ impl SharedQuotas {
 pub(in crate::client) fn share_note(share: ReplicaShare) -> String {
     match share.of() {
         1 => String::new(),
-        of => format!(", as far as it is this server's: one of {of} shares"),
+        of => format!(", as far as this server's share goes: one of {of}"),
     }
 }
 

@@ -35,7 +35,7 @@ impl CallGate {
         {
             let remaining = until - now;
             let message =
-                format!("the platform wants to be left alone for another {}", seconds(remaining));
+                format!("the platform asks for a pause of another {}", seconds(remaining));
             return Err(
                 Failure::new(FailureKind::Throttled, message).with_retry_after(Some(remaining))
             );
@@ -91,17 +91,15 @@ impl CallGate {
     /// The failure of a call that the breaker rejects.
     fn rejected(&self, rejected: Rejected) -> Failure {
         let last_failure = &self.last_failure;
-        let reason =
-            format!("it failed {FAILURES_MAX} times or more in a row, last because {last_failure}");
+        let reason = format!(
+            "the platform failed {FAILURES_MAX} times or more in a row, last because {last_failure}"
+        );
         let (message, remaining) = match rejected {
             Rejected::OpenFor(remaining) => (
-                format!("the platform is left alone for another {}: {reason}", seconds(remaining)),
+                format!("the circuit is open for another {}: {reason}", seconds(remaining)),
                 Some(remaining),
             ),
-            Rejected::Probing => (
-                format!("the platform is just being tried again with another call: {reason}"),
-                None,
-            ),
+            Rejected::Probing => (format!("another call is probing the platform: {reason}"), None),
         };
         Failure::new(FailureKind::Open, message).with_retry_after(remaining)
     }

@@ -146,7 +146,7 @@ impl ClientPool {
             *warned_at = Some(now);
             tracing::warn!(
                 lack = shortage,
-                "platforms can't be asked: this machine has no room for a connection"
+                "platforms can't be called: this machine can't open a connection"
             );
         }
     }
@@ -160,7 +160,7 @@ impl ClientPool {
         let permit = timeout_at(context.deadline, self.calls.take(tenant)).await;
         // The queue is never full, so only the deadline can pass.
         permit.ok().and_then(Result::ok).ok_or_else(|| {
-            let message = "there was no time left when it was this call's turn: the server itself has too \
+            let message = "the deadline passed before the call could start: the server itself has too \
                          many calls under way";
             Failure::new(FailureKind::Timeout, message)
         })
@@ -180,8 +180,8 @@ impl ClientPool {
     ) -> Result<Permit, Failure> {
         let permit = timeout_at(context.deadline, self.large_responses.take(tenant)).await;
         permit.ok().and_then(Result::ok).ok_or_else(|| {
-            let message = "there was no time left to read a large answer: the server itself has too many of \
-                         them under way";
+            let message = "the deadline passed before a large response could be read: the server itself \
+                         has too many of them under way";
             Failure::new(FailureKind::Timeout, message)
         })
     }

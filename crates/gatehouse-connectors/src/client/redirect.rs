@@ -21,11 +21,11 @@ pub(in crate::client) fn next(
     }
     let message = format!("the platform answered {status}");
     if request.method != Method::GET {
-        return Err(format!("{message}: a redirect is only followed where something is read"));
+        return Err(format!("{message}: only redirects of GET requests are followed"));
     }
     let location = response.headers.get(LOCATION).and_then(|it| it.to_str().ok());
     let Some(mut next) = location.and_then(|it| from.join(it).ok()) else {
-        return Err(format!("{message} without saying where to go"));
+        return Err(format!("{message} without a valid `Location`"));
     };
     if next.origin() != from.origin() {
         // The host alone: the rest may hold secrets.
@@ -41,5 +41,5 @@ pub(in crate::client) fn next(
     // The headers hold the credentials, whatever user the redirect names.
     let is_plain = next.set_username("").is_ok() && next.set_password(None).is_ok();
     next.set_fragment(None);
-    if is_plain { Ok(Some(next)) } else { Err(format!("{message} without saying where to go")) }
+    if is_plain { Ok(Some(next)) } else { Err(format!("{message} without a valid `Location`")) }
 }

@@ -32,7 +32,7 @@ pub(in crate::client) type LookUpFuture =
 
 /// A host name has addresses, but none is allowed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its name leads to {0}, where nothing is asked")]
+#[error("its name leads to {0}, which is not called")]
 pub(in crate::client) struct NoAllowedAddress(&'static str);
 
 /// Looks up a name with this machine's resolver.

@@ -70,7 +70,7 @@ impl PlatformResponse {
         read.map_err(|error| {
             let status = self.status.as_u16();
             let what = if let Some(content_encoding) = self.content_encoding() {
-                format!("a body that is packed with `{content_encoding}`, which was not asked for")
+                format!("a body compressed with `{content_encoding}`, which was not requested")
             } else if self.body.is_empty() {
                 "an empty body, where JSON was expected".to_owned()
             } else if self.is_page() {

@@ -198,7 +198,7 @@ async fn a_client_calls_no_other_origin() {
         let failure = client.get(patient(), target, HeaderMap::new()).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Error);
         assert!(
-            failure.detail.starts_with("what was to be asked is not at the account's platform")
+            failure.detail.starts_with("the requested address is not on the account's platform")
         );
         assert!(!failure.detail.contains(SECRET), "{failure:?}");
     }
@@ -220,14 +220,14 @@ async fn an_address_that_is_no_longer_allowed_is_not_called() {
         ),
         (
             "https://10.0.0.7",
-            "its address is a private network, where nothing is asked unless platforms.allowed_networks \
+            "its address is a private network, which is not called unless platforms.allowed_networks \
              names its network",
         ),
     ];
     for (url, why) in cases {
         client.base = BaseUrl::parse(url, &AddressRules::anywhere()).unwrap();
         let failure = get(&client, patient()).await.unwrap_err();
-        assert_eq!(failure.detail, format!("the platform is not asked: {why}"));
+        assert_eq!(failure.detail, format!("the platform is not called: {why}"));
     }
 }
 

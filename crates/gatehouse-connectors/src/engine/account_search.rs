@@ -69,8 +69,7 @@ pub(crate) async fn search_account(
             return state.finish();
         }
         if !plan.not_searchable.is_empty() && state.failures.is_empty() {
-            let detail =
-                "its list changed while it was looked through, and it can't be asked otherwise";
+            let detail = "its list changed during a scan, and it can't be searched";
             state.failures.add(Failure::new(FailureKind::Error, detail));
         }
         // A changing list leaves some targets open; those that can be looked up still are.
@@ -79,12 +78,10 @@ pub(crate) async fn search_account(
     }
     for by in &plan.not_searchable {
         let what = match by {
-            LookUpKey::Id => "can't be asked for one connection",
-            LookUpKey::Number(kind) => {
-                &format!("carries {} and can't be asked for them", kind.as_str())
-            }
+            LookUpKey::Id => "can't look up a single connection",
+            LookUpKey::Number(kind) => &format!("has {} and can't search for them", kind.as_str()),
         };
-        let detail = format!("{what}, and its list is too long to be looked through");
+        let detail = format!("{what}, and its list is too long to scan");
         state.failures.add(Failure::new(FailureKind::LookupNotSupported, detail));
     }
     let calls: Vec<_> = plan.look_ups.iter().map(|it| it.send(account, context)).collect();

@@ -345,8 +345,8 @@ async fn walk_from(
     fetched.fail(Failure::new(
         FailureKind::PageOutOfReach,
         format!(
-            "can only be paged through from the start, and {WALK_PAGES_MAX} pages led no further than \
-             connection {position}; pages that are asked for in order, or with a larger pageSize, get there"
+            "can only be paged from the start, and {WALK_PAGES_MAX} pages led no further than \
+             connection {position}; requests for pages in order, or with a larger pageSize, get there"
         ),
     ));
     (fetched, false)

@@ -93,12 +93,12 @@ impl Suite {
                             let refused = bench.platform.refused();
                             let first = refused.first().map(|it| format!("refused: {it}"));
                             checks.add(
-                                "nothing is asked otherwise than the manifest says",
+                                "every call is as the manifest says",
                                 verdict(first.into_iter().collect()),
                             );
                         }
                         Err(why) => {
-                            checks.add("a stand-in can play the platform", Verdict::Failed(why))
+                            checks.add("the platform can be replayed", Verdict::Failed(why))
                         }
                     }
                 }
@@ -108,7 +108,7 @@ impl Suite {
                     finding::check_live(&mut checks, &self.manifest, &account).await;
                     let why = "needs a platform that fails on demand: test with a recording";
                     checks.add(
-                        "throttling, ended sessions and errors",
+                        "throttling, expired sessions and errors",
                         Verdict::DoesNotApply(why.into()),
                     );
                 }

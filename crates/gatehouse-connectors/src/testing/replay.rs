@@ -28,7 +28,7 @@ pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> V
     };
     let serving = match Serving::start(Arc::new(move |request| replayer.answer(&request))).await {
         Ok(serving) => serving,
-        Err(cause) => return vec![format!("nobody can listen on this machine: {cause}")],
+        Err(cause) => return vec![format!("no server can listen on this machine: {cause}")],
     };
     let base = format!("http://{}", serving.address());
     url.lock().clone_from(&base);

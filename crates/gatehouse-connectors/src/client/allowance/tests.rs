@@ -179,8 +179,8 @@ async fn a_new_share_holds_at_once_and_used_calls_stay_used() {
     all.share.set(ReplicaShare::new(1, 2).unwrap(), Instant::now().into_std());
     assert!(call_now(&allowances, CallKind::Session).await, "two of four, and one of two");
     let failure = call(&allowances, CallKind::List, MINUTE / 2).await.unwrap_err();
-    let expected = "the budget of 4 calls in 60 s that the platform gives the account is spent, as far as it \
-                    is this server's: one of 2 shares";
+    let expected = "the budget of 4 calls in 60 s that the platform gives the account is spent, as far as \
+                    this server's share goes: one of 2";
     assert_eq!((failure.detail.as_str(), failure.retry_after), (expected, Some(MINUTE)));
 
     all.share.set(ReplicaShare::WHOLE, Instant::now().into_std());

@@ -26,7 +26,7 @@ fn a_name_resolves_to_allowed_addresses_only() {
 fn over_plain_http_a_name_resolves_to_allowed_networks_only() {
     assert_eq!(resolved(&here(), true, &MIXED).unwrap(), ["127.0.0.1", "::1"]);
     let error = resolved(&here(), true, &["203.0.113.9"]).unwrap_err();
-    let expected = "its name leads to a network that platforms.allowed_networks doesn't name, where nothing is asked";
+    let expected = "its name leads to a network that platforms.allowed_networks doesn't name, which is not called";
     assert_eq!(error, expected);
 }
 
@@ -44,7 +44,7 @@ fn a_name_without_allowed_addresses_is_refused_with_the_reason() {
         ("0.0.0.0",                "the unspecified address"),
     ];
     for (address, place) in cases {
-        let expected = format!("its name leads to {place}, where nothing is asked");
+        let expected = format!("its name leads to {place}, which is not called");
         let error = resolved(&AddressRules::default(), false, &[address]);
         assert_eq!(error, Err(expected), "{address}");
     }

@@ -18,7 +18,7 @@ async fn the_limit_on_concurrent_calls_of_an_account_holds() {
         // Both permits are taken, so this call only waits.
         let failure = get(&client, short()).await.unwrap_err();
         assert_eq!(failure.kind, FailureKind::Timeout);
-        assert!(failure.detail.ends_with("this call's turn: 2 may run at once"), "{failure:?}");
+        assert!(failure.detail.ends_with("could start: only 2 may run at once"), "{failure:?}");
         assert_eq!(metric(&registry, "throttled_total", ""), 0, "nobody wanted it to wait");
         allowed.add_permits(6);
     };
@@ -156,8 +156,8 @@ async fn each_server_has_its_share_of_a_rate() {
     client.pool.share().set(ReplicaShare::new(0, 2).unwrap(), Instant::now().into_std());
     assert!(get(&client, patient()).await.is_ok() && get(&client, patient()).await.is_ok());
     let failure = get(&client, patient()).await.unwrap_err();
-    let expected = "the account's own budget of 0.02 calls a second is spent, as far as it is this server's: \
-                    one of 2 shares";
+    let expected = "the account's own budget of 0.02 calls a second is spent, as far as this server's share goes: \
+                    one of 2";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, expected));
 
     advance(Duration::from_secs(100)).await;

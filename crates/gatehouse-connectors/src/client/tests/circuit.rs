@@ -16,7 +16,7 @@ async fn the_circuit_opens_for_a_failing_platform_and_probes_later() {
     open_circuit(&client).await;
     let failure = get(&client, patient()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Open);
-    assert!(failure.detail.starts_with("the platform is left alone for another "), "{failure:?}");
+    assert!(failure.detail.starts_with("the circuit is open for another "), "{failure:?}");
     assert!(failure.detail.ends_with("in a row, last because it answered 500"), "{failure:?}");
     assert!(failure.retry_after.unwrap() <= breaker::OPEN_TIME);
     assert_eq!(platform.n_requests(), 5);
@@ -151,7 +151,7 @@ async fn after_the_deadline_no_call_is_made() {
     let platform = Platform::new(|_, _| reply(200, "", "")).await;
     let failure =
         get(&client(&platform.url()), CallContext::until(Instant::now())).await.unwrap_err();
-    let expected = "there was no time left to ask the platform";
+    let expected = "the deadline passed before the platform could be called";
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Timeout, expected));
     assert_eq!(platform.n_requests(), 0);
 }
@@ -178,7 +178,7 @@ async fn a_cancelled_probe_lets_the_next_call_probe() {
     }
     let failure = get(&client, patient()).await.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Open);
-    assert!(failure.detail.contains("just being tried again"), "{failure:?}");
+    assert!(failure.detail.contains("probing the platform"), "{failure:?}");
     drop(left);
     assert_eq!(get(&client, patient()).await.unwrap().status, StatusCode::OK);
 }

@@ -45,8 +45,8 @@ async fn links_to_other_origins_are_refused() {
     let elsewhere = |host: &str| {
         format!("the platform leads to `{host}`, where the account's credentials must not go")
     };
-    let named = "the platform gives a link with a user name or password in it, and who asks is for the \
-                 account to say";
+    let named = "the platform gives a link with a user name or password in it, which only the account \
+                 may set";
     let cases = [
         (format!("https://alpha.example/x?key={SECRET}"), elsewhere("alpha.example")),
         (format!("https://{SECRET}.example/"), elsewhere("***.example")),
@@ -70,5 +70,5 @@ async fn links_to_other_origins_are_refused() {
         assert_eq!(failure, Failure::new(FailureKind::Error, expected), "{link}");
     }
     let failure = client.follow("https://alpha.example/", "/x").unwrap_err();
-    assert!(failure.detail.contains("not at the account's platform"), "{failure:?}");
+    assert!(failure.detail.contains("not on the account's platform"), "{failure:?}");
 }

@@ -90,12 +90,12 @@ async fn a_name_that_does_not_resolve_is_reported_in_plain_words() {
         (
             "platform.example",
             |_| Box::pin(async { Ok(vec![[127, 0, 0, 1].into()]) }),
-            "its name leads to this machine, where nothing is asked",
+            "its name leads to this machine, which is not called",
         ),
         (
             "platform.example",
             |_| Box::pin(async { Ok(vec![[169, 254, 169, 254].into(), [0, 0, 0, 0].into()]) }),
-            "its name leads to a cloud's metadata, where nothing is asked",
+            "its name leads to a cloud's metadata, which is not called",
         ),
     ];
     for (host, context, message) in cases {
@@ -219,7 +219,7 @@ async fn a_pause_beyond_the_deadline_fails_this_call_and_later_ones() {
     assert_eq!(first.retry_after, Some(Duration::from_secs(3600)));
     let second = get(&client, patient()).await.unwrap_err();
     assert_eq!(second.kind, FailureKind::Throttled);
-    assert!(second.detail.starts_with("the platform wants to be left alone for another "));
+    assert!(second.detail.starts_with("the platform asks for a pause of another "));
     assert!(second.retry_after.unwrap() <= PAUSE_MAX, "{second:?}");
     assert_eq!(platform.n_requests(), 1);
 

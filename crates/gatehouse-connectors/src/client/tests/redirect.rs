@@ -74,10 +74,10 @@ async fn the_number_of_redirects_is_bounded() {
 async fn only_get_requests_with_a_location_are_redirected() {
     let platform = Platform::new(|_, _| reply(307, "Location: /again\r\n", "")).await;
     let failure = client(&platform.url()).send(patient(), post(true)).await.unwrap_err();
-    let expected = "the platform answered 307: a redirect is only followed where something is read";
+    let expected = "the platform answered 307: only redirects of GET requests are followed";
     assert_eq!((failure.detail.as_str(), platform.n_requests()), (expected, 1));
 
     let platform = Platform::new(|_, _| reply(303, "", "")).await;
     let failure = get(&client(&platform.url()), patient()).await.unwrap_err();
-    assert_eq!(failure.detail, "the platform answered 303 without saying where to go");
+    assert_eq!(failure.detail, "the platform answered 303 without a valid `Location`");
 }

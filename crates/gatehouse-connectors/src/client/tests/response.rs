@@ -13,7 +13,7 @@ async fn a_response_that_is_not_json_is_described() {
         ("",   "",                       "an empty body, where JSON was expected"),
         ("",   "[1, 2",                  "what is not JSON, at line 1, column 5"),
         ("",   "oops",                   "what is not JSON, at line 1, column 1"),
-        (gzip, "\u{1f}",                 "a body that is packed with `gzip`, which was not asked for"),
+        (gzip, "\u{1f}",                 "a body compressed with `gzip`, which was not requested"),
         ("",   r#"["hunter22-hunter22"]"#,
          "JSON of another shape than expected, at line 1, column 20"),
     ];
@@ -78,7 +78,7 @@ async fn the_number_of_large_responses_is_bounded() {
     let context = CallContext::until(Instant::now());
     let failure =
         client.pool.large_response_permit(context, client.meter.tenant()).await.unwrap_err();
-    let expected = "there was no time left to read a large answer: the server itself has too many of them \
+    let expected = "the deadline passed before a large response could be read: the server itself has too many of them \
                     under way";
     assert_eq!(failure, Failure::new(FailureKind::Timeout, expected));
     let response = client.get(patient(), "/small", HeaderMap::new()).await.unwrap();

@@ -187,8 +187,8 @@ pub(crate) fn with_additions(
 fn lost_digits(kind: IdentifierKind) -> Failure {
     let kind = kind.as_str();
     let detail = format!(
-        "the platform writes an {kind} as a number of more digits than numbers can have in JSON, so that it \
-         can't be told"
+        "the platform writes an {kind} as a number with more digits than JSON numbers can have, so that \
+         digits are lost"
     );
     Failure::new(FailureKind::Error, detail)
 }

@@ -212,7 +212,7 @@ impl ManifestConnector {
         let detail = match (&message, meaning) {
             (Some(message), _) => format!("the platform answered {status}: {message}"),
             (None, Meaning::Expired) => {
-                format!("the platform answered {status}: it doesn't take the account's credentials")
+                format!("the platform answered {status}: it rejects the account's credentials")
             }
             (None, _) => format!("the platform answered {status}"),
         };
@@ -268,7 +268,7 @@ impl ManifestConnector {
             followed: page.cursor.filter(|_| paging.follows_links()),
         };
         let Some(success) = self.call(context, spec).await? else {
-            let detail = "the platform has no list where it should be; is its base URL right?";
+            let detail = "the platform has no list at this path; is its base URL right?";
             return Err(Failure::new(FailureKind::Error, detail));
         };
         let total = paging.total(&success.response.headers, success.response.document());
@@ -285,8 +285,7 @@ impl ManifestConnector {
         // An empty page may have a next page.
         let next = if is_last { None } else { self.next(&success, &items)? };
         if is_by_cursor && paging.last.is_some() && !is_last && next.is_none() {
-            let message =
-                "the platform says that more comes behind its page, and not how to get there";
+            let message = "the platform says that there is a next page, but not how to get there";
             return Err(success.response.failure(message));
         }
         let connections = items.into_iter().map(|it| self.connection(it).map(Arc::new));
@@ -328,7 +327,7 @@ impl ManifestConnector {
             let n_found = found.len() + items.len();
             if n_found > FOUND_ITEMS_MAX {
                 let message = format!(
-                    "a look-up found more than {FOUND_ITEMS_MAX} of what is alike: what is meant can't be told"
+                    "a look-up found more than {FOUND_ITEMS_MAX} similar connections: the exact one can't be told"
                 );
                 return Err(success.response.failure(message));
             }
@@ -341,7 +340,7 @@ impl ManifestConnector {
             }
         }
         let detail = format!(
-            "a look-up found more than {FOUND_PAGES_MAX} pages of what is alike: what is meant can't be told"
+            "a look-up found more than {FOUND_PAGES_MAX} pages of similar connections: the exact one can't be told"
         );
         Err(Failure::new(FailureKind::Error, detail))
     }
@@ -479,9 +478,7 @@ impl ManifestConnector {
         };
         let connections = connections.into_iter().filter_map(complete).collect();
         if n_gone > 0 {
-            let detail = format!(
-                "{n_gone} of the connections in its list are not known where it is asked for more of them"
-            );
+            let detail = format!("{n_gone} of the connections in its list have no details");
             failures.push(Failure::new(FailureKind::Error, detail));
         }
         DetailedConnections { connections, failures }

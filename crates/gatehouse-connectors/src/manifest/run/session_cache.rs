@@ -158,7 +158,7 @@ impl State {
         let Some(failure) = &self.failure else { return Ok(()) };
         if session.refusals_max.is_some_and(|max| self.rejections >= max) {
             let detail = format!(
-                "{}; it is not asked again until the account is changed, so that it isn't locked",
+                "{}; there is no further log-in until the account is changed, so that it isn't locked",
                 failure.detail
             );
             return Err(Failure { detail, ..failure.clone() });
@@ -166,8 +166,10 @@ impl State {
         match self.paused_until {
             Some(until) if now < until => {
                 let seconds = (until - now).as_secs() + 1;
-                let detail =
-                    format!("{}; it is asked again in {seconds} s at the earliest", failure.detail);
+                let detail = format!(
+                    "{}; the next log-in is in {seconds} s at the earliest",
+                    failure.detail
+                );
                 Err(Failure { detail, ..failure.clone() })
             }
             _ => Ok(()),
@@ -190,7 +192,7 @@ async fn log_in(
         let scope =
             Scope { account, session: Some(&taken), page: None, values: &[], now: machine_time() };
         let filled = step.call.fill(&EveryCall::default(), &scope).ok_or_else(|| {
-            let detail = "the call that begins a session can't be made with what the account says";
+            let detail = "the log-in can't be made with the account's settings and credentials";
             transient(Failure::new(FailureKind::Error, detail))
         })?;
         let response = client.send_hiding(

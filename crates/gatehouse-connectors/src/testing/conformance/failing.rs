@@ -29,7 +29,7 @@ pub(in crate::testing::conformance) async fn check(
     recording: &Recording,
 ) {
     sessions(checks, bench).await;
-    checks.take("throttling is told as such, and is over when it is over", throttled(bench).await);
+    checks.take("throttling is reported, and calls work again afterwards", throttled(bench).await);
     let words = "the stand-in fails";
     let error = Given::json(500, &error_body(&bench.manifest, words));
     let shapes = [
@@ -43,14 +43,14 @@ pub(in crate::testing::conformance) async fn check(
         checks.take(name, fails(bench, given, FailureKind::Error, text).await);
     }
     let message = bench.manifest.errors.message.picks();
-    let name = "what the platform says of an error is told";
+    let name = "the platform's error message is reported";
     if message.is_empty() {
         checks.add(name, Verdict::DoesNotApply("errors.message names no place".into()));
     } else {
         let error = Given::json(400, &error_body(&bench.manifest, words));
         checks.take(name, fails(bench, error, FailureKind::Error, words).await);
     }
-    checks.take("a gateway's 404 is no answer to a look-up", page_is_no_miss(bench).await);
+    checks.take("a gateway's 404 is not a result of a look-up", page_is_no_miss(bench).await);
     rules(checks, bench, recording).await;
     bench.platform.fail(Trouble::Silence);
     let access = bench.platform.access();
@@ -69,7 +69,7 @@ async fn sessions(checks: &mut Checks, bench: &TestBench) {
     } else {
         checks.take(name, wrong_credentials(bench).await);
     }
-    let name = "a session that has ended is begun anew, once for all who ask";
+    let name = "an expired session is renewed once for all callers";
     let Some(session) = &bench.manifest.session else {
         checks.add(name, Verdict::DoesNotApply("the platform has no sessions".into()));
         return;
@@ -116,7 +116,7 @@ async fn throttled(bench: &TestBench) -> Result<(), String> {
     let first = account.page(1, 10).await;
     bench.platform.fail(Trouble::None);
     failed(&first, FailureKind::Throttled, "")?;
-    ids_of(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
+    ids_of(account.page(1, 10).await).map_err(|why| format!("afterwards, {why}"))?;
     // With `Retry-After`, there is no retry before that time.
     let mut given = Given::json(429, &body);
     given.headers.push(("retry-after".into(), "3600".into()));
@@ -142,7 +142,7 @@ async fn fails(
     let outcome = account.page(1, 10).await;
     bench.platform.fail(Trouble::None);
     failed(&outcome, kind, text)?;
-    ids_of(account.page(1, 10).await).map_err(|why| format!("when it is over, {why}"))?;
+    ids_of(account.page(1, 10).await).map_err(|why| format!("afterwards, {why}"))?;
     Ok(())
 }
 

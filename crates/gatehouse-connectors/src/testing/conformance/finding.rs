@@ -24,7 +24,10 @@ pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &
         let id_values = id_values(bench, by);
         if look_up == LookUp::NeverCarried {
             let result = never_carried(bench, by).await;
-            checks.take(format!("{name}: nobody is asked for what is never carried"), result);
+            checks.take(
+                format!("{name}: no call is made for a number that is never carried"),
+                result,
+            );
             continue;
         }
         let Some((_, value)) = id_values.first() else {
@@ -33,9 +36,9 @@ pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &
             continue;
         };
         let result = hits(bench, by, &id_values, look_up).await;
-        checks.take(format!("{name}: everything is found that is there"), result);
+        checks.take(format!("{name}: every existing value is found"), result);
         let result = misses(bench, by, value).await;
-        checks.take(format!("{name}: what is only alike is not found"), result);
+        checks.take(format!("{name}: similar values are not found"), result);
         if let LookUp::Searched { values_max } = look_up {
             let result = batch(bench, by, &id_values, values_max as usize).await;
             checks.take(
@@ -77,10 +80,10 @@ pub(in crate::testing::conformance) async fn check_live(
                 Err(format!("expected {id:?}, {actual:?} came"))
             }
         });
-        checks.take(format!("{}: what is there is found", name(by)), result);
+        checks.take(format!("{}: an existing value is found", name(by)), result);
         let actual = ids_of(account.look_up(by, &[miss(by, &value)]).await);
         let result = actual.and_then(|actual| same("connections", &Vec::new(), &actual));
-        checks.take(format!("{}: what is only alike is not found", name(by)), result);
+        checks.take(format!("{}: similar values are not found", name(by)), result);
     }
 }
 

@@ -51,7 +51,7 @@ pub(in crate::testing::conformance) async fn check(
         }
         Err(why) => checks.add("a platform with small pages", Verdict::Failed(why)),
     }
-    checks.take("nothing comes out that no mapping names", no_canary(bench).await);
+    checks.take("only mapped fields come out", no_canary(bench).await);
     details(checks, bench).await;
 }
 
@@ -127,7 +127,7 @@ async fn no_canary(bench: &TestBench) -> Result<(), String> {
 }
 
 async fn details(checks: &mut Checks, bench: &TestBench) {
-    let name = "details are asked for only where they are wanted, as many at once as can be";
+    let name = "details are read only if needed, in the fewest calls";
     let Some(detail) = &bench.manifest.detail else {
         checks.add(name, Verdict::DoesNotApply("the list leaves nothing out".into()));
         return;

@@ -115,7 +115,7 @@ async fn a_rejected_log_in_is_shared_and_not_retried_at_once() {
     assert!(all.iter().all(|it| it.as_ref().is_err_and(|it| it.detail == detail)), "{all:?}");
     for seconds in [60, 120, 240] {
         let failure = first(&connector).await.unwrap_err();
-        let again = format!("{detail}; it is asked again in {seconds} s at the earliest");
+        let again = format!("{detail}; the next log-in is in {seconds} s at the earliest");
         assert_eq!(failure.detail, again);
         assert_eq!(platform.received_lines().len(), 1);
         advance(Duration::from_secs(seconds)).await;

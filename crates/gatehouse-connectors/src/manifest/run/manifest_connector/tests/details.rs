@@ -69,7 +69,7 @@ async fn connections_whose_details_fail_are_left_out_and_reported() {
     assert_eq!(shown(&connections), ["c: 49c", "a: 49a", "b: 49b"]);
     assert_eq!(connections[0].properties.len(), 2);
     let failures: Vec<String> = failures.into_iter().map(|it| it.detail).collect();
-    let gone = "1 of the connections in its list are not known where it is asked for more of them";
+    let gone = "1 of the connections in its list have no details";
     assert_eq!(failures, ["the platform answered 400: No", gone]);
     assert_eq!(platform.received_lines().len(), 5);
 }

@@ -133,7 +133,7 @@ async fn a_gateways_404_page_is_not_a_miss() {
         assert_eq!(found.is_ok(), is_miss, "{media}: {found:?}");
         let failure = first(&connector).await.unwrap_err();
         let is_list =
-            failure.detail == "the platform has no list where it should be; is its base URL right?";
+            failure.detail == "the platform has no list at this path; is its base URL right?";
         assert_eq!(is_list, is_miss, "{failure:?}");
     }
 }

@@ -71,7 +71,7 @@ async fn log_ins_stop_before_the_account_is_locked() {
     for n_asked in [1, 1, 0, 0] {
         let failure = first(&connector).await.unwrap_err();
         let is_over = failure.detail.ends_with(
-            "; it is not asked again until the account is changed, so that it isn't locked",
+            "; there is no further log-in until the account is changed, so that it isn't locked",
         );
         assert_eq!(
             (platform.received_lines().len(), is_over),
