@@ -20,7 +20,6 @@ use crate::manifests::Manifests;
 use crate::meter::AccountMeter;
 use crate::simulator::{self, SimulatorConnector};
 
-/// The setting for the platform's address.
 const BASE_URL: &str = "baseUrl";
 
 /// The setting that bounds an account's concurrent calls.

@@ -17,7 +17,6 @@ include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 #[derive(Clone)]
 pub struct Manifests(BTreeMap<String, LoadedManifest>);
 
-/// A manifest and its source text.
 #[derive(Clone)]
 struct LoadedManifest {
     manifest: Arc<Manifest>,

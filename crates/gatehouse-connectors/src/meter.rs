@@ -35,7 +35,6 @@ struct Metrics {
     throttled: IntCounterVec,
     circuit: IntGaugeVec,
     in_flight: IntGaugeVec,
-    /// Number of meters per account.
     meters: Mutex<HashMap<Labels, usize>>,
 }
 
@@ -75,11 +74,9 @@ pub(crate) enum Outcome {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Circuit {
-    /// Calls are made.
     Closed,
     /// One call probes the platform.
     HalfOpen,
-    /// No calls are made.
     Open,
 }
 
@@ -189,17 +186,14 @@ impl AccountMeter {
         account
     }
 
-    /// Recent latency of the account.
     pub(crate) fn latency(&self) -> &Latency {
         &self.0.latency
     }
 
-    /// Counts a call by outcome.
     pub(crate) fn count(&self, outcome: Outcome) {
         self.0.calls[outcome as usize].inc();
     }
 
-    /// Counts a call and its duration.
     pub(crate) fn observe(&self, outcome: Outcome, took: Duration) {
         self.count(outcome);
         self.0.durations.observe(took.as_secs_f64());

@@ -25,7 +25,6 @@ fn options() -> PlatformOptions {
     PlatformOptions { addresses: crate::client::tests::here(), ..PlatformOptions::default() }
 }
 
-/// Platforms without state.
 fn platforms() -> Platforms {
     Platforms::new(options()).unwrap()
 }

@@ -220,7 +220,6 @@ pub(in crate::client) fn absolute_url(target: &str) -> Option<Url> {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::client) enum AddressRefused {
-    /// Neither `https` nor `http`.
     #[error("its address is neither https nor http")]
     Scheme,
     /// Plain http outside the allowed networks.

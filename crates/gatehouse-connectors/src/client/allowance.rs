@@ -37,7 +37,6 @@ pub(in crate::client) struct SharedQuotas {
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct SharedKey {
     connector: ConnectorName,
-    /// Host and port.
     host: String,
     quota: Quota,
 }

@@ -42,7 +42,6 @@ pub(in crate::client) struct Pass {
     epoch: u64,
 }
 
-/// Why a call is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Rejected {
     /// The circuit stays open for this time.
@@ -82,7 +81,6 @@ impl Breaker {
         Ok(Pass { epoch: self.epoch })
     }
 
-    /// Records a call's verdict.
     pub(in crate::client) fn settle(&mut self, pass: Pass, verdict: Verdict, now: Instant) {
         if pass.epoch != self.epoch {
             return;

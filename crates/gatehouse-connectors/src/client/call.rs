@@ -34,7 +34,6 @@ pub(in crate::client) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Begins a call, if the circuit admits it.
     pub(in crate::client) fn begin(
         context: CallContext,
         gate: &'a Mutex<CallGate>,
@@ -48,7 +47,6 @@ impl<'a> Call<'a> {
         Ok(Self { gate, meter, pass, began, deadline, _in_flight: in_flight })
     }
 
-    /// Records the result.
     pub(in crate::client) fn end(
         mut self,
         result: Result<PlatformResponse, AttemptError>,

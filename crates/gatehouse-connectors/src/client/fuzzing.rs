@@ -105,9 +105,9 @@ pub(crate) fn url(text: &str) {
 pub(crate) fn words(bytes: &[u8]) {
     let secrets = secrets();
     let middle = bytes.len() / 2;
-    let told = [&bytes[..middle], SECRET.as_bytes(), &bytes[middle..]].concat();
+    let text = [&bytes[..middle], SECRET.as_bytes(), &bytes[middle..]].concat();
     for max in [0, 7, DETAIL_BYTES_MAX] {
-        let clean = secrets.clean(&told, max);
+        let clean = secrets.clean(&text, max);
         assert!(clean.len() <= max);
         assert!(!clean.chars().any(char::is_control));
         assert!(!clean.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase()), "{clean}");

@@ -15,7 +15,7 @@ pub(in crate::client) const PAUSE_FIRST: Duration = Duration::from_millis(100);
 
 /// Random pauses, so that callers that failed together don't retry together.
 ///
-/// Predictable pauses harm nobody, so this needs no cryptography: SplitMix64 with another seed for each client.
+/// Predictable pauses do no harm, so this needs no cryptography: SplitMix64 with another seed for each client.
 #[derive(Debug)]
 pub(in crate::client) struct Jitter(AtomicU64);
 

@@ -52,7 +52,6 @@ impl Tally {
         tally
     }
 
-    /// Counts a call made now.
     pub(in crate::client) fn count(&mut self, now: Instant) {
         self.made.push_back(now);
     }

@@ -74,7 +74,6 @@ fn plain() -> AddressRules {
     AddressRules { allow_insecure_urls: true, ..here() }
 }
 
-/// A pool with enough concurrent calls for every test.
 pub(crate) fn pool() -> ClientPool {
     ClientPool::new(here(), CALLS_AT_ONCE).unwrap()
 }

@@ -89,7 +89,6 @@ fn certificate(why: &str) -> String {
     format!("the platform can't be reached: {why}")
 }
 
-/// I/O errors among an error's causes.
 fn io_errors<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a io::Error> {
     causes(error).filter_map(|it| it.downcast_ref::<io::Error>())
 }

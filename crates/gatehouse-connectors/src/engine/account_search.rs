@@ -98,7 +98,6 @@ pub(crate) async fn search_account(
     state.finish()
 }
 
-/// The calls that find all targets.
 #[derive(Debug, Default)]
 struct Plan<'w> {
     look_ups: Vec<LookUpCall<'w>>,
@@ -183,7 +182,7 @@ impl<'w> Plan<'w> {
             return Ok((fetched, DetailLevel::Listed));
         };
         if detail.n_calls(fetched.connections.len()) > SCAN_DETAILS_MAX {
-            account.list_state.lock().too_long = Some(Instant::now());
+            account.list.lock().too_long = Some(Instant::now());
             return Err(TooManyDetails);
         }
         let detailed = account.complete(context, std::mem::take(&mut fetched.connections)).await;

@@ -118,7 +118,6 @@ impl<'w> Search<'w> {
         plan.filter(|(_, targets): &(usize, Vec<_>)| !targets.is_empty()).collect()
     }
 
-    /// Searches one account for its targets.
     async fn run(
         &self,
         context: CallContext,

@@ -31,7 +31,7 @@ pub struct LiveAccount {
     connector: Result<Box<dyn Connector>, Failure>,
     health: AtomicU8,
     latency: Latency,
-    pub(crate) list_state: Mutex<ListState>,
+    pub(crate) list: Mutex<ListState>,
     pages: SingleFlight<Position, PlatformPage>,
     pub(crate) page_waiters: PageWaiters,
     look_ups: SingleFlight<(LookUpKey, ProductParts, Vec<String>), Vec<Arc<Connection>>>,
@@ -129,7 +129,7 @@ impl LiveAccount {
             connector,
             health: AtomicU8::new(health),
             latency,
-            list_state: Mutex::default(),
+            list: Mutex::default(),
             pages: SingleFlight::default(),
             page_waiters: PageWaiters::default(),
             look_ups: SingleFlight::default(),
@@ -221,7 +221,7 @@ impl LiveAccount {
     /// Whether a page begins like the account's list.
     pub(crate) fn begins_with(&self, page: &PlatformPage) -> bool {
         let first = page.connections.first().map(|it| it.local_id.as_str());
-        first.is_some() && first == self.list_state.lock().first.as_deref()
+        first.is_some() && first == self.list.lock().first.as_deref()
     }
 
     /// Reads exactly this page; concurrent callers share one call.
@@ -236,7 +236,7 @@ impl LiveAccount {
         };
         let page = self.pages.join(context, at, start).await?;
         if let Some(total) = page.total {
-            self.list_state.lock().total = Some((total, Instant::now()));
+            self.list.lock().total = Some((total, Instant::now()));
         }
         Ok(page)
     }

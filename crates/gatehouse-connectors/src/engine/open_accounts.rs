@@ -43,12 +43,10 @@ struct ByTenant {
 
 struct Open {
     account: Arc<LiveAccount>,
-    /// Last use.
     used: Instant,
 }
 
 impl OpenAccounts {
-    /// The account as last opened.
     pub(crate) fn get(&self, tenant: &TenantName, name: &AccountName) -> Option<Arc<LiveAccount>> {
         let mut by_tenant = self.by_tenant.lock();
         let open = by_tenant.accounts.get_mut(tenant)?.get_mut(name)?;

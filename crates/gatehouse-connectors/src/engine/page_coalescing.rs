@@ -74,7 +74,6 @@ impl PageWaiters {
     }
 }
 
-/// A waiting request.
 pub(crate) struct PageWait<'n> {
     waiters: &'n PageWaiters,
     around: Position,

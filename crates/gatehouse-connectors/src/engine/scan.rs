@@ -41,7 +41,7 @@ pub(crate) struct TooLong;
 /// Number of pages of a scan, if the length is known.
 pub(crate) fn n_pages(account: &LiveAccount) -> Option<u64> {
     let size = u64::from(account.capabilities().ok()?.paging.size_max);
-    account.list_state.lock().total().map(|total| total.div_ceil(size).max(1))
+    account.list.lock().total().map(|total| total.div_ceil(size).max(1))
 }
 
 /// Whether pages of the account's list may give its length.
@@ -51,7 +51,7 @@ pub(crate) fn gives_total(account: &LiveAccount) -> bool {
 
 /// Whether the account's list is known to be too long to scan.
 pub(crate) fn is_too_long(account: &LiveAccount) -> bool {
-    let too_long_at = account.list_state.lock().too_long;
+    let too_long_at = account.list.lock().too_long;
     n_pages(account).is_some_and(|n_pages| n_pages > SCAN_PAGES_MAX)
         || too_long_at.is_some_and(|at| at.elapsed() < TOO_LONG_LIFE)
 }
@@ -73,7 +73,7 @@ pub(crate) async fn scan(
         }
     };
     if whole.is_err() {
-        account.list_state.lock().too_long = Some(Instant::now());
+        account.list.lock().too_long = Some(Instant::now());
     }
     whole
 }

@@ -51,7 +51,7 @@ impl Fetched {
 }
 
 /// A page of the platform, and its part of the window.
-struct WindowPage {
+struct CoveringPage {
     at: Position,
     /// Number of connections before the page.
     before: u64,
@@ -68,7 +68,7 @@ pub(crate) async fn window(
         Ok(capabilities) => capabilities.paging,
         Err(failure) => return Fetched::failed(failure),
     };
-    if account.list_state.lock().ends_before(window.start) {
+    if account.list.lock().ends_before(window.start) {
         return Fetched::default();
     }
     let mut fetched = match paging.steps {
@@ -82,27 +82,27 @@ pub(crate) async fn window(
 }
 
 /// Pages that cover a window, for paging by number or offset.
-fn window_pages(paging: Paging, window: Window) -> Vec<WindowPage> {
+fn covering_pages(paging: Paging, window: Window) -> Vec<CoveringPage> {
     let numbered = |size: u64| {
-        let window_page = |window_page: gatehouse_core::page::window::PagePart| WindowPage {
-            at: Position::Page { index: window_page.index, size: bounded(size) },
-            before: window_page.index * size,
-            part: Window { start: window_page.skip, len: window_page.take },
+        let covering = |covering: gatehouse_core::page::window::PagePart| CoveringPage {
+            at: Position::Page { index: covering.index, size: bounded(size) },
+            before: covering.index * size,
+            part: Window { start: covering.skip, len: covering.take },
         };
-        window.pages(size).map(window_page).collect()
+        window.pages(size).map(covering).collect()
     };
     let (size_min, size_max) = (u64::from(paging.size_min), u64::from(paging.size_max));
     match paging.steps {
         PagingMethod::Numbered => numbered(window.page_size(size_min, size_max)),
         PagingMethod::Offset | PagingMethod::Cursor => {
             let step = size_max;
-            let window_page = |n: u64| {
+            let covering = |n: u64| {
                 let before = window.start + n * step;
                 let len = step.min(window.end() - before);
                 let at = Position::Offset { offset: before, size: bounded(len.max(size_min)) };
-                WindowPage { at, before, part: Window { start: 0, len } }
+                CoveringPage { at, before, part: Window { start: 0, len } }
             };
-            (0..window.len.div_ceil(step)).map(window_page).collect()
+            (0..window.len.div_ceil(step)).map(covering).collect()
         }
     }
 }
@@ -129,12 +129,12 @@ pub(crate) async fn gather(
     paging: Paging,
     window: Window,
 ) -> Gathered {
-    let window_pages = window_pages(paging, window);
-    let mut exists_up_to = account.list_state.lock().extent();
-    let mut filled: Vec<Filled> = Vec::with_capacity(window_pages.len());
+    let covering_pages = covering_pages(paging, window);
+    let mut exists_up_to = account.list.lock().extent();
+    let mut filled: Vec<Filled> = Vec::with_capacity(covering_pages.len());
     let (mut total, mut is_last, mut is_stuck) = (None, false, false);
-    while filled.len() < window_pages.len() && !is_last && !is_stuck {
-        let remaining = &window_pages[filled.len()..];
+    while filled.len() < covering_pages.len() && !is_last && !is_stuck {
+        let remaining = &covering_pages[filled.len()..];
         let n_known = remaining.iter().take_while(|it| it.before < exists_up_to).count();
         if n_known == 0 && total.is_some() {
             break;
@@ -142,15 +142,15 @@ pub(crate) async fn gather(
         let wave = &remaining[..n_known.max(1)];
         let answers = join_all(wave.iter().map(|it| fill(account, context, paging, it))).await;
         total = answers.iter().filter_map(|it| it.page.total).max().or(total);
-        for (answer, window_page) in answers.iter().zip(wave) {
-            is_last |= answer.is_last(window_page, paging);
+        for (answer, covering) in answers.iter().zip(wave) {
+            is_last |= answer.is_last(covering, paging);
             // Without a total, an empty page leaves the rest open.
             let is_nothing = answer.page.connections.is_empty() && total.is_none();
             is_stuck |= answer.failure.is_some() || is_nothing;
-            account.list_state.lock().learn_extent(
-                window_page.before,
+            account.list.lock().learn_extent(
+                covering.before,
                 answer.page.connections.len(),
-                answer.is_last(window_page, paging),
+                answer.is_last(covering, paging),
             );
         }
         filled.extend(answers);
@@ -158,12 +158,12 @@ pub(crate) async fn gather(
         exists_up_to = total.unwrap_or(0);
     }
     let mut fetched = Fetched::default();
-    for (window_page, Filled { page, failure }) in window_pages.iter().zip(filled) {
-        let (n, size) = (page.connections.len(), window_page.at.size());
+    for (covering, Filled { page, failure }) in covering_pages.iter().zip(filled) {
+        let (n, size) = (page.connections.len(), covering.at.size());
         if n as u64 > u64::from(size) {
             fetched.fail(Failure::too_many(n, size));
         }
-        fetched.connections.extend(window_page.part.slice(page.connections));
+        fetched.connections.extend(covering.part.slice(page.connections));
         failure.into_iter().for_each(|failure| fetched.fail(failure));
     }
     Gathered { fetched, total, is_last }
@@ -178,8 +178,8 @@ struct Filled {
 
 impl Filled {
     /// Whether the platform says or shows that the list ends here.
-    fn is_last(&self, window_page: &WindowPage, paging: Paging) -> bool {
-        let is_short = self.page.connections.len() < window_page.at.size() as usize;
+    fn is_last(&self, covering: &CoveringPage, paging: Paging) -> bool {
+        let is_short = self.page.connections.len() < covering.at.size() as usize;
         self.page.is_last || (paging.ends_short && is_short && self.failure.is_none())
     }
 }
@@ -190,11 +190,11 @@ async fn fill(
     account: &Arc<LiveAccount>,
     context: CallContext,
     paging: Paging,
-    window_page: &WindowPage,
+    covering: &CoveringPage,
 ) -> Filled {
     let mut filled = Filled::default();
-    let mut at = window_page.at.clone();
-    let n_wanted = window_page.at.size() as usize;
+    let mut at = covering.at.clone();
+    let n_wanted = covering.at.size() as usize;
     for nth in 0..SHORT_PAGES_MAX {
         let page = match account.page(context, &at).await {
             Ok(page) => page,
@@ -252,9 +252,9 @@ fn cached_page_around(
     size_max: u32,
 ) -> Option<(Position, Window)> {
     let around = page_coalescing::window_around(window, size_max)?;
-    let list_state = account.list_state.lock();
+    let list = account.list.lock();
     let cursor = |position: u64| {
-        let (at, cursor) = list_state.cursors.nearest(position, Instant::now())?;
+        let (at, cursor) = list.cursors.nearest(position, Instant::now())?;
         (at == position).then_some(cursor)
     };
     let after = if around.start == 0 { None } else { Some(cursor(around.start)?) };
@@ -273,16 +273,16 @@ async fn walk_alone(
     paging: Paging,
 ) -> Fetched {
     for _ in 0..STALE_CURSORS_MAX {
-        let start = account.list_state.lock().cursors.nearest(window.start, Instant::now());
+        let start = account.list.lock().cursors.nearest(window.start, Instant::now());
         let position = start.as_ref().map(|(position, _)| *position);
         let (fetched, is_stale) = walk_from(account, context, window, paging, start).await;
         match position {
             // Expired; an earlier one may still be valid.
-            Some(position) if is_stale => account.list_state.lock().cursors.remove(position),
+            Some(position) if is_stale => account.list.lock().cursors.remove(position),
             _ => return fetched,
         }
     }
-    account.list_state.lock().cursors.clear();
+    account.list.lock().cursors.clear();
     walk_from(account, context, window, paging, None).await.0
 }
 
@@ -310,10 +310,9 @@ async fn walk_from(
             }
         };
         if position == 0 {
-            account.list_state.lock().first =
-                page.connections.first().map(|it| it.local_id.clone());
+            account.list.lock().first = page.connections.first().map(|it| it.local_id.clone());
         } else if account.begins_with(&page) {
-            account.list_state.lock().cursors.truncate(position);
+            account.list.lock().cursors.truncate(position);
             fetched.fail(Failure::cycle());
             return (fetched, false);
         }
@@ -325,18 +324,18 @@ async fn walk_from(
         fetched.connections.extend(part.slice(page.connections));
         position += n_connections;
         let Some(cursor) = page.next.filter(|_| !page.is_last) else {
-            account.list_state.lock().cursors.truncate(position);
+            account.list.lock().cursors.truncate(position);
             return (fetched, false);
         };
         // The cursor leads to this page or to one before it.
         let leads_back =
-            account.list_state.lock().cursors.position_of(&cursor).is_some_and(|it| it <= began);
+            account.list.lock().cursors.position_of(&cursor).is_some_and(|it| it <= began);
         if leads_back || !passed.insert(cursor.clone()) {
-            account.list_state.lock().cursors.truncate(position);
+            account.list.lock().cursors.truncate(position);
             fetched.fail(Failure::cycle());
             return (fetched, false);
         }
-        account.list_state.lock().cursors.insert(position, &cursor, Instant::now());
+        account.list.lock().cursors.insert(position, &cursor, Instant::now());
         if position >= window.end() {
             return (fetched, false);
         }

@@ -62,7 +62,6 @@ pub(crate) enum RecordedRequest {
     SerialNumber(String),
 }
 
-/// A call and its response.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RecordedCall {

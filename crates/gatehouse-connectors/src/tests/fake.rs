@@ -27,7 +27,6 @@ pub(super) struct Fake {
     /// Largest page size that it accepts, whatever its capabilities say.
     pub(super) size_taken: u32,
     pub(super) failure: Mutex<Option<Failure>>,
-    /// Whether it never responds.
     pub(super) hangs: AtomicBool,
     /// Prefix of its cursors: others are rejected.
     pub(super) marks: Mutex<String>,

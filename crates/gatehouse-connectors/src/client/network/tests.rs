@@ -29,8 +29,8 @@ fn an_invalid_network_is_rejected_with_an_example() {
         "10.20.0.0/16/2", " 10.0.0.0/8", "*",
     ];
     for text in cases {
-        let told = text.parse::<Network>().unwrap_err().to_string();
-        assert!(told.starts_with("must be a network such as `10.20.0.0/16`"), "{text}: {told}");
+        let error = text.parse::<Network>().unwrap_err().to_string();
+        assert!(error.starts_with("must be a network such as `10.20.0.0/16`"), "{text}: {error}");
     }
     assert_eq!(
         "10.20.30.40/16".parse::<Network>().unwrap_err().to_string(),

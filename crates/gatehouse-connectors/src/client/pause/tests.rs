@@ -92,16 +92,20 @@ fn rate_limit_headers_give_the_pause() {
             headers.insert(name, HeaderValue::from_static(value));
         }
         let status = StatusCode::from_u16(status).unwrap();
-        let told = reset_after(status, &headers, &wait);
+        let pause = reset_after(status, &headers, &wait);
         let expected = expected.map(Duration::from_millis);
-        assert_eq!(told, expected, "{status} {left:?} {until} {date:?}");
+        assert_eq!(pause, expected, "{status} {left:?} {until} {date:?}");
     }
     let wait = WaitRule { remaining: None, reset, unit: seconds };
     assert_eq!(reset_after(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), &wait), None);
     let mut headers = HeaderMap::new();
     headers.insert(&remaining, HeaderValue::from_static("0"));
     headers.insert(&wait.reset, "9".repeat(400).parse().unwrap());
-    assert_eq!(reset_after(StatusCode::OK, &headers, &wait), None, "nobody said what counts");
+    assert_eq!(
+        reset_after(StatusCode::OK, &headers, &wait),
+        None,
+        "without a header for the remaining calls"
+    );
     let endless = reset_after(StatusCode::TOO_MANY_REQUESTS, &headers, &wait);
     assert_eq!(endless, Some(Duration::MAX));
 }

@@ -80,7 +80,7 @@ async fn a_larger_share_brings_further_calls_only_a_period_later() {
     assert_eq!(
         tally.drain(ReplicaShare::WHOLE, start + per),
         10,
-        "those who were gone had made theirs by then"
+        "the stopped servers' calls no longer count"
     );
 
     // A smaller share first takes the inherited calls that could not be used yet.

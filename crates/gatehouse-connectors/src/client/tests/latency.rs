@@ -4,21 +4,21 @@ use super::*;
 
 #[tokio::test]
 async fn only_successful_calls_count_in_the_latency() {
-    for (status, tells) in
+    for (status, counts) in
         [(200, true), (404, true), (401, false), (400, false), (429, false), (500, false)]
     {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
         let client = client(&platform.url());
         assert_eq!(client.meter.latency().median(), None, "it was not asked yet");
         client.send(patient(), post(false)).await.unwrap();
-        assert_eq!(client.meter.latency().median().is_some(), tells, "{status}");
+        assert_eq!(client.meter.latency().median().is_some(), counts, "{status}");
     }
     // The port is bound, but nothing listens on it.
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let nobody = client(&format!("http://{}", socket.local_addr().unwrap()));
-    nobody.send(patient(), post(false)).await.unwrap_err();
-    assert_eq!(nobody.meter.latency().median(), None);
+    let unreachable = client(&format!("http://{}", socket.local_addr().unwrap()));
+    unreachable.send(patient(), post(false)).await.unwrap_err();
+    assert_eq!(unreachable.meter.latency().median(), None);
 }
 
 #[tokio::test(start_paused = true)]

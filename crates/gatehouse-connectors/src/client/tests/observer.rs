@@ -4,7 +4,6 @@ use http::header::CONTENT_TYPE;
 
 use super::*;
 
-/// Records what it sees.
 #[derive(Default)]
 struct RecordingObserver(Mutex<Vec<String>>, Mutex<Vec<Bytes>>);
 
@@ -62,7 +61,7 @@ async fn a_call_is_shown_whole_and_without_secrets() {
         body.replace(SECRET, "***"),
     );
     assert_eq!(take_notes(&notes), [expected]);
-    assert_eq!(notes.1.lock()[0], body, "for who has rules of their own");
+    assert_eq!(notes.1.lock()[0], body, "unmasked");
 }
 
 #[tokio::test]

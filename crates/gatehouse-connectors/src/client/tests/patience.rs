@@ -132,13 +132,13 @@ async fn shortages_of_this_machine_are_logged_at_intervals() {
     let (captured_log, log) = captured_log();
     let _log = tracing::subscriber::set_default(log);
     let pool = pool();
-    let told = || captured_log.lines().len();
+    let n_warnings = || captured_log.lines().len();
     pool.warn_of_shortage("Too many open files");
     pool.warn_of_shortage("Too many open files");
-    assert_eq!(told(), 1, "{:?}", captured_log.lines());
+    assert_eq!(n_warnings(), 1, "{:?}", captured_log.lines());
     tokio::time::advance(Duration::from_secs(60)).await;
     pool.warn_of_shortage("Too many open files");
-    assert_eq!(told(), 2);
+    assert_eq!(n_warnings(), 2);
     assert!(captured_log.lines()[0].contains("WARN"), "{:?}", captured_log.lines());
     assert!(
         captured_log.lines()[0].contains("lack=\"Too many open files\""),

@@ -13,8 +13,8 @@ async fn a_platforms_text_is_shown_without_secrets() {
     headers.insert(AUTHORIZATION, "Bearer drawn-for-this-hour".parse().unwrap());
     let response = client(&platform.url()).get(patient(), "/x", headers).await.unwrap();
     let failure = response.failure("the platform refuses the credentials");
-    let told = format!("{failure:?} {response:?}");
-    assert!(!told.contains("hunter22") && !told.contains("drawn-for-this-hour"), "{told}");
+    let shown = format!("{failure:?} {response:?}");
+    assert!(!shown.contains("hunter22") && !shown.contains("drawn-for-this-hour"), "{shown}");
     let said = failure.said.unwrap();
     assert!(said.body.starts_with("no such token *** in GET /x HTTP/1.1  "), "{said:?}");
     assert!(said.body.contains("authorization: ***"), "{said:?}");

@@ -4,7 +4,7 @@ use super::*;
 fn the_median_of_the_last_responses_is_reported() {
     #[rustfmt::skip]
     let cases: [(&[u64], Option<u64>); 8] = [
-        // milliseconds that answers took              // what is told
+        // latencies in milliseconds                   // median
         (&[],                                          None),
         (&[7],                                         Some(7)),
         (&[7, 3],                                      Some(7)),

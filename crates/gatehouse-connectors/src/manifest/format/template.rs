@@ -23,11 +23,11 @@ use super::transform::Transform;
 #[cfg_attr(test, schemars(with = "String"))]
 pub(crate) struct Template {
     text: String,
-    parts: Vec<TemplatePart>,
+    tokens: Vec<Token>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum TemplatePart {
+enum Token {
     Text(String),
     Placeholder(Placeholder),
 }
@@ -113,9 +113,9 @@ pub(crate) trait VariableValues: Sync {
 impl Template {
     /// All placeholders.
     pub(crate) fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
-        self.parts.iter().filter_map(|it| match it {
-            TemplatePart::Placeholder(placeholder) => Some(placeholder),
-            TemplatePart::Text(_) => None,
+        self.tokens.iter().filter_map(|it| match it {
+            Token::Placeholder(placeholder) => Some(placeholder),
+            Token::Text(_) => None,
         })
     }
 
@@ -131,7 +131,7 @@ impl Template {
 
     /// Whether it is a single numeric placeholder.
     pub(crate) fn is_number(&self) -> bool {
-        let [TemplatePart::Placeholder(placeholder)] = self.parts.as_slice() else { return false };
+        let [Token::Placeholder(placeholder)] = self.tokens.as_slice() else { return false };
         match placeholder.variable {
             Variable::PageNumber | Variable::PageOffset | Variable::PageSize => true,
             Variable::Now { .. } => {
@@ -143,10 +143,8 @@ impl Template {
 
     /// The setting that it begins with, if any.
     pub(crate) fn leading_setting(&self) -> Option<&str> {
-        match self.parts.first()? {
-            TemplatePart::Placeholder(Placeholder {
-                variable: Variable::Setting(name), ..
-            }) => Some(name),
+        match self.tokens.first()? {
+            Token::Placeholder(Placeholder { variable: Variable::Setting(name), .. }) => Some(name),
             _ => None,
         }
     }
@@ -154,14 +152,14 @@ impl Template {
     /// Matches a text against the template, and returns the variables' values; `None` if it doesn't match.
     pub(crate) fn extract(&self, text: &str) -> Option<Vec<(&Variable, String)>> {
         let (mut rest, mut values) = (text, Vec::new());
-        let mut parts = self.parts.iter().peekable();
-        while let Some(part) = parts.next() {
-            match part {
-                TemplatePart::Text(literal) => rest = rest.strip_prefix(literal.as_str())?,
-                TemplatePart::Placeholder(placeholder) => {
-                    let end = match parts.peek() {
-                        Some(TemplatePart::Text(literal)) => rest.find(literal.as_str())?,
-                        Some(TemplatePart::Placeholder(_)) | None => rest.len(),
+        let mut tokens = self.tokens.iter().peekable();
+        while let Some(token) = tokens.next() {
+            match token {
+                Token::Text(literal) => rest = rest.strip_prefix(literal.as_str())?,
+                Token::Placeholder(placeholder) => {
+                    let end = match tokens.peek() {
+                        Some(Token::Text(literal)) => rest.find(literal.as_str())?,
+                        Some(Token::Placeholder(_)) | None => rest.len(),
                     };
                     let (value, behind) = rest.split_at_checked(end).filter(|_| end > 0)?;
                     values.push((&placeholder.variable, value.to_owned()));
@@ -180,19 +178,17 @@ impl Template {
         write: &dyn Fn(Part<'_>) -> Option<String>,
     ) -> Option<Zeroizing<String>> {
         let mut filled = Zeroizing::new(String::with_capacity(self.text.len() + 64));
-        for part in &self.parts {
-            match part {
-                TemplatePart::Text(text) => filled.push_str(&write(Part::Literal(text))?),
-                TemplatePart::Placeholder(Placeholder {
-                    variable: Variable::Values,
-                    transforms,
-                    ..
+        for token in &self.tokens {
+            match token {
+                Token::Text(text) => filled.push_str(&write(Part::Literal(text))?),
+                Token::Placeholder(Placeholder {
+                    variable: Variable::Values, transforms, ..
                 }) => {
                     let values = scope.values.iter().map(|it| transformed(transforms, it.clone()));
                     let values: Option<Vec<_>> = values.map(|it| write(Part::Value(&it))).collect();
                     filled.push_str(&values?.join(","));
                 }
-                TemplatePart::Placeholder(placeholder) => {
+                Token::Placeholder(placeholder) => {
                     filled.push_str(&write(Part::Value(&placeholder.fill(scope)?))?)
                 }
             }
@@ -258,7 +254,7 @@ impl TryFrom<String> for Template {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let mut parts = Vec::new();
+        let mut tokens = Vec::new();
         let mut plain = String::new();
         let mut rest = text.as_str();
         while let Some(at) = rest.find(['{', '}']) {
@@ -279,16 +275,16 @@ impl TryFrom<String> for Template {
                 }
             };
             if !plain.is_empty() {
-                parts.push(TemplatePart::Text(std::mem::take(&mut plain)));
+                tokens.push(Token::Text(std::mem::take(&mut plain)));
             }
-            parts.push(TemplatePart::Placeholder(Placeholder::parse(placeholder)?));
+            tokens.push(Token::Placeholder(Placeholder::parse(placeholder)?));
             rest = behind;
         }
         plain.push_str(rest);
         if !plain.is_empty() {
-            parts.push(TemplatePart::Text(plain));
+            tokens.push(Token::Text(plain));
         }
-        Ok(Self { text, parts })
+        Ok(Self { text, tokens })
     }
 }
 

@@ -49,10 +49,8 @@ pub(crate) struct ManifestConnector {
     capabilities: Capabilities,
 }
 
-/// A successful response.
 struct Success {
     response: PlatformResponse,
-    /// Target of the request.
     target: String,
 }
 
@@ -256,7 +254,6 @@ impl ManifestConnector {
         }
     }
 
-    /// Reads a page of the list.
     async fn list(&self, context: CallContext, at: &Position) -> Result<PlatformPage, Failure> {
         let Manifest { list, paging, .. } = &*self.manifest;
         let page = page_scope(at, paging.first());
@@ -560,7 +557,6 @@ impl VariableValues for SampleSession {
     }
 }
 
-/// Name of a query parameter.
 fn name_of(pair: &str) -> Vec<u8> {
     percent_decode_str(pair.split('=').next().unwrap_or_default()).collect()
 }

@@ -62,11 +62,9 @@ impl OpenSession {
     }
 }
 
-/// Holds the session of one account.
 #[derive(Default)]
 pub(in crate::manifest) struct SessionCache {
     state: Mutex<State>,
-    /// Number of finished log-ins.
     n_log_ins: AtomicU64,
 }
 

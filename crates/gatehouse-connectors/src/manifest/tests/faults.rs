@@ -129,7 +129,7 @@ fn every_other_mistake_is_reported_with_position_and_advice() {
         let faults_after = faults_after(from, to);
         let is_told = faults_after.lines().any(|it| it.starts_with(&format!("m.yaml:{expected}")));
         if !is_told {
-            misses.push(format!("{to}\n  wanted {expected}\n  told   {faults_after}"));
+            misses.push(format!("{to}\n  wanted {expected}\n  actual {faults_after}"));
         }
     }
     assert!(misses.is_empty(), "{}", misses.join("\n"));

@@ -75,8 +75,8 @@ fn every_fault_of_every_file_is_reported_and_nothing_is_added() {
     let mut manifests = Manifests::shipped();
     let bad = manifests.add_dir(dir.path()).unwrap_err();
     let here = format!("{}/", dir.path().display());
-    let told = bad.to_string().replace(&here, "");
-    let lines: Vec<&str> = told.lines().collect();
+    let faults = bad.to_string().replace(&here, "");
+    let lines: Vec<&str> = faults.lines().collect();
     #[rustfmt::skip]
     let expected = [
         "again.yaml: is called `a`, and so is a.yaml: give one of them another `name`",
@@ -87,7 +87,7 @@ fn every_fault_of_every_file_is_reported_and_nothing_is_added() {
         "latin.yaml: is not UTF-8",
         "unknown.yml:3:1: unknown field `titel`",
     ];
-    assert_eq!(lines.len(), expected.len(), "{told}");
+    assert_eq!(lines.len(), expected.len(), "{faults}");
     for (line, expected) in lines.iter().zip(expected) {
         assert!(line.starts_with(expected), "{line}");
     }

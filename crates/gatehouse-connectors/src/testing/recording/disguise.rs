@@ -18,7 +18,6 @@ const KEPT_DIGITS: usize = 5;
 #[derive(Default)]
 pub(in crate::testing::recording) struct Disguise {
     table: HashMap<String, String>,
-    /// Replacements in use.
     used: HashSet<String>,
     n_numbers: usize,
     /// Number of names per pattern.
@@ -56,7 +55,6 @@ impl Disguise {
         self.table.insert(id.to_owned(), replacement.into_iter().collect());
     }
 
-    /// Replacement of a number.
     fn number(&mut self, digits: &str) -> String {
         if let Some(replacement_of) = self.table.get(digits) {
             return replacement_of.clone();

@@ -25,7 +25,6 @@ use crate::testing::one_account::{Access, OneAccount, Outcome};
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Most pages of a recording.
 pub(crate) const PAGES_MAX: u32 = 20;
 
 /// Shorter secrets are not searched for in a recording: they would match everywhere.
@@ -341,7 +340,6 @@ impl<'m> Cleaner<'m> {
     }
 }
 
-/// Replaces one text by another.
 fn replace(value: &mut Value, from: &str, to: &str) {
     match value {
         Value::String(text) if text == from => to.clone_into(text),

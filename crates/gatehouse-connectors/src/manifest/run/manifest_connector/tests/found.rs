@@ -4,7 +4,7 @@ use gatehouse_core::IdentifierKind;
 
 use super::*;
 
-const MARKED: &str = r#"
+const BY_CURSOR: &str = r#"
 paging: { by: cursor, size: { max: 2 }, next: { body: $.next } }
 list: { call: { get: /sims, query: { after: "{page.cursor}", size: "{page.size}" } }, items: $.data }
 "#;
@@ -30,7 +30,7 @@ async fn an_empty_page_may_have_a_cursor() {
     })
     .await;
     let rest = REST.replace("page: \"{page.number}\"", "after: \"{page.cursor}\"");
-    let connector = connector(&platform, &[MARKED, &rest]);
+    let connector = connector(&platform, &[BY_CURSOR, &rest]);
     assert_eq!(found(&connector).await, Ok(vec!["a".to_owned(), "b".to_owned()]));
     let received_lines =
         ["GET /sims?iccid=1", "GET /sims?iccid=1&after=m1", "GET /sims?iccid=1&after=m2"];
@@ -50,9 +50,9 @@ async fn a_partial_look_up_is_a_failure() {
     let rest = REST.replace(", page: \"{page.number}\"", "");
     for (paging, next, is_part) in [
         (NUMBERED, json!(null), true),
-        (MARKED, json!("m1"), true),
-        (MARKED, json!(null), false),
-        (MARKED, json!(""), false),
+        (BY_CURSOR, json!("m1"), true),
+        (BY_CURSOR, json!(null), false),
+        (BY_CURSOR, json!(""), false),
     ] {
         let mut platform = Platform::new(move |_, _| page(&["a", "b"], next.clone())).await;
         let shown = found(&connector(&platform, &[paging, &rest])).await;
