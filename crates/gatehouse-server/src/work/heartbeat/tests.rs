@@ -29,7 +29,7 @@ async fn a_server_takes_its_share_and_gives_it_back() {
         heartbeat.send().await.unwrap();
         assert_eq!(app.share.get(), ReplicaShare::new(0, 2).unwrap());
         assert_eq!(
-            app.platforms.slice().get(),
+            app.platforms.share().get(),
             app.share.get(),
             "platform clients use the same share"
         );
