@@ -27,9 +27,8 @@ const DOCS: [&str; 3] = ["page.html", "page.js", "page.css"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let here =
-        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let mut assets = AssetTable { out: &out, table: String::new(), n_files: 0 };
     assets.list("DOCS", &docs(&here.join("src/http/pages/docs")));
     assets.list("CONSOLE", &console(&here.join("../../console")));

@@ -1,8 +1,7 @@
 //! Authentication: bearer tokens, and the rights in their claims.
 //!
 //! A token is accepted when a configured issuer or the built-in one has signed it and its claims hold now. A signature
-//! check costs more than the rest of most requests, so accepted tokens are cached until they expire or their issuer
-//! drops the key.
+//! check costs more than the rest of most requests, so accepted tokens are cached while they are valid.
 
 mod built_in_issuer;
 mod claims;
@@ -90,9 +89,7 @@ pub enum AuthError {
     )]
     NotForAccess,
     /// The issuer is trusted, but its keys can't be fetched.
-    #[error(
-        "the keys of the token's issuer can't be fetched just now, so the token can't be checked"
-    )]
+    #[error("the keys of the token's issuer can't be fetched now, so the token can't be checked")]
     IssuerDown,
 }
 
@@ -145,7 +142,7 @@ impl Auth {
         Self { revocations, store: Some(store), ..self }
     }
 
-    /// Reloads the built-in issuer's keys from `place` from now on, because an operator may rotate them.
+    /// Reloads the built-in issuer's keys from `store` from now on: an operator may rotate them.
     pub fn with_key_reload(self, store: TokenKeyStore, clock: Clock) -> Self {
         Self { built_in: self.built_in.with_reload(store, clock), ..self }
     }

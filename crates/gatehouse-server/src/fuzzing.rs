@@ -93,8 +93,7 @@ fn estate(text: &str) {
     }
 }
 
-/// Any text is a settings file, or the error names one of its lines; any variable's value is accepted or the error
-/// names the variable.
+/// Any text is a settings file or has an error in one of its lines; a variable's value may be refused.
 fn settings(text: &str) {
     // Certificates are read from files, and reading some files never ends.
     if text.contains("/dev") || text.contains("cert") {
@@ -107,15 +106,11 @@ fn settings(text: &str) {
             assert_eq!(again.show(), shown);
         }
         Err(bad) => {
-            let message = bad.to_string();
-            let line =
-                message.strip_prefix("s.toml: line ").and_then(|it| it.split([',', ':']).next());
+            let why = bad.to_string();
+            let line = why.strip_prefix("s.toml: line ").and_then(|it| it.split([',', ':']).next());
             let line: Option<usize> = line.and_then(|it| it.parse().ok());
-            assert!(
-                line.is_none_or(|it| (1..=text.split('\n').count()).contains(&it)),
-                "{message}"
-            );
-            assert!(message.starts_with("s.toml: "), "{message}");
+            assert!(line.is_none_or(|it| (1..=text.split('\n').count()).contains(&it)), "{why}");
+            assert!(why.starts_with("s.toml: "), "{why}");
         }
     }
     let Some((name, value)) = text.split_once('=') else { return };

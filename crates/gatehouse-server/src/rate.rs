@@ -26,10 +26,10 @@ pub(crate) struct RateLimiter {
     /// This server's share of each limit.
     share: CurrentShare,
     /// Bounded: only existing tenants are added.
-    tenants: Mutex<HashMap<TenantName, TenantBucket>>,
+    tenants: Mutex<HashMap<TenantName, TenantRate>>,
 }
 
-struct TenantBucket {
+struct TenantRate {
     limit: u64,
     loaded_at: Instant,
     bucket: Bucket,
@@ -73,9 +73,8 @@ impl RateLimiter {
         let mut tenants = self.tenants.lock();
         // Other servers may just have used what is newly this server's.
         let narrowest = self.share.narrowest_for(FILL_TIME, now.into_std());
-        let entry = tenants
-            .entry(tenant.clone())
-            .or_insert_with(|| TenantBucket::new(limit, narrowest, now));
+        let entry =
+            tenants.entry(tenant.clone()).or_insert_with(|| TenantRate::new(limit, narrowest, now));
         entry.reload(limit, narrowest, now);
         Ok(entry.take(share, now))
     }
@@ -87,14 +86,13 @@ impl RateLimiter {
 }
 
 impl Allowance {
-    /// Seconds until an unused bucket is full, or an empty one has one more: more than one if there are more servers
-    /// than requests.
+    /// Seconds until an unused bucket is full, or an empty one has a token: more than one with many servers.
     pub(crate) fn seconds(self) -> u64 {
         u64::from(self.share.of()).div_ceil(self.limit.max(1))
     }
 }
 
-impl TenantBucket {
+impl TenantRate {
     fn new(limit: u64, share: ReplicaShare, now: Instant) -> Self {
         let bucket = Bucket::full(limit as f64, limit as f64, share);
         Self { limit, loaded_at: now, bucket, filled_at: now }
@@ -127,7 +125,7 @@ mod tests {
     #[test]
     fn a_burst_passes_and_the_average_rate_holds() {
         let start = Instant::now();
-        let mut tenant = TenantBucket::new(10, ReplicaShare::WHOLE, start);
+        let mut tenant = TenantRate::new(10, ReplicaShare::WHOLE, start);
         let mut at = |milliseconds| {
             let allowance = tenant
                 .take(ReplicaShare::WHOLE, start + Duration::from_millis(milliseconds))
@@ -147,7 +145,7 @@ mod tests {
     #[test]
     fn a_new_limit_starts_with_a_full_bucket_and_zero_means_no_limit() {
         let start = Instant::now();
-        let mut tenant = TenantBucket::new(1, ReplicaShare::WHOLE, start);
+        let mut tenant = TenantRate::new(1, ReplicaShare::WHOLE, start);
         assert!(tenant.take(ReplicaShare::WHOLE, start).unwrap().is_allowed);
         tenant.reload(1, ReplicaShare::WHOLE, start);
         assert!(
@@ -164,8 +162,8 @@ mod tests {
     fn each_server_enforces_its_share() {
         let start = Instant::now();
         let share = |rank, of| ReplicaShare::new(rank, of).unwrap();
-        let mut tenant = TenantBucket::new(10, share(1, 2), start);
-        let n_allowed = |tenant: &mut TenantBucket, share, at| {
+        let mut tenant = TenantRate::new(10, share(1, 2), start);
+        let n_allowed = |tenant: &mut TenantRate, share, at| {
             (0..50).filter(|_| tenant.take(share, at).unwrap().is_allowed).count()
         };
         assert_eq!(n_allowed(&mut tenant, share(1, 2), start), 5);
@@ -178,7 +176,7 @@ mod tests {
         assert_eq!(n_allowed(&mut tenant, ReplicaShare::WHOLE, later), 10);
 
         // At least one request, with a longer wait for the next.
-        let mut tenant = TenantBucket::new(2, share(4, 5), later);
+        let mut tenant = TenantRate::new(2, share(4, 5), later);
         assert_eq!(n_allowed(&mut tenant, share(4, 5), later), 1);
         let refused = tenant.take(share(4, 5), later).unwrap();
         assert_eq!((refused.limit, refused.remaining, refused.seconds()), (2, 0, 3));

@@ -38,7 +38,7 @@ pub enum RestoreError {
     NoBackup {
         /// The directory.
         path: PathBuf,
-        /// What it may be instead.
+        /// A hint at a backup inside.
         hint: String,
     },
     /// The backup is the data directory itself.
@@ -187,8 +187,7 @@ fn check(file: &Path) -> Result<(), RestoreError> {
     }
 }
 
-/// Checks that this version can open the copy, and that its master keys are present: in the settings, the backup, or
-/// the data directory.
+/// Checks that this version can open the copy with the master keys of the settings, the backup or the data directory.
 async fn check_usable(config: &Config, staging: &Path, clock: Clock) -> Result<(), RestoreError> {
     let file = staging.join(DATABASE_FILE);
     let store = Store::attach_sqlite(&file, clock).await?.ok_or_else(|| {

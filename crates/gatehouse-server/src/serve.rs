@@ -1,7 +1,6 @@
 //! Starting and stopping the server.
 //!
-//! The futures of [`Server`] are boxed, so that request handling is compiled and optimised in this crate, not in the
-//! binary.
+//! The futures of [`Server`] are boxed, so that request handling is compiled here, not in the binary.
 //!
 //! `listener` accepts connections, `connections` counts them and knows the idle ones, `guarded_stream` enforces
 //! timeouts on their bytes, `tls` encrypts, `shared_stream` notices a client's close, `self_wake` polls, `open_files`
@@ -46,7 +45,7 @@ use crate::app::App;
 use crate::app::estate::NotApplied;
 use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
-use crate::data_dir;
+use crate::data_dir::lock;
 use crate::estate::Estate;
 use crate::http::{Gate, ListenerKind, Offer};
 use crate::keys::{self, KeysError};
@@ -167,8 +166,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens store and keys, applies the estate, and starts to listen. `start_empty` allows a new store where keys show
-    /// that there was one.
+    /// Opens store and keys, applies the estate, and listens. `start_empty` allows a new store where one was lost.
     pub fn start<'a>(
         config: &'a Config,
         estate: Option<&'a Estate>,
@@ -341,8 +339,7 @@ pub async fn open_store(
     let path = &config.data_dir;
     let failed = |cause| StartError::DataDir { path: path.clone(), cause };
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
-    let lock =
-        data_dir::lock(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
+    let lock = lock(path).map_err(failed)?.ok_or_else(|| StartError::InUse(path.clone()))?;
     refuse_moved(config)?;
     refuse_unfinished(config)?;
     let open_mode = match (start_empty, keys::store_key_files(config).is_empty()) {

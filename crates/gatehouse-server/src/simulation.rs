@@ -6,9 +6,8 @@
 //!
 //! `world` is the shared state, `plan` a seed's parameters, `network` a server's link to the database, `server` a
 //! server, `fleet` all servers as clients see them, `disturbances` joins, departures and outages. Clients are those of
-//! the end-to-end tests (`gatehouse_testing::history`), `quota`, `short_lived_tenant` and `rates`. The `journal`
-//! records each transaction's changes, and the `model` checks them; at the end the whole history is judged, with the
-//! `settled` state.
+//! the end-to-end tests (`gatehouse_testing::history`), `quota`, `short_lived_tenant` and `rates`. The `model` checks
+//! each transaction's changes in the `journal`; at the end the whole history is judged, with the `settled` state.
 
 mod disturbances;
 mod fleet;
@@ -150,7 +149,7 @@ async fn drain(world: &World) {
                 "SELECT tenant || ' ' || kind || ' ' || name || ' ' || part || ' ' || due_at FROM due",
             );
             world.model().fault(format!(
-                "work is not finished in time:  {n_due} due, {n_leased} leased, {n_open} open Tasks; it is {now}: {rows:?}"
+                "work is not finished in time: {n_due} due, {n_leased} leased, {n_open} open Tasks; it is {now}: {rows:?}"
             ));
             return;
         }

@@ -1,5 +1,4 @@
-//! A request's span in a trace (W3C Trace Context): read from its headers, returned with its response, and passed on
-//! with outgoing requests.
+//! A request's span in a trace (W3C Trace Context): read from its headers, and passed on with responses and requests.
 //!
 //! If traces are exported, the request's span is recorded. If not, the server still honours a client's trace: its id is
 //! in the log, in the response and in outgoing requests.

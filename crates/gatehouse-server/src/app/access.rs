@@ -39,8 +39,7 @@ pub enum NewPassword {
     Generated,
 }
 
-/// A password to show to the client. Besides creation and update, a Task's results and a repeated idempotent request
-/// show one.
+/// A password to show to the client, once per creation, update, Task result or repeated idempotent request.
 #[derive(Debug)]
 pub struct OneTimePassword(Password);
 
@@ -65,8 +64,8 @@ pub struct IssuedAccess {
 }
 
 impl App {
-    /// Creates an access and generates what the client left out. An idempotent request (`once`) that was served before
-    /// gets the stored response.
+    /// Creates an access, with generated values for missing ones. A repeated idempotent request (`once`) gets its
+    /// response.
     pub async fn create_access(
         &self,
         caller: HashCaller<'_>,

@@ -1,8 +1,7 @@
 //! Accounts at external platforms.
 //!
-//! Credentials are sealed per account: one account's sealed credentials can't be opened as another's. They are sent
-//! only to the addresses that they were given for; when an account's addresses change, the caller must give its
-//! credentials again.
+//! Credentials are sealed per account: one account's can't be opened as another's. They are sent only to the addresses
+//! that they were given for; when these change, the caller must give the credentials again.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -75,24 +74,24 @@ impl App {
     ) -> Result<Option<PutAccount>, Error> {
         let AccountInput { account, settings, credentials } = input;
         let stored = self.store.account(tenant, &account.name).await?;
-        let previous = stored.as_ref().map(|stored| PreviousAccount::new(self, tenant, stored));
-        self.check_input(input, previous.as_ref())?;
-        let address_source = match (by, &previous) {
-            (AddressSource::Tenant, Some(previous)) if !self.changes_addresses(input, previous) => {
-                previous.stored.address_source
+        let old = stored.as_ref().map(|stored| OldAccount::new(self, tenant, stored));
+        self.check_input(input, old.as_ref())?;
+        let address_source = match (by, &old) {
+            (AddressSource::Tenant, Some(old)) if !self.changes_addresses(input, old) => {
+                old.stored.address_source
             }
             _ => by,
         };
         // Unchanged values keep their stored bytes: sealing them again would look like a change.
         let is_same = |is_same: &dyn Fn(&(Settings, Credentials)) -> bool| {
-            previous.as_ref().is_some_and(|previous| previous.opened.as_ref().is_ok_and(is_same))
+            old.as_ref().is_some_and(|old| old.opened.as_ref().is_ok_and(is_same))
         };
         let settings = match &stored {
-            Some(stored) if is_same(&|previous| previous.0 == *settings) => stored.settings.clone(),
+            Some(stored) if is_same(&|old| old.0 == *settings) => stored.settings.clone(),
             _ => serde_json::to_string(settings).expect("settings are plain data"),
         };
         let sealed = credentials.as_ref().map(|credentials| match &stored {
-            Some(stored) if is_same(&|previous| previous.1 == *credentials) => {
+            Some(stored) if is_same(&|old| old.1 == *credentials) => {
                 stored.credentials.clone().unwrap_or_default()
             }
             _ => self.seal(tenant, &account.name, credentials),
@@ -164,8 +163,7 @@ impl App {
             let plain = Zeroizing::new(plain.map_err(|bad| unreadable(bad.into()))?);
             let secrets = serde_json::from_slice::<BTreeMap<String, String>>(&plain);
             // The parser's message might quote a secret.
-            let secrets =
-                secrets.map_err(|_| unreadable("credentials are not a JSON object".into()))?;
+            let secrets = secrets.map_err(|_| unreadable("credentials are no object".into()))?;
             for (name, secret) in secrets {
                 credentials.insert(name, secret);
             }
@@ -186,27 +184,23 @@ impl App {
         input: &AccountInput,
     ) -> Result<(), Error> {
         let stored = self.store.account(tenant, &input.account.name).await?;
-        let previous = stored.as_ref().map(|stored| PreviousAccount::new(self, tenant, stored));
-        self.check_input(input, previous.as_ref())
+        let old = stored.as_ref().map(|stored| OldAccount::new(self, tenant, stored));
+        self.check_input(input, old.as_ref())
     }
 
     /// Checks the new settings with the new credentials, or with the stored ones.
-    fn check_input(
-        &self,
-        input: &AccountInput,
-        previous: Option<&PreviousAccount<'_>>,
-    ) -> Result<(), Error> {
+    fn check_input(&self, input: &AccountInput, old: Option<&OldAccount<'_>>) -> Result<(), Error> {
         let no_credentials = Credentials::default();
         let must_be_given = |why: &str| {
             let reason = format!("must be given: {why}");
             Err(Error::InvalidAccount(vec![Fault { name: "credentials".into(), reason }]))
         };
-        let credentials = match (&input.credentials, previous) {
+        let credentials = match (&input.credentials, old) {
             (Some(given), _) => given,
             (None, None) => &no_credentials,
-            (None, Some(previous)) => match &previous.opened {
+            (None, Some(old)) => match &old.opened {
                 Ok((_, credentials)) => {
-                    if !credentials.is_empty() && self.changes_addresses(input, previous) {
+                    if !credentials.is_empty() && self.changes_addresses(input, old) {
                         // Reports the other faults too.
                         let mut faults = self.faults(&input.account, &input.settings, credentials);
                         let reason = "must be given again: connector and settings change where they are sent";
@@ -226,16 +220,18 @@ impl App {
     }
 
     /// Whether the change sends the credentials to other addresses.
-    fn changes_addresses(&self, input: &AccountInput, previous: &PreviousAccount<'_>) -> bool {
-        let Ok((settings, _)) = &previous.opened else { return true };
-        let connector = &previous.stored.account.connector;
+    fn changes_addresses(&self, input: &AccountInput, old: &OldAccount<'_>) -> bool {
+        let Ok((settings, _)) = &old.opened else { return true };
+        let connector = &old.stored.account.connector;
         if (connector, settings) == (&input.account.connector, &input.settings) {
             return false;
         }
         let catalog = self.platforms.catalog();
-        let old = catalog.addresses(connector, settings);
-        let new = catalog.addresses(&input.account.connector, &input.settings);
-        *connector != input.account.connector || old.is_none() || old != new
+        let old_addresses = catalog.addresses(connector, settings);
+        let new_addresses = catalog.addresses(&input.account.connector, &input.settings);
+        *connector != input.account.connector
+            || old_addresses.is_none()
+            || old_addresses != new_addresses
     }
 
     fn check(
@@ -275,12 +271,12 @@ impl App {
 }
 
 /// A stored account, opened where the keys allow it.
-struct PreviousAccount<'a> {
+struct OldAccount<'a> {
     stored: &'a StoredAccount,
     opened: Result<(Settings, Credentials), Error>,
 }
 
-impl<'a> PreviousAccount<'a> {
+impl<'a> OldAccount<'a> {
     fn new(app: &App, tenant: &TenantName, stored: &'a StoredAccount) -> Self {
         Self { stored, opened: app.open_account(tenant, stored) }
     }
@@ -294,11 +290,11 @@ pub(super) fn purpose(tenant: &TenantName, name: &AccountName) -> String {
 /// Names of the changed fields in the API.
 fn changed(put: &AccountPut) -> Vec<&'static str> {
     let Some(before) = &put.before else { return Vec::new() };
-    let (old, new) = (&before.account, &put.after.account);
+    let (was, is) = (&before.account, &put.after.account);
     let fields = [
-        ("platform", old.platform != new.platform),
-        ("connector", old.connector != new.connector),
-        ("platformAccount", old.platform_account != new.platform_account),
+        ("platform", was.platform != is.platform),
+        ("connector", was.connector != is.connector),
+        ("platformAccount", was.platform_account != is.platform_account),
         ("settings", before.settings != put.after.settings),
         ("credentials", before.credentials != put.after.credentials),
     ];

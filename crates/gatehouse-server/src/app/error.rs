@@ -60,7 +60,7 @@ pub enum Error {
     TaskNotReady {
         /// Its state.
         state: TaskState,
-        /// What the request needs.
+        /// Explanation for the client.
         what: &'static str,
     },
     /// The idempotency key was used with another body.

@@ -127,8 +127,7 @@ impl TaskOutcome {
         }
     }
 
-    /// Shows `n` selected items in request order, beginning with number `from`. Some may have been shown before an
-    /// error.
+    /// Shows `n` selected items in request order, from number `from` on. An error may come after some were shown.
     pub async fn show(
         &self,
         filter: ItemFilter,
@@ -269,8 +268,7 @@ impl TaskOutcome {
         self.key.as_ref().filter(|_| self.task.shows_secrets(now))
     }
 
-    /// The password that the Task set, if the access still has it: surely if nothing changed, otherwise if the stored
-    /// hash matches.
+    /// The password that the Task set, if the access is unchanged or its stored hash still matches.
     fn given_password(
         &self,
         key: &TaskKey,
@@ -281,14 +279,12 @@ impl TaskOutcome {
         let vault = &self.app.vault;
         match chosen {
             Some(chosen) => {
-                let is_current =
-                    stored.is_none_or(|stored| vault.has_salt(stored, &key.salt(ordinal)));
+                let is_current = stored.is_none_or(|it| vault.has_salt(it, &key.salt(ordinal)));
                 is_current.then_some(chosen)
             }
             None => {
                 let generated = key.password(ordinal);
-                let is_current =
-                    stored.is_none_or(|stored| vault.is_hash_of_generated(stored, &generated));
+                let is_current = stored.is_none_or(|it| vault.is_hash_of_generated(it, &generated));
                 is_current.then_some(generated)
             }
         }

@@ -16,7 +16,7 @@ impl App {
         at: Timestamp,
     ) -> Result<Option<IssuedAccess>, Error> {
         let repeated = self.store.repeated_creation(tenant, once, at).await?;
-        let Some((access, sealed)) = with_same_body(once, repeated)? else { return Ok(None) };
+        let Some((access, sealed)) = same_body(once, repeated)? else { return Ok(None) };
         let password = self.vault.unseal(&purpose(tenant, &once.secret_name()), &sealed);
         let password = password.map_err(|bad| StoreError::Unexpected(bad.into()))?;
         let password = String::from_utf8(password).map_err(|_| unreadable())?;
@@ -31,7 +31,7 @@ impl App {
         once: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<TaskId>, Error> {
-        with_same_body(once, self.store.repeated_batch(tenant, once, at).await?)
+        same_body(once, self.store.repeated_batch(tenant, once, at).await?)
     }
 
     /// Adds the sealed password, which a repeated request shows.
@@ -48,11 +48,8 @@ impl App {
 }
 
 /// The stored result, if the request has the same body.
-fn with_same_body<T>(
-    once: &IdempotentRequest,
-    repeated: Option<Repeated<T>>,
-) -> Result<Option<T>, Error> {
-    match repeated {
+fn same_body<T>(once: &IdempotentRequest, found: Option<Repeated<T>>) -> Result<Option<T>, Error> {
+    match found {
         None => Ok(None),
         Some(Repeated::Same(made)) => Ok(Some(made)),
         Some(Repeated::AnotherBody) => Err(Error::KeyReused(once.key.clone())),

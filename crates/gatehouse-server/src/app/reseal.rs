@@ -1,7 +1,6 @@
 //! Rotating the master key: counts what each key has made, and seals again what a former key has sealed.
 //!
-//! Runs in small transactions while servers run, and can be interrupted at any point: resealed rows are not found
-//! again.
+//! Runs in small transactions beside servers, and can be interrupted anywhere: resealed rows are not found again.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use gatehouse_vault::{BadSeal, HASH_NAME_CHARS, SEAL_NAME_BYTES, key_of_hash, ke
 use super::{App, Error, account, repeat};
 
 /// Seals that are replaced concurrently.
-const CONCURRENT_SEALS: u32 = 32;
+const SEALS_MAX: u32 = 32;
 
 /// Number of objects by key (short name) and kind.
 pub type KeyShares = BTreeMap<String, BTreeMap<KeyUseKind, u64>>;
@@ -51,18 +50,16 @@ impl App {
         let name = self.vault.seal_name();
         let mut total = Resealed::default();
         let accounts = self.store.former_seals_of_accounts(tenant, name).await?;
-        for seals in accounts.chunks(CONCURRENT_SEALS as usize) {
+        for seals in accounts.chunks(SEALS_MAX as usize) {
             self.reseal_some(tenant, seals, &mut total).await?;
         }
         for kind in [SecretKind::Task, SecretKind::Answer] {
-            let mut after_name = String::new();
+            let mut after = String::new();
             loop {
-                let seals = self
-                    .store
-                    .former_secrets(tenant, kind, name, &after_name, CONCURRENT_SEALS)
-                    .await?;
+                let seals =
+                    self.store.former_secrets(tenant, kind, name, &after, SEALS_MAX).await?;
                 let Some(last) = seals.last() else { break };
-                after_name = match &last.owner {
+                after = match &last.owner {
                     SealOwner::Account(name) => name.to_string(),
                     SealOwner::Task(id) => id.to_string(),
                     SealOwner::Answer(name) => name.clone(),

@@ -13,8 +13,7 @@ use super::{App, Error};
 use crate::keys::KeysInUse;
 
 impl App {
-    /// Accepts a device's credentials, or refuses them without a reason. A prepaid access is activated by its first
-    /// connection.
+    /// Accepts credentials, or refuses them without a reason. The first connection activates a prepaid access.
     pub async fn verify(
         &self,
         caller: HashCaller<'_>,
@@ -34,15 +33,14 @@ impl App {
         let Ok(entry) = lifecycle::may_connect(&stored.access, self.now()) else {
             let guess = self.guess(tenant, username, Some(id), is_slow)?;
             // Without the cache: it would be fast for the right password alone.
-            let checked = match self.vault.check_uncached(caller, &stored.password, password).await
-            {
+            let check = match self.vault.check_uncached(caller, &stored.password, password).await {
                 Err(VaultError::UnknownKey) => {
                     let name = username.as_str();
                     self.vault.check_unknown(caller, name, password).await.map_err(Error::from)
                 }
                 checked => checked.map(drop).map_err(Error::from),
             };
-            settle_guess(guess, checked)?;
+            settle_guess(guess, check)?;
             return Err(self.refuse(tenant, Some(id)).await?);
         };
         if !self.vault.is_cached(&stored.password, password) {

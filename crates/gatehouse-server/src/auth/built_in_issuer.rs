@@ -40,8 +40,7 @@ struct CurrentKeys {
 struct Source {
     store: TokenKeyStore,
     clock: Clock,
-    /// Time of the last reload that a token triggered; held during a reload, so that concurrent requests wait for its
-    /// result.
+    /// Last reload for a token; held during one, so that concurrent requests wait for its result.
     reloaded_at: Mutex<Option<Instant>>,
 }
 

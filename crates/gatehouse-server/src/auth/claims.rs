@@ -14,7 +14,7 @@ use super::{AuthError, Caller, ISSUER};
 /// Allowed clock skew.
 pub(super) const LEEWAY_SECONDS: f64 = 60.0;
 
-/// What the claims of an issuer's tokens must contain, and their names.
+/// Names and required values of an issuer's claims.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimRules {
     pub(super) issuer: String,
@@ -73,17 +73,13 @@ impl ClaimRules {
             None => typ.is_none() || ACCESS_TOKEN_TYPES.into_iter().any(is),
         };
         // A specific type is decisive; `JWT` and no type are not.
-        let is_specific = typ.is_some() && !is(GENERIC_TYPE);
+        let is_typed = typ.is_some() && !is(GENERIC_TYPE);
         let claimed = claims.get("typ").and_then(Value::as_str);
         let has = |name: &&str| claims.contains_key(*name);
-        let is_for_sign_in = ["at_hash", "c_hash"].iter().any(has)
+        let is_id_token = ["at_hash", "c_hash"].iter().any(has)
             || (has(&"nonce") && claimed != Some("Bearer"))
             || claimed == Some("ID");
-        if is_listed && (is_specific || !is_for_sign_in) {
-            Ok(())
-        } else {
-            Err(AuthError::NotForAccess)
-        }
+        if is_listed && (is_typed || !is_id_token) { Ok(()) } else { Err(AuthError::NotForAccess) }
     }
 
     /// The parts of a token that a revocation can match.

@@ -1,7 +1,6 @@
 //! Fetching an issuer's discovery document and key set. The document also has the sign-in endpoints.
 //!
-//! Responses are bounded in size and time, redirects are not followed, and nothing of the client's request is sent
-//! along: the keys are public.
+//! Responses are bounded in size and time, redirects are not followed, and nothing of the client's request is sent.
 
 use std::time::{Duration, UNIX_EPOCH};
 

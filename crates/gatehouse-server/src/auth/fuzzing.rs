@@ -75,13 +75,9 @@ pub(crate) fn claims(bytes: &[u8]) {
 pub(crate) fn issuer(bytes: &[u8]) {
     let _ = KeySet::parse(bytes);
     if let Ok(document) = serde_json::from_slice::<Value>(bytes) {
-        let document_endpoints = SignInDocument::read(&document, is_safe);
-        let addresses = [
-            document_endpoints.authorization,
-            document_endpoints.token,
-            document_endpoints.end_session,
-            document_endpoints.revocation,
-        ];
+        let endpoints = SignInDocument::read(&document, is_safe);
+        let addresses =
+            [endpoints.authorization, endpoints.token, endpoints.end_session, endpoints.revocation];
         let is_open = |it: &Url| it.scheme() == "https" || it.scheme() == "http" && is_safe(it);
         assert!(addresses.iter().flatten().all(is_open));
     }

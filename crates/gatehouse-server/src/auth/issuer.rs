@@ -22,8 +22,8 @@ use super::sign_in::{ConsoleClient, SignIn, SignInDocument};
 use crate::config;
 
 /// Burst of fetches that tokens can trigger, and the interval in which one more is allowed.
-const TOKEN_FETCHES_MAX: u32 = 2;
-const TOKEN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
+const FETCHES_MAX: u32 = 2;
+const FETCH_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Time after a failed fetch in which requests don't wait for another.
 const FAILURE_SHARED_FOR: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ const WAITING_MAX: usize = 1024;
 /// Retry interval after a failed fetch.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long keys stay valid while no new ones can be fetched.
+/// Longest use of keys while no new ones can be fetched.
 const STALE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A trusted external issuer.
@@ -127,7 +127,7 @@ impl Issuer {
         state.keys.clone().filter(|_| state.fetched_at.elapsed() < STALE_MAX)
     }
 
-    /// How users sign in with this issuer, if the settings and its document allow it.
+    /// Sign-in with this issuer, if the settings and its document allow it.
     pub(super) fn sign_in(&self) -> Option<SignIn> {
         self.console.as_ref()?.sign_in(self.name(), self.state.read().document.as_ref())
     }
@@ -152,8 +152,7 @@ impl Issuer {
         Ok((claims, keys))
     }
 
-    /// Fetches the keys for a token with an unknown key, unless another request has just done so or the rate limit is
-    /// reached.
+    /// Fetches the keys for a token with an unknown key, unless that was just done or the rate limit is reached.
     async fn fetch_for_token(&self, n_before: u64, meter: &TokenMeter) -> Result<(), AuthError> {
         self.check_available()?;
         let _waiting = self.waiting.try_acquire().map_err(|_| AuthError::IssuerDown)?;
@@ -198,7 +197,7 @@ impl Issuer {
                 match state.failed_at {
                     None => tracing::warn!(issuer, %why, "the keys of an issuer can't be fetched"),
                     Some(_) => {
-                        tracing::debug!(issuer, %why, "the keys of an issuer still can't be fetched")
+                        tracing::debug!(issuer, %why, "its keys still can't be fetched")
                     }
                 }
                 state.n_fetches += 1;
@@ -225,7 +224,7 @@ impl Issuer {
             if self.console.is_some() && !fetched.document.has_endpoints() {
                 tracing::warn!(
                     issuer,
-                    "users can't sign in with an issuer:  its document has no authorization_endpoint or no \
+                    "users can't sign in with an issuer: its document has no authorization_endpoint or no \
                      token_endpoint that is as safe as the issuer"
                 );
             }
@@ -251,17 +250,16 @@ impl Issuer {
 
 impl FetchLimit {
     fn new(now: Instant) -> Self {
-        Self { n_remaining: TOKEN_FETCHES_MAX, refilled_at: now }
+        Self { n_remaining: FETCHES_MAX, refilled_at: now }
     }
 
     /// Takes one fetch, if the limit allows it.
     fn take(&mut self, now: Instant) -> bool {
-        while self.n_remaining < TOKEN_FETCHES_MAX && now >= self.refilled_at + TOKEN_FETCH_INTERVAL
-        {
+        while self.n_remaining < FETCHES_MAX && now >= self.refilled_at + FETCH_INTERVAL {
             self.n_remaining += 1;
-            self.refilled_at += TOKEN_FETCH_INTERVAL;
+            self.refilled_at += FETCH_INTERVAL;
         }
-        if self.n_remaining == TOKEN_FETCHES_MAX {
+        if self.n_remaining == FETCHES_MAX {
             // A full bucket gains nothing by waiting.
             self.refilled_at = now;
         }

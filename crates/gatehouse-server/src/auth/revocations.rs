@@ -89,20 +89,18 @@ impl Revocations {
             return Err(AuthError::Revoked);
         }
         let Tenants::Named(names) = &caller.rights.tenants else { return Ok(Arc::clone(caller)) };
-        let is_revoked_tenant = |name: &&String| {
+        let is_deleted = |name: &&String| {
             let revoked_at = lists.tenants.get(*name);
             revoked_at.is_some_and(|at| token.issued.is_none_or(|issued| issued <= *at))
         };
-        if !names.iter().any(|name| is_revoked_tenant(&name)) {
+        if !names.iter().any(|name| is_deleted(&name)) {
             return Ok(Arc::clone(caller));
         }
-        let remaining: BTreeSet<String> =
-            names.iter().filter(|it| !is_revoked_tenant(it)).cloned().collect();
-        if remaining.is_empty() {
+        let rest: BTreeSet<String> = names.iter().filter(|it| !is_deleted(it)).cloned().collect();
+        if rest.is_empty() {
             return Err(AuthError::Revoked);
         }
-        let rights =
-            Rights { tenants: Tenants::Named(remaining), scopes: caller.rights.scopes.clone() };
+        let rights = Rights { tenants: Tenants::Named(rest), scopes: caller.rights.scopes.clone() };
         Ok(Arc::new(Caller { rights, ..Caller::clone(caller) }))
     }
 }

@@ -76,13 +76,9 @@ impl ConsoleClient {
         Some(Self { id, scope: settings.console_scope.clone() })
     }
 
-    /// How to sign in at this issuer; `None` if its document has no endpoints.
-    pub(super) fn sign_in(
-        &self,
-        issuer: &str,
-        document: Option<&SignInDocument>,
-    ) -> Option<SignIn> {
-        let endpoints = match document {
+    /// The sign-in at this issuer; `None` if its document has no endpoints.
+    pub(super) fn sign_in(&self, issuer: &str, found: Option<&SignInDocument>) -> Option<SignIn> {
+        let endpoints = match found {
             Some(document) => Some(self.endpoints(document)?),
             None => None,
         };

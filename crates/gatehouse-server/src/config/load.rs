@@ -73,7 +73,7 @@ const PREFIX: &str = "GATEHOUSE_";
 const MASTER_KEY: &str = "GATEHOUSE_MASTER_KEY";
 
 /// Variables of the client commands.
-const CLIENT_VARIABLES: [&str; 5] = [
+const CLI_VARIABLES: [&str; 5] = [
     "GATEHOUSE_URL",
     "GATEHOUSE_TOKEN",
     "GATEHOUSE_TENANT",
@@ -102,8 +102,7 @@ impl Config {
             if variable == MASTER_KEY {
                 let key = MasterKeys::parse(&value);
                 master_key = Some(key.map_err(|bad| BadConfig(format!("{MASTER_KEY}: {bad}")))?);
-            } else if variable.starts_with(PREFIX) && !CLIENT_VARIABLES.contains(&variable.as_str())
-            {
+            } else if variable.starts_with(PREFIX) && !CLI_VARIABLES.contains(&variable.as_str()) {
                 let (name, kind) = setting_of(&variable)?;
                 set(&mut table, name, read_value(&variable, kind, &value)?);
                 // Checked one by one, so that an error names its variable.
@@ -149,8 +148,7 @@ fn read_file(path: &Path) -> Result<Table, BadConfig> {
 /// Parses a settings file; `shown` is its name in errors.
 fn read_text(shown: &str, text: &str) -> Result<Table, BadConfig> {
     let bad = |why: String| BadConfig(format!("{shown}: {why}"));
-    // From the text, because only that error knows the line. The error shows the line's number, not its text, which may
-    // hold a password.
+    // From the text, because only that error knows the line. Shows its number: the line may hold a password.
     let located = |error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start).min(text.len());
         let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -21,7 +21,7 @@ const NAME_CHARS: usize = 8;
 pub(super) enum KeyUser {
     /// A server.
     Server,
-    /// A command that runs beside servers.
+    /// A command, while servers may run.
     Command,
 }
 

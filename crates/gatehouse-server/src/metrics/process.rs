@@ -1,5 +1,4 @@
-//! Figures of the process under the names that Prometheus clients share. They are read from `/proc` at each scrape;
-//! without `/proc` they stay zero.
+//! Figures of the process under the usual Prometheus names, read from `/proc` at each scrape; zero without `/proc`.
 
 use std::fs;
 use std::sync::LazyLock;
@@ -115,8 +114,7 @@ struct ProcessStat {
 impl ProcessStat {
     /// Parses `/proc/self/stat`, with `/proc/stat` for the boot time.
     fn of(stat: &str, machine: &str) -> Option<Self> {
-        // The process name is in parentheses and may contain anything, so the fields are counted from its end: the
-        // third follows.
+        // The name in parentheses may contain anything, so fields are counted after it: the third follows.
         let (_, fields) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
         let number = |n: usize| fields.get(n - 3).and_then(|it| it.parse::<f64>().ok());

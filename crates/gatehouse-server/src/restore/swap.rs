@@ -2,9 +2,9 @@
 //!
 //! A directory inside the data directory holds the new store; its name tells the progress:
 //!
-//! 1. `restore-copying`: the backup is being copied. The old store is whole and in its place. A next run begins anew.
-//! 2. `restore-ready`: the copy is whole. The files of the old store are moved out, into `replaced-…`.
-//! 3. `restore-moving-in`: the old files are out. The new ones are moved in; the directory goes when it is empty.
+//! 1. `restore-copying`: the backup is being copied. The old store is complete and in place. The next run starts over.
+//! 2. `restore-ready`: the copy is complete. The files of the old store are moved out, into `replaced-…`.
+//! 3. `restore-moving-in`: the old files are out. The new ones are moved in; then the directory is removed.
 //!
 //! A directory gets its next name when everything before has reached the disk. Within a step the order of files doesn't
 //! matter: repeating the step does what is left of it.

@@ -1,7 +1,6 @@
 //! A certificate's validity dates.
 //!
-//! Clients decide whether they trust it, so only the dates are parsed (RFC 5280, section 4.1). Their position is the
-//! same in every certificate.
+//! Clients decide whether they trust it, so only the dates are parsed (RFC 5280, section 4.1).
 
 use gatehouse_core::Timestamp;
 

@@ -26,7 +26,7 @@ impl Connections {
     }
 
     /// Admits a connection, if necessary by closing the longest idle one; `None` if all are busy.
-    pub(super) fn admit(self: &Arc<Self>) -> Option<ConnectionSlot> {
+    pub(super) fn admit(self: &Arc<Self>) -> Option<Slot> {
         let mut registry = self.registry.lock();
         let evicts_another = registry.connections.len() >= self.capacity;
         if evicts_another && !registry.evict_longest_idle() {
@@ -35,7 +35,7 @@ impl Connections {
         let (id, activity) = (registry.next, Arc::new(Activity::new()));
         registry.next += 1;
         registry.connections.insert(id, Arc::clone(&activity));
-        Some(ConnectionSlot { connections: Arc::clone(self), id, activity, evicts_another })
+        Some(Slot { connections: Arc::clone(self), id, activity, evicts_another })
     }
 
     /// Closes the longest idle connection; false if there is none.
@@ -67,7 +67,7 @@ impl Registry {
 }
 
 /// A connection's slot, which is free again when this is dropped.
-pub(super) struct ConnectionSlot {
+pub(super) struct Slot {
     connections: Arc<Connections>,
     id: u64,
     pub(super) activity: Arc<Activity>,
@@ -75,7 +75,7 @@ pub(super) struct ConnectionSlot {
     pub(super) evicts_another: bool,
 }
 
-impl Drop for ConnectionSlot {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.connections.registry.lock().connections.remove(&self.id);
     }

@@ -181,8 +181,7 @@ impl<Io> GuardedStream<Io> {
         true
     }
 
-    /// Until when the client may be silent, and whether it is inside a head; `None` during a request, which has its own
-    /// limits.
+    /// Until when the client may be silent, and whether it is inside a head; `None` during a request.
     fn read_deadline(&self) -> Option<(Instant, bool)> {
         let idle_since = self.activity.idle_since()?;
         match self.head {
@@ -379,8 +378,7 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for GuardedStream<Io> {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        // hyper's refusal is a head without a body, and hyper reads on only when everything before is sent, so the
-        // first slice shows it.
+        // hyper's refusal is a head without a body, sent after everything before it, so the first slice shows it.
         let first = buffers.iter().find(|buffer| !buffer.is_empty());
         let first = first.map_or(&[][..], |buffer| &**buffer);
         if self.closing.is_some() || self.is_replaced(first) {

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::awaited_body::AwaitedBody;
-use super::connections::{ConnectionSlot, Connections};
+use super::connections::{Connections, Slot};
 use super::guarded_stream::GuardedStream;
 use super::self_wake::SelfWake;
 use super::shared_stream::{CloseWatch, SharedStream};
@@ -29,8 +29,7 @@ use crate::config::Limits;
 use crate::http::intake::refusal;
 use crate::http::{ConnectionInfo, Gate, HEADER_BYTES_MAX, ListenerKind, handle};
 
-/// Backlog of connections. The usual 128 are too few when many devices reconnect at once: the others would retry only
-/// after a second.
+/// Backlog of connections. The usual 128 are too few when many devices reconnect: the others would wait for a second.
 const BACKLOG: u32 = 4096;
 
 /// Time limit of a TLS handshake.
@@ -203,7 +202,7 @@ impl ListenerState {
         });
     }
 
-    async fn serve_connection(&self, stream: TcpStream, peer: IpAddr, slot: ConnectionSlot) {
+    async fn serve_connection(&self, stream: TcpStream, peer: IpAddr, slot: Slot) {
         let (stream, close_watch) = SharedStream::new(stream);
         let Some(tls) = &self.tls else {
             return self.serve_http(stream, close_watch, peer, slot).await;
@@ -222,13 +221,8 @@ impl ListenerState {
     }
 
     /// Serves the requests of a connection until it ends.
-    async fn serve_http<Io>(
-        &self,
-        io: Io,
-        close_watch: CloseWatch,
-        peer: IpAddr,
-        slot: ConnectionSlot,
-    ) where
+    async fn serve_http<Io>(&self, io: Io, close_watch: CloseWatch, peer: IpAddr, slot: Slot)
+    where
         Io: AsyncRead + AsyncWrite + Unpin + 'static,
     {
         let activity = &slot.activity;

@@ -5,9 +5,8 @@
 //! length, and the next request would begin elsewhere than a proxy in front believes.
 //!
 //! A head surely begins with the first byte of a connection. The next one begins when the previous request is answered
-//! and each of its bytes is accounted for: a head with its end, and a body of the announced length. Everything else
-//! stays unchanged for the rest of the connection: a pipelined head, bytes after a chunked body, and anything after
-//! irregular line ends.
+//! and each of its bytes is accounted for: a head with its end, and a body of the announced length. All else stays
+//! unchanged for the rest of the connection: a pipelined head, and bytes after a chunked body or irregular line ends.
 
 use std::cmp::Ordering;
 

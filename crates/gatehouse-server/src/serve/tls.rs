@@ -23,7 +23,7 @@ use crate::config;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long before its expiry a certificate is warned about.
-const WARNING_MILLISECONDS: i64 = 14 * DAY_MILLISECONDS;
+const WARN_MILLISECONDS: i64 = 14 * DAY_MILLISECONDS;
 
 const DAY_MILLISECONDS: i64 = 24 * 60 * 60 * 1000;
 
@@ -108,8 +108,7 @@ impl Tls {
     /// Logs a certificate that expires soon, once a day.
     fn warn_of_expiry(&self, now: Timestamp, logged: &mut Option<Timestamp>) {
         let ends = Timestamp::EPOCH.plus_milliseconds(self.expiry.get() * 1000);
-        let expires_soon =
-            self.expiry.get() > 0 && now.plus_milliseconds(WARNING_MILLISECONDS) > ends;
+        let expires_soon = self.expiry.get() > 0 && now.plus_milliseconds(WARN_MILLISECONDS) > ends;
         let is_logged = logged.is_some_and(|at| now < at.plus_milliseconds(DAY_MILLISECONDS));
         if !expires_soon || is_logged {
             return;
@@ -154,8 +153,7 @@ impl Tls {
         }
     }
 
-    /// Reloads changed files. An invalid pair leaves the old one in place and is tried again: it may be half written,
-    /// or not readable yet.
+    /// Reloads changed files. An invalid pair, which may be half written, leaves the old one and is tried again.
     fn refresh(&self) {
         // Before reading, so that a change meanwhile is noticed the next time.
         let versions = [file_version(&self.certificate), file_version(&self.key)];

@@ -1,5 +1,4 @@
-//! Disturbances between calls: servers join and leave gracefully, the database is unreachable, every tenant sends a
-//! batch at the same time.
+//! Disturbances between calls: servers that join and leave, outages of the database, and bursts of batches.
 
 use std::sync::Arc;
 

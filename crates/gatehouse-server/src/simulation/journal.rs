@@ -1,5 +1,4 @@
-//! Journal of each transaction's changes, written by triggers: rolled-back changes don't appear, and no code of the
-//! store is involved.
+//! Journal of each transaction's changes, written by triggers, without the store's code and rolled-back changes.
 
 use gatehouse_core::Timestamp;
 use rusqlite::{Connection, Row};

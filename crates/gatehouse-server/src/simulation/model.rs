@@ -1,7 +1,6 @@
 //! Invariants that hold after every commit: a small copy of the rules, fed by the journal.
 //!
-//! The model tracks leases, Tasks and ended accesses without code of the store: a violation is a fault of the store, or
-//! of the model.
+//! The model tracks leases, Tasks and ended accesses without the store's code.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -168,9 +167,7 @@ impl Model {
             Event::Status { access, before, after, end_at } => {
                 self.end(access, before, after, *end_at, now, is_sweep)
             }
-            Event::TenantDeleted { .. } => {
-                Err("it is not the last change of its transaction".into())
-            }
+            Event::TenantDeleted { .. } => Err("it is not the last change".into()),
             Event::Quota { n_live, n_reserved, .. } => {
                 match is_within_quota(*n_live, *n_reserved) {
                     true => Ok(()),
@@ -195,8 +192,7 @@ impl Model {
             .range((tenant.to_owned(), i64::MIN)..(tenant.to_owned(), number))
             .filter(|(_, it)| it.is_change() && !it.has_ended());
         let earlier = open_changes.map(|((_, number), _)| *number).next();
-        let known =
-            self.tasks.get_mut(&(tenant.to_owned(), number)).ok_or("the Task was deleted")?;
+        let known = self.tasks.get_mut(&(tenant.to_owned(), number)).ok_or("it was deleted")?;
         let tracked = (known.state.clone(), known.n_done);
         (known.state, known.n_done) = after.clone();
         let is_stop = after.0 == "TERMINATED";

@@ -1,5 +1,4 @@
-//! A seed's parameters. Each seed leaves out some kinds of disturbances: a fault that one kind hides is found without
-//! it.
+//! A seed's parameters. Each seed leaves out some kinds of disturbances, because one kind may hide a fault.
 
 use gatehouse_core::Timestamp;
 use gatehouse_testing::SeededRandom;

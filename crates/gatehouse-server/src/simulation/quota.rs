@@ -1,5 +1,4 @@
-//! A tenant whose contracts have quotas and ends. Its client requests more accesses than the quota allows, and accesses
-//! that end soon.
+//! A tenant whose contracts have quotas and ends, and its client, which exceeds the quotas.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -17,9 +17,8 @@ use super::world::World;
 /// Interval of requests: far above the limit, also for each of a few servers.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Time after which every server knows every other: a silent server counts for five seconds, and servers send
-/// heartbeats every second.
-const SETTLED_AFTER: Duration = Duration::from_secs(8);
+/// Time after which every server knows every other: a silent server counts for five seconds.
+const CALM_AFTER: Duration = Duration::from_secs(8);
 
 /// A client of the tenant.
 pub(super) struct RateClient {
@@ -71,7 +70,7 @@ impl RateClient {
             self.world.model().record_disturbance(now);
         }
         let disturbance = self.world.model().last_disturbance();
-        let Some(disturbance) = disturbance.filter(|it| now.duration_since(*it) >= SETTLED_AFTER)
+        let Some(disturbance) = disturbance.filter(|it| now.duration_since(*it) >= CALM_AFTER)
         else {
             self.calm = None;
             return;

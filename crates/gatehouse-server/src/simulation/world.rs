@@ -22,7 +22,7 @@ pub(super) struct World {
     pub(super) began: Instant,
     random: Mutex<SeededRandom>,
     model: Mutex<Model>,
-    event_log: Mutex<EventLog>,
+    log: Mutex<EventLog>,
     is_disturbed: AtomicBool,
     /// End of the database's outage.
     outage_until: Mutex<Instant>,
@@ -47,11 +47,7 @@ impl World {
             began: now,
             random: Mutex::new(random),
             model: Mutex::default(),
-            event_log: Mutex::new(EventLog {
-                hasher: DefaultHasher::new(),
-                n_events: 0,
-                is_verbose,
-            }),
+            log: Mutex::new(EventLog { hasher: DefaultHasher::new(), n_events: 0, is_verbose }),
             is_disturbed: AtomicBool::new(false),
             outage_until: Mutex::new(now),
         }
@@ -85,7 +81,7 @@ impl World {
 
     pub(super) fn begin_outage(&self, time: Duration) {
         *self.outage_until.lock().unwrap() = Instant::now() + time;
-        self.log(|| format!("the database is unreachable for  {time:?}"));
+        self.log(|| format!("the database is unreachable for {time:?}"));
     }
 
     pub(super) fn is_outage(&self) -> bool {
@@ -99,7 +95,7 @@ impl World {
 
     /// Logs an event.
     pub(super) fn log(&self, what: impl FnOnce() -> String) {
-        let (mut log, at) = (self.event_log.lock().unwrap(), self.began.elapsed());
+        let (mut log, at) = (self.log.lock().unwrap(), self.began.elapsed());
         let what = what();
         (at, &what).hash(&mut log.hasher);
         log.n_events += 1;
@@ -110,7 +106,7 @@ impl World {
 
     /// Digest and number of events.
     pub(super) fn log_digest(&self) -> (u64, u64) {
-        let log = self.event_log.lock().unwrap();
+        let log = self.log.lock().unwrap();
         (log.hasher.finish(), log.n_events)
     }
 }

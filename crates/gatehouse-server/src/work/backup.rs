@@ -87,10 +87,9 @@ impl Backups {
         stopping: &CancellationToken,
         failed_at: &mut Option<Instant>,
     ) -> Duration {
-        let retry_wait =
-            failed_at.map_or(Duration::ZERO, |it| self.retry().saturating_sub(it.elapsed()));
-        if !retry_wait.is_zero() {
-            return retry_wait;
+        let wait = failed_at.map_or(Duration::ZERO, |it| self.retry().saturating_sub(it.elapsed()));
+        if !wait.is_zero() {
+            return wait;
         }
         let (directory, now, every) =
             (self.directory.clone(), self.clock.now(), self.schedule.every);

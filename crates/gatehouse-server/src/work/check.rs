@@ -14,7 +14,7 @@ use super::VALID;
 const FIRST_CHECK_MAX: Duration = Duration::from_secs(60);
 
 /// Wait after a check that failed or found damage: a cable may have been loose.
-const RECHECK_INTERVAL: Duration = Duration::from_secs(600);
+const RECHECK: Duration = Duration::from_secs(600);
 
 /// A server's checks.
 pub(crate) struct Checks {
@@ -79,11 +79,8 @@ impl Checks {
                 () = self.store.until_unreadable(), if !is_suspect => {}
             }
             is_suspect = self.check_one(stopping).await != Some("sound");
-            wait = if is_suspect {
-                self.every.into_iter().chain([RECHECK_INTERVAL]).min()
-            } else {
-                self.every
-            };
+            wait =
+                if is_suspect { self.every.into_iter().chain([RECHECK]).min() } else { self.every };
         }
     }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use gatehouse_store::{ChunkLimits, Waiters};
 
-/// How long a chunk may block others: requests, a few times as long as they take themselves; another batch, for as long
-/// as a commit is worth.
+/// Longest blocking by a chunk: of requests, a few times their own duration; of batches, as long as a commit is worth.
 pub(super) const CHUNK_LIMITS: ChunkLimits =
     ChunkLimits { requests: Duration::from_micros(1500), batches: Duration::from_millis(50) };
 

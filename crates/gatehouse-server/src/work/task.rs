@@ -250,7 +250,7 @@ impl TaskWorker {
     /// Waits for a permit to work on a Task.
     async fn permit(&self, lease: &Lease) -> Result<OwnedSemaphorePermit, StepError> {
         let permit = Arc::clone(&self.permits).acquire_owned();
-        Ok(self.with_renewal(lease, permit).await?.expect("the semaphore is never closed"))
+        Ok(self.hold(lease, permit).await?.expect("the semaphore is never closed"))
     }
 
     /// A part of the client's request.
@@ -260,11 +260,7 @@ impl TaskWorker {
     }
 
     /// Waits for something slow, and renews the lease meanwhile.
-    async fn with_renewal<T>(
-        &self,
-        lease: &Lease,
-        work: impl Future<Output = T>,
-    ) -> Result<T, StepError> {
+    async fn hold<T>(&self, lease: &Lease, work: impl Future<Output = T>) -> Result<T, StepError> {
         let mut work = std::pin::pin!(work);
         loop {
             match tokio::time::timeout(RENEWAL_INTERVAL, &mut work).await {

@@ -78,9 +78,8 @@ async fn a_failing_expiry_does_not_delay_the_destruction_of_secrets() {
         };
         app.put_contract(&acme(), &ending).await.unwrap();
         let contract_id = ending.id.clone();
-        let request =
-            AccessRequest { contract_id, username: None, password: None, device_name: None };
-        app.create_access(caller(), request, None).await.unwrap();
+        let new = AccessRequest { contract_id, username: None, password: None, device_name: None };
+        app.create_access(caller(), new, None).await.unwrap();
         let file = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
         let sql = "UPDATE access SET status = 'NONSENSE' WHERE contract_id = 'ending'";
         assert_eq!(file.execute(sql, []).unwrap(), 1);

@@ -72,8 +72,8 @@ impl TestIssuer {
                 self.n_fetched.fetch_add(1, Ordering::SeqCst);
                 json(self.key.lock().unwrap().jwks(Timestamp::EPOCH))
             }
-            (_, IssuerReply::OtherIssuer(issuer)) => {
-                json(json!({"issuer": issuer, "jwks_uri": keys()}))
+            (_, IssuerReply::OtherIssuer(name)) => {
+                json(json!({"issuer": name, "jwks_uri": keys()}))
             }
             (_, IssuerReply::KeysAt(place)) => json(json!({"issuer": self.url, "jwks_uri": place})),
             (_, IssuerReply::Valid | IssuerReply::NoKeys) => {
@@ -170,11 +170,7 @@ async fn a_new_key_is_fetched_at_once_and_tokens_of_the_old_one_are_refused() {
     assert!(subject(&auth, &old).await.is_ok(), "the new keys are not fetched yet");
     assert!(subject(&auth, &issuer.token()).await.is_ok());
     assert_eq!(issuer.n_fetched(), 2);
-    assert_eq!(
-        subject(&auth, &old).await,
-        Err(AuthError::NotTrusted),
-        "the issuer dropped its key"
-    );
+    assert_eq!(subject(&auth, &old).await, Err(AuthError::NotTrusted), "its key is dropped");
 }
 
 #[tokio::test]
@@ -197,7 +193,7 @@ async fn invented_key_ids_trigger_few_fetches() {
     for token in &tokens {
         assert_eq!(subject(&auth, token).await, Err(AuthError::NotTrusted));
     }
-    assert!(issuer.n_fetched() - before <= TOKEN_FETCHES_MAX as usize, "{}", issuer.n_fetched());
+    assert!(issuer.n_fetched() - before <= FETCHES_MAX as usize, "{}", issuer.n_fetched());
     assert!(subject(&auth, &issuer.token()).await.is_ok(), "valid tokens stay accepted");
 }
 
@@ -322,14 +318,9 @@ async fn users_sign_in_at_the_endpoints_of_the_document() {
     let issuer = TestIssuer::start().await;
     issuer.reply_with(IssuerReply::WithFields(sign_in_document()));
     let auth = issuer.auth("console_client_id = \"console\"");
-    let [unreached] = &auth.sign_ins()[..] else {
-        panic!("it is offered before its document is fetched")
-    };
-    assert_eq!(
-        (unreached.issuer.as_str(), unreached.client_id.as_str()),
-        (&*issuer.url, "console")
-    );
-    assert_eq!(unreached.endpoints, None);
+    let [offer] = &auth.sign_ins()[..] else { panic!("it is offered before it is fetched") };
+    assert_eq!((offer.issuer.as_str(), offer.client_id.as_str()), (&*issuer.url, "console"));
+    assert_eq!(offer.endpoints, None);
 
     assert!(auth.issuers[0].fetch(auth.meter()).await);
     let endpoints = auth.sign_ins()[0].endpoints.clone().unwrap();

@@ -16,68 +16,65 @@ fn token(is_built_in: bool, issued: Option<i64>) -> RevocationKey {
     RevocationKey { is_built_in, id: Some("the-id".into()), issued: issued.map(at) }
 }
 
-fn revoked(kind: RevocationKind, name: &str) -> Revocations {
-    let revocations = Revocations::default();
-    revocations.add(Revocation { kind, name: name.into(), at: at(1000) });
-    revocations
+fn revocations(kind: RevocationKind, name: &str) -> Revocations {
+    let list = Revocations::default();
+    list.add(Revocation { kind, name: name.into(), at: at(1000) });
+    list
 }
 
 /// The tenants that a token still covers.
 fn remaining(
-    revocations: &Revocations,
+    list: &Revocations,
     caller: &Arc<Caller>,
     token: &RevocationKey,
 ) -> Result<Vec<String>, AuthError> {
-    let caller = revocations.check(caller, token)?;
+    let caller = list.check(caller, token)?;
     Ok(caller.rights.tenants.words().map(str::to_owned).collect())
 }
 
 #[test]
 fn a_deleted_client_revokes_only_tokens_of_the_built_in_issuer() {
-    let revocations = revoked(RevocationKind::Client, "acme~one");
+    let list = revocations(RevocationKind::Client, "acme~one");
     let one = caller("acme~one", &["acme"]);
-    assert_eq!(remaining(&revocations, &one, &token(true, Some(5000))), Err(AuthError::Revoked));
-    assert_eq!(remaining(&revocations, &one, &token(false, Some(5000))).unwrap(), ["acme"]);
+    assert_eq!(remaining(&list, &one, &token(true, Some(5000))), Err(AuthError::Revoked));
+    assert_eq!(remaining(&list, &one, &token(false, Some(5000))).unwrap(), ["acme"]);
     assert_eq!(
-        remaining(&revocations, &caller("acme~two", &["acme"]), &token(true, None)).unwrap(),
+        remaining(&list, &caller("acme~two", &["acme"]), &token(true, None)).unwrap(),
         ["acme"]
     );
 }
 
 #[test]
 fn a_revoked_token_is_refused() {
-    let revocations = revoked(RevocationKind::Token, "the-id");
+    let list = revocations(RevocationKind::Token, "the-id");
     assert_eq!(
-        remaining(&revocations, &caller("a", &["*"]), &token(true, Some(5000))),
+        remaining(&list, &caller("a", &["*"]), &token(true, Some(5000))),
         Err(AuthError::Revoked)
     );
     let other = RevocationKey { id: None, ..token(true, None) };
-    assert_eq!(remaining(&revocations, &caller("a", &["*"]), &other).unwrap(), ["*"]);
+    assert_eq!(remaining(&list, &caller("a", &["*"]), &other).unwrap(), ["*"]);
 }
 
 #[test]
 fn a_recreated_tenant_refuses_tokens_issued_before_its_deletion() {
-    let revocations = revoked(RevocationKind::Tenant, "acme");
+    let list = revocations(RevocationKind::Tenant, "acme");
     let both = caller("a", &["acme", "rival"]);
     for is_built_in in [true, false] {
         let (before, after) = (token(is_built_in, Some(1000)), token(is_built_in, Some(1001)));
+        assert_eq!(remaining(&list, &caller("a", &["acme"]), &before), Err(AuthError::Revoked));
         assert_eq!(
-            remaining(&revocations, &caller("a", &["acme"]), &before),
+            remaining(&list, &caller("a", &["acme"]), &token(is_built_in, None)),
             Err(AuthError::Revoked)
         );
-        assert_eq!(
-            remaining(&revocations, &caller("a", &["acme"]), &token(is_built_in, None)),
-            Err(AuthError::Revoked)
-        );
-        assert_eq!(remaining(&revocations, &both, &before).unwrap(), ["rival"]);
-        assert_eq!(remaining(&revocations, &both, &after).unwrap(), ["acme", "rival"]);
-        assert_eq!(remaining(&revocations, &caller("a", &["*"]), &before).unwrap(), ["*"]);
+        assert_eq!(remaining(&list, &both, &before).unwrap(), ["rival"]);
+        assert_eq!(remaining(&list, &both, &after).unwrap(), ["acme", "rival"]);
+        assert_eq!(remaining(&list, &caller("a", &["*"]), &before).unwrap(), ["*"]);
     }
     // The later of two deletions counts.
-    revocations.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(2000) });
-    revocations.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(1000) });
+    list.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(2000) });
+    list.add(Revocation { kind: RevocationKind::Tenant, name: "acme".into(), at: at(1000) });
     assert_eq!(
-        remaining(&revocations, &caller("a", &["acme"]), &token(true, Some(1500))),
+        remaining(&list, &caller("a", &["acme"]), &token(true, Some(1500))),
         Err(AuthError::Revoked)
     );
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-fn is_closing(slot: &ConnectionSlot) -> bool {
+fn is_closing(slot: &Slot) -> bool {
     slot.activity.closing.is_cancelled()
 }
 

@@ -28,11 +28,7 @@ async fn a_server_takes_its_share_and_gives_it_back() {
         app.store.heartbeat(&other).await.unwrap();
         heartbeat.send().await.unwrap();
         assert_eq!(app.share.get(), ReplicaShare::new(0, 2).unwrap());
-        assert_eq!(
-            app.platforms.share().get(),
-            app.share.get(),
-            "platform clients use the same share"
-        );
+        assert_eq!(app.platforms.share().get(), app.share.get(), "the same share");
         assert_eq!(app.meter.replicas.get(), 2);
 
         // The other server dies.

@@ -27,7 +27,7 @@ impl TaskWorker {
     ) -> Result<StepResult, StepError> {
         // Others can work meanwhile: the step mostly waits for the hash.
         drop(permit);
-        let begin = match self.with_renewal(lease, self.names_any_access(lease, task)).await?? {
+        let begin = match self.hold(lease, self.names_any_access(lease, task)).await?? {
             true => Ok(self.hash_password(lease, task).await?),
             false => Err(BatchFailure::no_access_at_all(task.n_items)),
         };
@@ -102,7 +102,7 @@ impl TaskWorker {
         let password = self.app.password_of_change(tenant, task.id, &key).await?;
         let password = password.ok_or_else(no_key)?;
         let chosen = vec![(password, key.salt(0))];
-        let hashes = self.with_renewal(lease, self.app.vault.hash_batch(chosen)).await?;
+        let hashes = self.hold(lease, self.app.vault.hash_batch(chosen)).await?;
         Ok(hashes.into_iter().next())
     }
 }

@@ -1,5 +1,4 @@
-//! Creating the accesses of a batch. Their values are derived, unsealed and hashed before the transaction, so that it
-//! stays short.
+//! Creating the accesses of a batch. Values are derived, unsealed and hashed before the transaction, to keep it short.
 
 use std::ops::Range;
 
@@ -103,8 +102,7 @@ impl TaskWorker {
         Ok(step)
     }
 
-    /// Keeps prepared items for the Task's next step. Of the other Tasks, keeps only slow hashes: the rest is cheaper
-    /// to derive again than to store.
+    /// Keeps prepared items for the Task's next step, but only slow hashes of other Tasks: the rest is cheap to derive.
     fn keep(&mut self, prepared: Prepared) {
         self.prepared.retain(|other| other.items.len() <= 2 * HASHES_MAX);
         if self.prepared.len() == PREPARED_MAX {
@@ -201,7 +199,7 @@ impl TaskWorker {
             .collect();
         let hashes = match chosen.is_empty() {
             true => Vec::new(),
-            false => self.with_renewal(lease, self.app.vault.hash_batch(chosen)).await?,
+            false => self.hold(lease, self.app.vault.hash_batch(chosen)).await?,
         };
         let mut hashes = hashes.into_iter();
         let mut items = PlannedItems::with_capacity(new_items.len());

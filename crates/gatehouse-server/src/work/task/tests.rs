@@ -284,8 +284,7 @@ async fn a_task_can_be_read_to_its_end_while_its_passwords_expire() {
         let begun = app.now();
         app.clock.set(begun.plus_milliseconds(86_400_000));
         while app.run_upkeep_step().await.unwrap() {}
-        // Another server's clock may be behind: the chosen password is gone and must not be replaced by a generated
-        // one.
+        // Another server's clock may be behind: no generated password may replace the destroyed chosen one.
         for now in [app.now(), begun] {
             app.clock.set(now);
             let shown = items(&outcome, ItemFilter::All, 0, 9).await;
@@ -309,12 +308,11 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
         let other = NewBatch { contract_id: "pre".parse().unwrap(), items: NewItems::Count(1) };
         let other = accept(&app, other).await;
         run_all(&app).await;
-        let (made, invalid) = (made(&app, task).await, made(&app, other).await[0]);
+        let (made, bad) = (made(&app, task).await, made(&app, other).await[0]);
         let end = AccessUpdate { status: Some(TargetStatus::Terminated), password: None };
         app.update_access(caller(), made[1], end, |_| true).await.unwrap();
         let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
-        let named =
-            [Ok(made[0]), Ok(made[1]), Ok(invalid), Ok(unknown), Err("nonsense".to_owned())];
+        let named = [Ok(made[0]), Ok(made[1]), Ok(bad), Ok(unknown), Err("nonsense".to_owned())];
         let change = |operation| {
             let ids =
                 named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
@@ -453,11 +451,7 @@ async fn another_worker_continues_a_released_lease_at_once() {
         let mut first = TaskWorker::new(app.clone());
         while !matches!(first.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
         let mut second = TaskWorker::new(app.clone());
-        assert_eq!(
-            second.run_one().await.unwrap(),
-            StepOutcome::Nothing,
-            "{kind}: the first holds the lease"
-        );
+        assert_eq!(second.run_one().await.unwrap(), StepOutcome::Nothing, "{kind}: it is leased");
         first.release_lease().await.unwrap();
         while second.run_one().await.unwrap() != StepOutcome::Nothing {}
         assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
