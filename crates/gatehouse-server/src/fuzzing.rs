@@ -123,7 +123,7 @@ fn settings(text: &str) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_fuzz_targets_accept_their_seeds() {
+    fn the_seeds_of_the_fuzzer_hold() {
         gatehouse_testing::hold_seeds(super::TARGETS);
     }
 }
