@@ -1,4 +1,4 @@
-//! A client of the API: which server, who asks, and what goes over the wire.
+//! Client of the API: the server, its credentials, and the HTTP requests.
 
 pub(super) mod api;
 pub(super) mod environment;

@@ -1,4 +1,4 @@
-//! The command line: every command, one file each, and how a command ends.
+//! The command line: every command, one file each, and the process's exit code.
 
 pub(super) mod access;
 pub(super) mod apply;
@@ -24,8 +24,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::failure::{Failure, Kind};
-use crate::terminal::screen::remark;
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::screen::print_notice;
 
 /// Who may connect, and what is connected, on whose network.
 #[derive(Parser)]
@@ -59,9 +59,9 @@ enum Command {
     Man(completions::Man),
 }
 
-/// Does what the command line of this process asks for, and says how it went.
+/// Runs the command of this process's command line; returns the exit code.
 pub fn run() -> ExitCode {
-    end_quietly_with_the_reader();
+    exit_on_closed_stdout();
     let outcome = match CommandLine::parse().command {
         Command::Access(access) => access.run(),
         Command::Batch(batch) => batch.run(),
@@ -87,21 +87,21 @@ pub fn run() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            if why.kind != Kind::NoReader {
-                remark(&format!("gatehouse: {why}"));
+            if why.kind != FailureKind::NoReader {
+                print_notice(&format!("gatehouse: {why}"));
             }
             ExitCode::from(why.exit_code())
         }
     }
 }
 
-/// Ends the process without a report when the reader of standard output has closed it, as `head` does.
-fn end_quietly_with_the_reader() {
+/// Ends the process without a message when the reader closes standard output, as `head` does.
+fn exit_on_closed_stdout() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let said = panic.payload_as_str().unwrap_or_default();
-        if said.starts_with("failed printing to stdout") && said.contains("Broken pipe") {
-            std::process::exit(Kind::NoReader as i32);
+        let message = panic.payload_as_str().unwrap_or_default();
+        if message.starts_with("failed printing to stdout") && message.contains("Broken pipe") {
+            std::process::exit(FailureKind::NoReader as i32);
         }
         report(panic);
     }));

@@ -1,46 +1,46 @@
-//! Why a command did not do what it was asked: what happened, what to do about it, and how the process ends.
+//! Why a command failed: the message, the advice, and the exit code.
 
 use std::fmt;
 
-/// Why a command did not do, or not wholly do, what it was asked.
+/// Why a command failed, entirely or partly.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    pub(crate) kind: Kind,
-    /// What happened, and with which value.
-    said: String,
-    /// What to do about it.
+    pub(crate) kind: FailureKind,
+    /// The error, with the value that caused it.
+    message: String,
+    /// The next step for the user.
     advice: Option<String>,
-    /// Under which name the server's log knows the request.
+    /// The request's ID in the server's log.
     correlation: Option<String>,
 }
 
-/// What a script may want to tell apart. The numbers are part of the interface: docs/cli.md lists them.
+/// Failures that a script may tell apart. The numbers are part of the interface: docs/cli.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// What none of the others says.
+pub(crate) enum FailureKind {
+    /// Any other failure.
     Other = 1,
-    /// The command line, a file or what came in is wrong; nothing was changed.
+    /// The command line, a file or standard input is invalid; nothing was changed.
     Input = 2,
-    /// Some of it was done, and some was not.
+    /// Some parts succeeded, others failed.
     Partial = 3,
-    /// Nobody is signed in, or may not do this.
+    /// Not signed in, or not authorised.
     NotAllowed = 4,
-    /// It isn't there.
+    /// The object doesn't exist.
     NotFound = 5,
-    /// The server says no: the request or the present state doesn't allow it.
+    /// The server refused: the request or the present state doesn't allow it.
     Refused = 6,
     /// The server can't be reached, is busy or fails.
     Unreachable = 7,
-    /// The disk under the embedded store failed, and the server ended as it was.
+    /// The disk under the embedded store failed, and the server ended without cleaning up.
     Disk = 74,
-    /// Ctrl-C, as shells know it.
+    /// Ctrl-C, with the shells' number.
     Interrupted = 130,
-    /// Who reads what we print has seen enough, as shells know it.
+    /// The reader of standard output closed it; the shells' number.
     NoReader = 141,
 }
 
-impl Kind {
-    /// What an answer of this status means.
+impl FailureKind {
+    /// The kind for a response's status.
     pub(crate) fn of_status(status: u16) -> Self {
         match status {
             401 | 403 => Self::NotAllowed,
@@ -52,22 +52,22 @@ impl Kind {
 }
 
 impl Failure {
-    pub(crate) fn new(kind: Kind, said: impl Into<String>) -> Self {
-        Self { kind, said: said.into(), advice: None, correlation: None }
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), advice: None, correlation: None }
     }
 
-    /// What came from the command line, a file or standard input is wrong.
-    pub(crate) fn input(said: impl Into<String>) -> Self {
-        Self::new(Kind::Input, said)
+    /// The command line, a file or standard input is invalid.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Input, message)
     }
 
-    /// With what to do about it.
+    /// Sets the advice.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// With something more to do about it.
+    /// Appends to the advice.
     pub(crate) fn advise_also(mut self, advice: impl Into<String>) -> Self {
         let more = advice.into();
         self.advice = Some(match self.advice {
@@ -77,30 +77,29 @@ impl Failure {
         self
     }
 
-    /// With the name that the request has in the server's log.
-    pub(crate) fn under(mut self, correlation: Option<String>) -> Self {
+    /// Sets the request's ID in the server's log.
+    pub(crate) fn with_correlation(mut self, correlation: Option<String>) -> Self {
         self.correlation = correlation.filter(|it| !it.is_empty());
         self
     }
 
-    /// Ending with another code.
-    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+    /// Replaces the kind, and with it the exit code.
+    pub(crate) fn of_kind(mut self, kind: FailureKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// With what was being done, in front.
-    pub(crate) fn about(mut self, what: &str) -> Self {
-        self.said = format!("{what}: {}", self.said);
+    /// Prefixes the message with the operation that failed.
+    pub(crate) fn with_context(mut self, what: &str) -> Self {
+        self.message = format!("{what}: {}", self.message);
         self
     }
 
-    /// What happened, without what to do about it.
-    pub(crate) fn said(&self) -> &str {
-        &self.said
+    /// The message, without the advice.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
-    /// What the process ends with.
     pub(crate) fn exit_code(&self) -> u8 {
         self.kind as u8
     }
@@ -108,7 +107,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said)?;
+        f.write_str(&self.message)?;
         if let Some(advice) = &self.advice {
             write!(f, "\n  what to do: {advice}")?;
         }
@@ -120,17 +119,17 @@ impl fmt::Display for Failure {
 }
 
 impl From<String> for Failure {
-    fn from(said: String) -> Self {
-        Self::new(Kind::Other, said)
+    fn from(message: String) -> Self {
+        Self::new(FailureKind::Other, message)
     }
 }
 
-/// What could not be written.
+/// Output that can't be written.
 impl From<std::io::Error> for Failure {
     fn from(cause: std::io::Error) -> Self {
         match cause.kind() {
-            std::io::ErrorKind::BrokenPipe => Self::new(Kind::NoReader, String::new()),
-            _ => Self::new(Kind::Other, format!("the output can't be written: {cause}")),
+            std::io::ErrorKind::BrokenPipe => Self::new(FailureKind::NoReader, String::new()),
+            _ => Self::new(FailureKind::Other, format!("the output can't be written: {cause}")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Fuzz targets for the command line's parsers; `gatehouse_core::fuzzing` says why they are here.
+//! Fuzz targets for the command line's parsers; `gatehouse_core::fuzzing` explains why they are here.
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::filter::Expression;
@@ -7,11 +7,11 @@ use gatehouse_server::http::{CsvCell, write_csv_row};
 use serde_json::Value;
 use toml_edit::DocumentMut;
 
-use crate::client::api::Answer;
+use crate::client::api::ApiResponse;
 use crate::client::filter::{Conditions, as_parameter};
-use crate::client::oauth::{Granted, expiry_of};
+use crate::client::oauth::{TokenResponse, expiry_of};
 use crate::client::profile::{Profiles, set_profile};
-use crate::commands::product::sought::{Sought, split};
+use crate::commands::product::identifier_guess::{IdentifierGuess, split};
 use crate::commands::{batch, login, token};
 use crate::terminal::screen::{cut, harmless, harmless_json, width};
 use crate::terminal::table_input::{Row, read_rows};
@@ -22,10 +22,10 @@ type Target = (&'static str, fn(&[u8]));
 /// All fuzz targets of this crate.
 pub const TARGETS: &[Target] = &[
     ("answer", answer),
+    ("identifiers", |bytes| with_text(bytes, identifiers)),
     ("profiles", |bytes| with_text(bytes, profiles)),
     ("raw-filter", |bytes| with_text(bytes, raw_filter)),
     ("screen", |bytes| with_text(bytes, screen)),
-    ("sought", |bytes| with_text(bytes, sought)),
     ("table", |bytes| with_text(bytes, table)),
 ];
 
@@ -35,7 +35,7 @@ fn with_text(bytes: &[u8], check: impl FnOnce(&str)) {
     }
 }
 
-/// Tables that people made: rows are in order on lines that there are, and what is written as a table reads back the same.
+/// Tables: rows are in order, on lines that exist, and a written table reads back unchanged.
 fn table(text: &str) {
     let rows = read_rows("t.csv", text).expect("text is a table of some kind");
     let n_lines = text.split('\n').count() as u64;
@@ -46,9 +46,9 @@ fn table(text: &str) {
     for row in &rows {
         write_csv_row(&mut written, row.cells.iter().map(CsvCell::Credential));
     }
-    // Without a comma in the first line, another sign may be taken for what stands between cells.
+    // Without a comma in the first line, another character may be taken as the separator.
     let is_plain = |cell: &str| !cell.contains([';', '\t']) && !cell.starts_with("sep=");
-    // A row that is one empty cell is an empty line.
+    // A row with a single empty cell is an empty line.
     let is_there = |row: &Row| row.cells.iter().ne([""]);
     let is_first_plain = rows.first().is_some_and(|row| row.cells.iter().all(is_plain));
     if is_first_plain && rows.iter().all(is_there) {
@@ -62,30 +62,30 @@ fn table(text: &str) {
 
     match batch::rows::parse("t.csv", text) {
         Ok(items) => assert_eq!(items.len() + 1, rows.len()),
-        Err(failure) => assert!(failure.said().starts_with("t.csv"), "{failure}"),
+        Err(failure) => assert!(failure.message().starts_with("t.csv"), "{failure}"),
     }
     match batch::ids::parse("t.csv", text) {
         Ok(ids) => assert!(ids.iter().all(|id| id.parse::<gatehouse_core::AccessId>().is_ok())),
-        Err(failure) => assert!(failure.said().starts_with("t.csv"), "{failure}"),
+        Err(failure) => assert!(failure.message().starts_with("t.csv"), "{failure}"),
     }
 }
 
-/// Identifiers as people have them: each stands in the text but for its spaces, and is recognised as often as it is asked.
-fn sought(text: &str) {
+/// Identifiers: each occurs in the text but for spaces, and is recognised every time.
+fn identifiers(text: &str) {
     let bare: String = text.chars().filter(|it| !it.is_whitespace()).collect();
     for identifier in split(text) {
         assert!(bare.contains(&identifier), "{identifier}");
-        let Some(sought) = Sought::recognise(&identifier, None) else { continue };
-        assert_eq!(sought.given, identifier);
-        assert!(!sought.likely.is_empty() && !sought.words().is_empty());
-        let _ = sought.may_be_imei();
-        let again = Sought::recognise(&sought.value, Some(sought.likely[0]));
-        assert_eq!(again.map(|it| it.value), Some(sought.value));
+        let Some(guess) = IdentifierGuess::recognise(&identifier, None) else { continue };
+        assert_eq!(guess.given, identifier);
+        assert!(!guess.likely.is_empty() && !guess.kind_names().is_empty());
+        let _ = guess.may_be_imei();
+        let again = IdentifierGuess::recognise(&guess.value, Some(guess.likely[0]));
+        assert_eq!(again.map(|it| it.value), Some(guess.value));
     }
     let _ = token::read_seconds("--lifetime", text, 60);
 }
 
-/// A file of profiles is read or has a fault; a profile that is added is there, and so are the others.
+/// A profiles file parses or has a fault; an added profile is there, and so are the others.
 fn profiles(text: &str) {
     let Ok(before) = toml::from_str::<Profiles>(text) else { return };
     let mut document: DocumentMut = text.parse().expect("both libraries read the same");
@@ -103,13 +103,13 @@ fn profiles(text: &str) {
     }
 }
 
-/// What servers and issuers answer is understood or told in one line, and times never leave the calendar.
+/// Responses of servers and issuers are understood or reported in one line, and times stay in the calendar.
 fn answer(bytes: &[u8]) {
     let Ok(body) = serde_json::from_slice::<Value>(bytes) else { return };
     let now: Timestamp = "2026-11-17T12:00:00Z".parse().expect("an instant");
-    match Granted::read("https://id.example/token", &body, now) {
+    match TokenResponse::read("https://id.example/token", &body, now) {
         Ok(granted) => drop(granted.expires_at.map(|it| it.to_string())),
-        Err(refusal) => assert!(!refusal.into_failure().said().is_empty()),
+        Err(error) => assert!(!error.into_failure().message().is_empty()),
     }
     login::fuzzing::answer(&body);
     if let Some(text) = body.as_str() {
@@ -117,30 +117,30 @@ fn answer(bytes: &[u8]) {
     }
     let status = body.get("status").and_then(Value::as_u64).and_then(|it| u16::try_from(it).ok());
     let failure =
-        Answer { status: status.unwrap_or(400), headers: Default::default(), body }.failure();
-    assert!(!failure.said().is_empty());
+        ApiResponse { status: status.unwrap_or(400), headers: Default::default(), body }.failure();
+    assert!(!failure.message().is_empty());
     if let Some(base) = batch::task::before_accesses(bytes) {
         assert!(base.is_object());
     }
 }
 
-/// Nothing that is shown steers a terminal, what is cut fits, and JSON means the same.
+/// No shown text controls the terminal, cut texts fit, and JSON keeps its meaning.
 fn screen(text: &str) {
     let shown = harmless(text);
     assert!(!shown.chars().any(char::is_control));
     assert_eq!(harmless(&shown), shown);
-    for room in [1, 2, 7, 40] {
-        assert!(width(&cut(&shown, room)) <= room, "{shown:?} in {room}");
+    for width_max in [1, 2, 7, 40] {
+        assert!(width(&cut(&shown, width_max)) <= width_max, "{shown:?} in {width_max}");
     }
     if let Ok(value) = serde_json::from_str::<Value>(text) {
-        // Twice from a text, because fractions are not read as exactly as they are written.
+        // Parsed twice, because fractions are read less exactly than they are written.
         let read = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
         let written = value.to_string();
         assert_eq!(read(&harmless_json(&written)), read(&written));
     }
 }
 
-/// A filter as it is typed, together with a flag: every alternative that the server sees has the flag's condition.
+/// A typed filter together with a flag: every alternative that the server sees has the flag's condition.
 fn raw_filter(text: &str) {
     let mut flags = Conditions::default();
     flags.add("contractId", "=", Some("a&b;c"));

@@ -1,4 +1,4 @@
-//! Work on the store and its machine, beside a server or as one.
+//! Commands that work on the store and its machine, next to a server or as the server.
 
 pub(super) mod demo;
 pub(super) mod disk_failure;

@@ -1,8 +1,8 @@
-//! The program. All of it is in the library, where the fuzzer reaches its readers of text, too.
+//! The program. Everything is in the library, so that the fuzzer can call its parsers.
 
 use std::process::ExitCode;
 
-/// Answers are made of many small pieces, on several threads at once.
+/// Chosen because responses need many small allocations, on several threads at once.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The person at the terminal: tables, questions, files that they give.
+//! Terminal input and output: tables, questions, and the files that users pass.
 
 pub(super) mod output;
 pub(super) mod private_file;

@@ -1,20 +1,20 @@
-//! The client side of the API, for the commands that use a running server: which server, and who asks.
+//! The client side of the API, for the commands that use a running server.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `server` | a server that is asked, and how a tenant sees it |
-//! | `ask`, `answer` | requests that go out; answers and problems that come back |
-//! | `pages` | lists, a page at a time |
-//! | `advice` | what to do about a problem |
+//! | `server`, `tenant_server` | a server, and a server as one tenant uses it |
+//! | `request`, `response` | requests; responses and problems |
+//! | `pages` | lists, page by page |
+//! | `advice` | the next step after a problem |
 
 mod advice;
-mod answer;
-mod ask;
 mod pages;
+mod request;
+mod response;
 mod server;
 mod tenant_server;
 
-pub(crate) use answer::{Answer, explained};
+pub(crate) use response::{ApiResponse, explained};
 pub(crate) use server::Server;
 pub(crate) use tenant_server::TenantServer;
 
@@ -22,78 +22,77 @@ use clap::{Args, ValueHint};
 use gatehouse_core::TenantName;
 use serde_json::Value;
 
-use crate::client::environment::{self, told};
+use crate::client::environment::{self, flag_or_variable};
 use crate::client::oauth;
 use crate::client::profile::Profile;
 use crate::client::session::Session;
-use crate::client::wire::{Talk, http_client};
-use crate::failure::{Failure, Kind};
-use crate::terminal::output::Form;
+use crate::client::wire::{Verbose, http_client};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::output::OutputFormat;
 
-/// Where a server is unless something else is said.
+/// The server's address without a flag, a variable or a profile.
 const DEFAULT_URL: &str = "http://127.0.0.1:8080";
 
-/// Which server, and who asks.
+/// Server and credentials.
 #[derive(Args)]
-#[command(next_help_heading = "Which server, and who asks")]
-pub(crate) struct Connection {
-    /// The profile that says what is left out, or GATEHOUSE_PROFILE [default: the file's own, or
-    /// `default`]
+#[command(next_help_heading = "Server and credentials")]
+pub(crate) struct ServerArgs {
+    /// Profile for options that are not given, or GATEHOUSE_PROFILE [default: the file's default, or `default`]
     #[arg(long, value_name = "NAME", global = true, value_hint = ValueHint::Other)]
     profile: Option<String>,
     /// The server's address, or GATEHOUSE_URL [default: the profile's, or http://127.0.0.1:8080]
     #[arg(long, value_name = "URL", global = true, value_hint = ValueHint::Other)]
     url: Option<String>,
-    /// A token, instead of the one that `gatehouse login` keeps; @FILE for one in a file, or in GATEHOUSE_TOKEN,
-    /// where no list of processes shows it
+    /// Token, instead of the one from `gatehouse login`; @FILE reads it from a file, or set GATEHOUSE_TOKEN: neither
+    /// shows in the process list
     #[arg(long, value_name = "TOKEN", global = true, value_hint = ValueHint::Other)]
     token: Option<String>,
-    /// Show every request and what came of it, without secrets
+    /// Show every request and its response, without secrets
     #[arg(short, long, global = true)]
     verbose: bool,
 }
 
-/// Which server and which of its tenants, who asks, and in what form the answer is shown.
+/// Server, credentials, tenant, and output format.
 #[derive(Args)]
-#[command(next_help_heading = "Which server, and who asks")]
-pub(crate) struct Tenancy {
+#[command(next_help_heading = "Server and credentials")]
+pub(crate) struct TenantArgs {
     #[command(flatten)]
-    connection: Connection,
-    /// The tenant, or GATEHOUSE_TENANT [default: the profile's, or the only one that the token is for]
+    server_args: ServerArgs,
+    /// Tenant, or GATEHOUSE_TENANT [default: the profile's, or the token's only tenant]
     #[arg(long, value_name = "NAME", global = true, value_hint = ValueHint::Other)]
     tenant: Option<String>,
-    /// In what form to show it, or GATEHOUSE_OUTPUT [default: the profile's, or table]
-    #[arg(short, long, value_name = "FORM", global = true)]
-    output: Option<Form>,
+    /// Output format, or GATEHOUSE_OUTPUT [default: the profile's, or table]
+    #[arg(short, long, value_name = "FORMAT", global = true)]
+    output: Option<OutputFormat>,
 }
 
-impl Connection {
-    /// The profile that is named, or meant.
+impl ServerArgs {
+    /// The named profile, or the default.
     pub(crate) fn profile(&self) -> Result<Profile, Failure> {
-        Profile::load(told(self.profile.as_deref(), "GATEHOUSE_PROFILE")?.as_deref())
+        Profile::load(flag_or_variable(self.profile.as_deref(), "GATEHOUSE_PROFILE")?.as_deref())
     }
 
-    /// The profile that is named, or meant, also if `gatehouse login` has yet to make it.
-    pub(crate) fn profile_to_be(&self) -> Result<Profile, Failure> {
-        let named = told(self.profile.as_deref(), "GATEHOUSE_PROFILE")?;
-        let url = told(self.url.as_deref(), "GATEHOUSE_URL")?;
+    /// The named profile or the default, also if `gatehouse login` has yet to create it.
+    pub(crate) fn profile_or_new(&self) -> Result<Profile, Failure> {
+        let named = flag_or_variable(self.profile.as_deref(), "GATEHOUSE_PROFILE")?;
+        let url = flag_or_variable(self.url.as_deref(), "GATEHOUSE_URL")?;
         Profile::load_or_new(named.as_deref(), url.is_some())
     }
 
-    /// Whether a token was typed.
-    pub(crate) fn says_token(&self) -> bool {
+    /// Whether `--token` was given.
+    pub(crate) fn has_token_flag(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Whether a token comes with the command, before any that is kept.
+    /// Whether a token comes from the flag or the variable, which take precedence over a stored session.
     pub(crate) fn has_token(&self) -> Result<bool, Failure> {
-        Ok(told(self.token.as_deref(), "GATEHOUSE_TOKEN")?.is_some())
+        Ok(flag_or_variable(self.token.as_deref(), "GATEHOUSE_TOKEN")?.is_some())
     }
 
-    /// The server's address: as it is given, or as the profile has it.
+    /// The server's address: from the flag, the variable or the profile.
     pub(crate) fn url(&self, profile: &Profile) -> Result<String, Failure> {
-        let told = told(self.url.as_deref(), "GATEHOUSE_URL")?;
-        let given = told.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL).trim();
+        let explicit = flag_or_variable(self.url.as_deref(), "GATEHOUSE_URL")?;
+        let given = explicit.as_deref().or(profile.url.as_deref()).unwrap_or(DEFAULT_URL).trim();
         let is_web = given.starts_with("http://") || given.starts_with("https://");
         let url = is_web.then(|| given.parse::<reqwest::Url>().ok()).flatten();
         match url {
@@ -102,19 +101,18 @@ impl Connection {
                 "the server's address must be like https://gatehouse.example:8443, without a user or a query, not `{}`",
                 without_user(given)
             ))
-            .advise("say it with --url, in GATEHOUSE_URL or in the profile")),
+            .advise("set it with --url, in GATEHOUSE_URL or in the profile")),
         }
     }
 
-    /// Whether requests are shown.
-    pub(crate) fn talk(&self) -> Talk {
-        Talk::new(self.verbose)
+    pub(crate) fn verbose(&self) -> Verbose {
+        Verbose::new(self.verbose)
     }
 
-    /// A server that is asked with this token, whatever is kept.
+    /// A server with this token, which takes precedence over a stored session.
     pub(crate) fn open_with(&self, url: &str, token: &str) -> Result<Server, Failure> {
         let session = Session::given(token)?;
-        Ok(Server::new(http_client()?, url.to_owned(), session, self.talk()))
+        Ok(Server::new(http_client()?, url.to_owned(), session, self.verbose()))
     }
 
     pub(crate) fn open(&self) -> Result<Server, Failure> {
@@ -123,72 +121,72 @@ impl Connection {
 
     fn open_for(&self, profile: &Profile) -> Result<Server, Failure> {
         let url = self.url(profile)?;
-        let session = match told(self.token.as_deref(), "GATEHOUSE_TOKEN")? {
+        let session = match flag_or_variable(self.token.as_deref(), "GATEHOUSE_TOKEN")? {
             Some(token) => {
-                Session::given(crate::terminal::text_input::given_secret(&token)?.trim())?
+                Session::given(crate::terminal::text_input::secret_or_file(&token)?.trim())?
             }
-            None => self.kept(profile, &url)?,
+            None => self.stored_session(profile, &url)?,
         };
-        Ok(Server::new(http_client()?, url, session, self.talk()))
+        Ok(Server::new(http_client()?, url, session, self.verbose()))
     }
 
-    /// What `gatehouse login` kept. A token is sent nowhere but to the server that it was got for.
-    fn kept(&self, profile: &Profile, url: &str) -> Result<Session, Failure> {
+    /// The session that `gatehouse login` stored. Its token is sent to no other server.
+    fn stored_session(&self, profile: &Profile, url: &str) -> Result<Session, Failure> {
         let name = &profile.name;
         let sign_in = "sign in with `gatehouse login`, or put a token into GATEHOUSE_TOKEN, such as \
-                       `gatehouse token` makes where the server's data is";
-        match Session::kept(name)? {
+                       `gatehouse token` creates where the server's data is";
+        match Session::stored(name)? {
             Some(session) if session.url().is_none_or(|it| it == url) => Ok(session),
             Some(session) => {
-                let theirs = session.url().unwrap_or_default();
+                let other_url = session.url().unwrap_or_default();
                 Err(Failure::new(
-                    Kind::NotAllowed,
-                    format!("the profile `{name}` is signed in at {theirs}, and not at {url}"),
+                    FailureKind::NotAllowed,
+                    format!("the profile `{name}` is signed in at {other_url}, and not at {url}"),
                 )
                 .advise(sign_in))
             }
             None => {
-                let said = format!("nobody is signed in (profile `{name}`), and a token is needed");
-                Err(Failure::new(Kind::NotAllowed, said).advise(sign_in))
+                let message = format!("not signed in (profile `{name}`), and a token is needed");
+                Err(Failure::new(FailureKind::NotAllowed, message).advise(sign_in))
             }
         }
     }
 }
 
-impl Tenancy {
-    /// The server as the tenant sees it, and how to show what it says.
-    pub(crate) async fn open(&self) -> Result<(TenantServer, Form), Failure> {
-        let profile = self.connection.profile()?;
-        let server = self.connection.open_for(&profile)?;
-        let told = told(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
-        let tenant = match told.or_else(|| profile.tenant.clone()) {
+impl TenantArgs {
+    /// The tenant's server, and the output format.
+    pub(crate) async fn open(&self) -> Result<(TenantServer, OutputFormat), Failure> {
+        let profile = self.server_args.profile()?;
+        let server = self.server_args.open_for(&profile)?;
+        let explicit = flag_or_variable(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
+        let tenant = match explicit.or_else(|| profile.tenant.clone()) {
             Some(tenant) => tenant,
             None => only_tenant(&server.token().await?).ok_or_else(|| {
-                Failure::input("which tenant? The token doesn't name a single one")
-                    .advise("say it with --tenant, in GATEHOUSE_TENANT or in the profile")
+                Failure::input("no tenant is given, and the token doesn't name a single one")
+                    .advise("set it with --tenant, in GATEHOUSE_TENANT or in the profile")
             })?,
         };
         let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
         tenant.parse::<TenantName>().map_err(bad)?;
-        let form = self.chosen_form()?.or(profile.output).unwrap_or(Form::Table);
-        Ok((TenantServer { server, tenant, flags: self.flags() }, form))
+        let format = self.chosen_format()?.or(profile.output).unwrap_or(OutputFormat::Table);
+        Ok((TenantServer { server, tenant, flags: self.flags() }, format))
     }
 
-    /// What was typed that leads to the server and the tenant, for a command that is suggested. A token is not shown.
+    /// The flags that select the server and the tenant, for a suggested command. A token is not shown.
     fn flags(&self) -> String {
-        let Connection { profile, url, .. } = &self.connection;
-        let typed = [("profile", profile), ("url", url), ("tenant", &self.tenant)];
-        let typed = typed.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        typed.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect()
+        let ServerArgs { profile, url, .. } = &self.server_args;
+        let given = [("profile", profile), ("url", url), ("tenant", &self.tenant)];
+        let given = given.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        given.map(|(name, value)| format!(" --{name} {}", quoted(value))).collect()
     }
 
-    /// The form that the command was told, by itself or by its environment.
-    pub(crate) fn chosen_form(&self) -> Result<Option<Form>, Failure> {
-        environment::form(self.output)
+    /// The output format from the flag or the variable.
+    pub(crate) fn chosen_format(&self) -> Result<Option<OutputFormat>, Failure> {
+        environment::output_format(self.output)
     }
 }
 
-/// An address as it may be shown: whoever writes a password into one gets it nowhere else.
+/// The address without a user and password, for error messages.
 fn without_user(url: &str) -> String {
     match url.rsplit_once('@') {
         Some((_, host)) => format!("***@{host}"),
@@ -196,26 +194,26 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// An address that has a host, perhaps a path, and nothing that is secret or leads elsewhere.
+/// Whether an address has a host, perhaps a path, and neither a user, a query nor a fragment.
 fn is_plain(url: &reqwest::Url) -> bool {
     let is_anonymous = url.username().is_empty() && url.password().is_none();
     url.has_host() && is_anonymous && url.query().is_none() && url.fragment().is_none()
 }
 
-/// An object of the fields that are given.
+/// A JSON object of the fields that have a value.
 pub(crate) fn object<const N: usize>(fields: [(&str, Option<String>); N]) -> Value {
     let given =
         fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?.into())));
     Value::Object(given.collect())
 }
 
-/// A name for a request that nothing else has.
+/// A random idempotency key.
 pub(crate) fn request_key() -> String {
     let random = gatehouse_vault::random::bytes::<16>();
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The tenant of a token that is for one alone. Only a convenience: whether the token is good, the server says.
+/// The tenant of a token with a single tenant. A convenience: the server decides whether the token is valid.
 pub(crate) fn only_tenant(token: &str) -> Option<String> {
     let claims = oauth::claims_of(token)?;
     let tenants = claims.get("tenants")?;
@@ -227,7 +225,7 @@ pub(crate) fn only_tenant(token: &str) -> Option<String> {
     (name != "*").then(|| name.to_owned())
 }
 
-/// A text as a shell takes it for one word.
+/// A text quoted for a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |it: char| it.is_ascii_alphanumeric() || "_./:@%+=,-".contains(it);
     if !text.is_empty() && text.chars().all(is_plain) {

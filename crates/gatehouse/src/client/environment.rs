@@ -1,14 +1,17 @@
-//! What the environment says where the command line says nothing.
+//! Environment variables, in place of flags that are not given.
 //!
-//! Not clap's own way: that takes what a variable says for a flag that was typed, and shows it in every usage line.
+//! Not clap's `env`, which treats a variable as a typed flag and shows it in every usage line.
 
 use clap::ValueEnum;
 
 use crate::failure::Failure;
-use crate::terminal::output::Form;
+use crate::terminal::output::OutputFormat;
 
-/// What a flag says, or else its variable. An empty one says nothing.
-pub(crate) fn told(flag: Option<&str>, variable: &str) -> Result<Option<String>, Failure> {
+/// The flag, or else its variable. An empty variable counts as unset.
+pub(crate) fn flag_or_variable(
+    flag: Option<&str>,
+    variable: &str,
+) -> Result<Option<String>, Failure> {
     if let Some(flag) = flag {
         return Ok(Some(flag.to_owned()));
     }
@@ -19,14 +22,14 @@ pub(crate) fn told(flag: Option<&str>, variable: &str) -> Result<Option<String>,
     }
 }
 
-/// In what form something is to be shown, as the flag or the variable says.
-pub(crate) fn form(flag: Option<Form>) -> Result<Option<Form>, Failure> {
-    match (flag, told(None, "GATEHOUSE_OUTPUT")?) {
-        (Some(form), _) => Ok(Some(form)),
+/// The output format, from the flag or the variable.
+pub(crate) fn output_format(flag: Option<OutputFormat>) -> Result<Option<OutputFormat>, Failure> {
+    match (flag, flag_or_variable(None, "GATEHOUSE_OUTPUT")?) {
+        (Some(format), _) => Ok(Some(format)),
         (None, None) => Ok(None),
-        (None, Some(word)) => Form::from_str(&word, true).map(Some).map_err(|_| {
-            let said = format!("GATEHOUSE_OUTPUT must be table, json or csv, not `{word}`");
-            Failure::input(said)
+        (None, Some(word)) => OutputFormat::from_str(&word, true).map(Some).map_err(|_| {
+            let message = format!("GATEHOUSE_OUTPUT must be table, json or csv, not `{word}`");
+            Failure::input(message)
         }),
     }
 }

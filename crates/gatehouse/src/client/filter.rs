@@ -1,14 +1,14 @@
-//! Filters of lists: flags and raw expressions, put together as the API reads them.
+//! Filters of lists: combines flags and raw expressions in the API's syntax.
 
 use gatehouse_server::http::SEGMENT;
 use percent_encoding::utf8_percent_encode;
 
-/// Conditions that all have to hold.
+/// Conditions joined by "and".
 #[derive(Default)]
 pub(crate) struct Conditions(Vec<String>);
 
 impl Conditions {
-    /// Adds a condition, if there is a value to compare with.
+    /// Adds a condition if it has a value.
     pub(crate) fn add(&mut self, name: &str, operator: &str, value: Option<&str>) -> &mut Self {
         if let Some(value) = value {
             self.0.push(format!("{name}{operator}{}", encoded(value)));
@@ -16,10 +16,10 @@ impl Conditions {
         self
     }
 
-    /// One expression: each alternative of the raw one, with these conditions as well.
+    /// One expression: each alternative of the raw one, narrowed by these conditions.
     pub(crate) fn with_raw(&self, raw: Option<&str>) -> String {
         let own = raw.unwrap_or_default().split(';').map(str::trim);
-        // An empty one says nothing, and must not become one that lets everything pass.
+        // An empty alternative must not become one that matches everything.
         let own: Vec<&str> = own.filter(|alternative| !alternative.is_empty()).collect();
         if own.is_empty() {
             return self.0.join("&");
@@ -32,12 +32,12 @@ impl Conditions {
     }
 }
 
-/// A value as it stands in an expression.
+/// A value encoded for an expression.
 pub(crate) fn encoded(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
 }
 
-/// An expression as a parameter of a query. It is encoded as a whole, so that it may hold what no address may.
+/// An expression as a query parameter, encoded as a whole.
 pub(crate) fn as_parameter(expression: &str) -> Option<String> {
     (!expression.is_empty()).then(|| format!("filter={}", encoded(expression)))
 }

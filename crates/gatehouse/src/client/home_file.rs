@@ -1,4 +1,4 @@
-//! What a person keeps at home, for the next command: others can't read it, and commands that run at once take turns.
+//! Files in the user's home directory: private to the user, and locked against concurrent commands.
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Write};
@@ -8,15 +8,15 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::terminal::private_file::PrivateFile;
 
-/// Most bytes of a file that is read.
+/// Most bytes read from a file.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// Makes a directory that is nobody else's, with what is missing above it. One that is there stays as it is.
+/// Creates a directory for the owner alone, with its parents. An existing one keeps its permissions.
 pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-/// The same, and one that is there becomes nobody else's.
+/// Creates a directory for the owner alone; also restricts an existing one.
 pub(crate) fn make_private_directory(path: &Path) -> io::Result<()> {
     make_directory(path)?;
     if std::fs::metadata(path)?.mode() & 0o077 != 0 {
@@ -25,7 +25,7 @@ pub(crate) fn make_private_directory(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a whole file in place of the one that is there: a reader sees the one or the other.
+/// Replaces a whole file: a reader sees the old or the new content.
 pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     let mut file = PrivateFile::create(path, true)?;
     let written = file.write_all(content);
@@ -33,28 +33,28 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     file.finish()
 }
 
-/// What a file has, and what others than its owner may do with it; nothing if it isn't there.
+/// A file's content and permission bits; `None` if the file doesn't exist.
 pub(crate) fn read(path: &Path) -> io::Result<Option<(String, u32)>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(cause),
     };
-    // Of the file that is open, not of what may have taken its place.
+    // Of the open file, not of one that replaced it.
     let mode = file.metadata()?.mode();
     let mut text = String::new();
     file.take(BYTES_MAX).read_to_string(&mut text)?;
     Ok(Some((text, mode & 0o777)))
 }
 
-/// Holds it until the file is dropped or the process ends; nothing while somebody else does.
+/// Locks a file until it is dropped or the process ends; `None` while another process holds the lock.
 pub(crate) fn try_lock(path: &Path) -> io::Result<Option<File>> {
     let file =
         OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        // Some file systems know no locks: then the last one to write wins.
+        // Some file systems have no locks: then the last writer wins.
         Err(TryLockError::Error(_)) => Ok(Some(file)),
     }
 }

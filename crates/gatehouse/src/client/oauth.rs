@@ -1,4 +1,4 @@
-//! Asking for tokens as RFC 6749 has it: forms that go to an endpoint, and tokens or errors that come back.
+//! Token requests by RFC 6749: form posts to an endpoint, and tokens or errors in response.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64URL};
@@ -10,23 +10,23 @@ use reqwest::{Client, Method, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::client::wire::{BUSY_MAX, Talk, retry_after, root_cause};
-use crate::failure::{Failure, Kind};
+use crate::client::wire::{BUSY_MAX, Verbose, retry_after, root_cause};
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless;
 use crate::terminal::secret::Secret;
 
-/// Most bytes of an answer.
-const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Most bytes of a response.
+const RESPONSE_BYTES_MAX: usize = 1 << 20;
 
-/// Characters of what an error says about itself that are shown.
+/// Characters shown of an error's description.
 const DESCRIPTION_CHARS_MAX: usize = 500;
 
-/// What is sent, field by field.
+/// A form to post.
 #[derive(Clone, Default)]
 pub(crate) struct Form {
     fields: Vec<Field>,
-    /// Whether it may be worth nothing the second time.
-    is_for_once: bool,
+    /// Whether the form holds a secret that may be valid only once.
+    is_single_use: bool,
 }
 
 #[derive(Clone)]
@@ -36,32 +36,32 @@ struct Field {
     is_secret: bool,
 }
 
-/// How a client proves who it is.
+/// Client authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Proof {
-    /// By HTTP Basic, which every server must take.
+    /// HTTP Basic, which every server must support.
     Basic,
-    /// In the form, which some want.
+    /// In the form, which some servers require.
     Form,
 }
 
-/// A token, and what belongs to it.
+/// A token endpoint's response.
 #[derive(Debug)]
-pub(crate) struct Granted {
+pub(crate) struct TokenResponse {
     pub(crate) access_token: Secret,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) refresh_token: Option<Secret>,
 }
 
-/// Why nothing was given.
+/// Why no token was issued.
 #[derive(Debug)]
-pub(crate) enum Refusal {
-    /// The endpoint says no, in RFC 6749's words.
+pub(crate) enum TokenError {
+    /// The endpoint refused with an error code of RFC 6749.
     Error { endpoint: String, error: String, description: Option<String> },
-    /// It can't be reached, or can't serve just now.
+    /// The endpoint can't be reached, or is unavailable.
     Failed(Failure),
-    /// It answers what no token server does.
+    /// The response isn't a token server's.
     NotUnderstood(Failure),
 }
 
@@ -71,7 +71,7 @@ impl Form {
         self
     }
 
-    pub(crate) fn with_any(self, name: &'static str, value: Option<&str>) -> Self {
+    pub(crate) fn with_optional(self, name: &'static str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.with(name, value),
             None => self,
@@ -83,9 +83,9 @@ impl Form {
         self
     }
 
-    /// Sent once, whatever comes of it.
-    pub(crate) fn for_once(mut self) -> Self {
-        self.is_for_once = true;
+    /// Forbids retries after a response that leaves the outcome unknown.
+    pub(crate) fn single_use(mut self) -> Self {
+        self.is_single_use = true;
         self
     }
 
@@ -94,7 +94,7 @@ impl Form {
         form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
     }
 
-    /// As it may be seen.
+    /// The form with its secrets masked.
     pub(crate) fn shown(&self) -> Value {
         let fields = self.fields.iter().map(|it| {
             let value = if it.is_secret { "***" } else { &it.value };
@@ -104,65 +104,65 @@ impl Form {
     }
 }
 
-/// Sends a form that anyone may send.
+/// Posts a form without client authentication.
 pub(crate) async fn post(
     client: &Client,
-    talk: Talk,
+    verbose: Verbose,
     url: &str,
     form: Form,
-) -> Result<Value, Refusal> {
-    given(url, send(client, talk, url, None, form).await?)
+) -> Result<Value, TokenError> {
+    require_json(url, send(client, verbose, url, None, form).await?)
 }
 
-/// Sends a form to which success is the whole answer.
-pub(crate) async fn post_without_answer(
+/// Posts a form; the response's body doesn't matter.
+pub(crate) async fn post_without_response(
     client: &Client,
-    talk: Talk,
+    verbose: Verbose,
     url: &str,
     form: Form,
-) -> Result<(), Refusal> {
-    send(client, talk, url, None, form).await.map(drop)
+) -> Result<(), TokenError> {
+    send(client, verbose, url, None, form).await.map(drop)
 }
 
-/// Sends a form as a client that proves who it is.
+/// Posts a form with client authentication.
 pub(crate) async fn post_as(
     client: &Client,
-    talk: Talk,
+    verbose: Verbose,
     url: &str,
     (id, secret, proof): (&str, &Secret, Proof),
     form: Form,
-) -> Result<Value, Refusal> {
+) -> Result<Value, TokenError> {
     let (authorization, form) = match proof {
         Proof::Basic => (Some(basic(id, secret)), form),
         Proof::Form => (None, form.with("client_id", id).with_secret("client_secret", secret)),
     };
-    given(url, send(client, talk, url, authorization, form).await?)
+    require_json(url, send(client, verbose, url, authorization, form).await?)
 }
 
-fn given(url: &str, body: Option<Value>) -> Result<Value, Refusal> {
-    body.ok_or_else(|| Refusal::NotUnderstood(not_understood(url, "something that is not JSON")))
+fn require_json(url: &str, body: Option<Value>) -> Result<Value, TokenError> {
+    body.ok_or_else(|| TokenError::NotUnderstood(not_understood(url, "something that is not JSON")))
 }
 
 async fn send(
     client: &Client,
-    talk: Talk,
+    verbose: Verbose,
     url: &str,
     authorization: Option<HeaderValue>,
     form: Form,
-) -> Result<Option<Value>, Refusal> {
+) -> Result<Option<Value>, TokenError> {
     let mut attempt = 1;
     let response = loop {
-        let response = send_once(client, talk, url, authorization.as_ref(), &form).await;
-        let response = response.map_err(Refusal::Failed)?;
-        // Who is asked too often has done nothing yet; of who can't serve, nobody knows.
+        let response = send_once(client, verbose, url, authorization.as_ref(), &form).await;
+        let response = response.map_err(TokenError::Failed)?;
+        // 429 means that nothing was done; after 503 the outcome is unknown.
         let is_busy = match response.status().as_u16() {
             429 => true,
-            503 => !form.is_for_once,
+            503 => !form.is_single_use,
             _ => false,
         };
         match retry_after(&response).filter(|_| is_busy) {
             Some(wait) if attempt <= BUSY_MAX => {
-                talk.says(&format!("once more in {:.1} s", wait.as_secs_f64()));
+                verbose.note(&format!("retrying in {:.1} s", wait.as_secs_f64()));
                 tokio::time::sleep(wait).await;
                 attempt += 1;
             }
@@ -170,34 +170,37 @@ async fn send(
         }
     };
     let status = response.status();
-    let body = read(url, response).await.map_err(Refusal::Failed)?;
+    let body = read(url, response).await.map_err(TokenError::Failed)?;
     if status.is_success() {
         return Ok(body);
     }
     let text = |name| body.as_ref().and_then(|body| body.get(name)).and_then(Value::as_str);
     match text("error") {
-        Some(error) if status.is_client_error() && status.as_u16() != 429 => Err(Refusal::Error {
-            endpoint: url.to_owned(),
-            error: short(error),
-            description: text("error_description").map(short),
-        }),
-        _ if status.is_server_error() || status.as_u16() == 429 => {
-            let said = format!("{url} answered {status}");
-            let failure = Failure::new(Kind::Unreachable, said).advise("try again in a moment");
-            Err(Refusal::Failed(failure))
+        Some(error) if status.is_client_error() && status.as_u16() != 429 => {
+            Err(TokenError::Error {
+                endpoint: url.to_owned(),
+                error: shorten(error),
+                description: text("error_description").map(shorten),
+            })
         }
-        _ => Err(Refusal::NotUnderstood(not_understood(url, &status.to_string()))),
+        _ if status.is_server_error() || status.as_u16() == 429 => {
+            let message = format!("{url} answered {status}");
+            let failure =
+                Failure::new(FailureKind::Unreachable, message).advise("try again in a moment");
+            Err(TokenError::Failed(failure))
+        }
+        _ => Err(TokenError::NotUnderstood(not_understood(url, &status.to_string()))),
     }
 }
 
 async fn send_once(
     client: &Client,
-    talk: Talk,
+    verbose: Verbose,
     url: &str,
     authorization: Option<&HeaderValue>,
     form: &Form,
 ) -> Result<Response, Failure> {
-    let began = talk.asks(&Method::POST, url, &[], Some(&form.shown()));
+    let began = verbose.request(&Method::POST, url, &[], Some(&form.shown()));
     let mut request = client
         .post(url)
         .header(ACCEPT, "application/json")
@@ -207,22 +210,22 @@ async fn send_once(
         request = request.header(AUTHORIZATION, authorization);
     }
     let response = request.send().await.map_err(|error| {
-        talk.misses(began, &root_cause(&error));
+        verbose.no_response(began, &root_cause(&error));
         unreachable(url, &error)
     })?;
-    talk.hears(began, response.status(), response.headers());
+    verbose.response(began, response.status(), response.headers());
     Ok(response)
 }
 
-/// Asks for a document that everyone may have.
-pub(crate) async fn get(client: &Client, talk: Talk, url: &str) -> Result<Value, Failure> {
-    let began = talk.asks(&Method::GET, url, &[], None);
+/// Reads a public document.
+pub(crate) async fn get(client: &Client, verbose: Verbose, url: &str) -> Result<Value, Failure> {
+    let began = verbose.request(&Method::GET, url, &[], None);
     let response = client.get(url).header(ACCEPT, "application/json").send().await;
     let response = response.map_err(|error| {
-        talk.misses(began, &root_cause(&error));
+        verbose.no_response(began, &root_cause(&error));
         unreachable(url, &error)
     })?;
-    talk.hears(began, response.status(), response.headers());
+    verbose.response(began, response.status(), response.headers());
     let status = response.status();
     let body = read(url, response).await?;
     match body {
@@ -232,7 +235,7 @@ pub(crate) async fn get(client: &Client, talk: Talk, url: &str) -> Result<Value,
     }
 }
 
-/// Both are encoded like a form's values before they are put together (RFC 6749, section 2.3.1).
+/// HTTP Basic, with both values form-encoded first (RFC 6749, section 2.3.1).
 fn basic(id: &str, secret: &Secret) -> HeaderValue {
     let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
     let pair = format!("{}:{}", encoded(id), encoded(secret.reveal()));
@@ -242,11 +245,11 @@ fn basic(id: &str, secret: &Secret) -> HeaderValue {
     value
 }
 
-/// The JSON of an answer, if it is any.
+/// The response's JSON; `None` if it isn't JSON.
 async fn read(url: &str, mut response: Response) -> Result<Option<Value>, Failure> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| unreachable(url, &error))? {
-        if body.len() + chunk.len() > ANSWER_BYTES_MAX {
+        if body.len() + chunk.len() > RESPONSE_BYTES_MAX {
             return Err(not_understood(url, "more than 1 MiB"));
         }
         body.extend_from_slice(&chunk);
@@ -255,28 +258,31 @@ async fn read(url: &str, mut response: Response) -> Result<Option<Value>, Failur
 }
 
 fn unreachable(url: &str, error: &reqwest::Error) -> Failure {
-    Failure::new(Kind::Unreachable, format!("{url} can't be reached: {}", root_cause(error)))
+    Failure::new(FailureKind::Unreachable, format!("{url} can't be reached: {}", root_cause(error)))
         .advise("is the address right, and is the server up?")
 }
 
 fn not_understood(url: &str, what: &str) -> Failure {
-    Failure::new(Kind::Unreachable, format!("{url} answered {what}, which no token server does"))
-        .advise("see that --url and --issuer are right")
+    Failure::new(
+        FailureKind::Unreachable,
+        format!("{url} answered {what}, which no token server does"),
+    )
+    .advise("see that --url and --issuer are right")
 }
 
-/// What somebody else says, so that it fits on a line and steers no terminal.
-fn short(text: &str) -> String {
+/// A foreign text, shortened and without control characters.
+fn shorten(text: &str) -> String {
     let beginning: String = text.chars().take(DESCRIPTION_CHARS_MAX).collect();
     harmless(&beginning).into_owned()
 }
 
-impl Granted {
-    /// Reads what a token endpoint gave.
-    pub(crate) fn read(endpoint: &str, body: &Value, now: Timestamp) -> Result<Self, Refusal> {
-        let bad = |what: &str| Refusal::NotUnderstood(not_understood(endpoint, what));
+impl TokenResponse {
+    /// Parses a token endpoint's response.
+    pub(crate) fn read(endpoint: &str, body: &Value, now: Timestamp) -> Result<Self, TokenError> {
+        let bad = |what: &str| TokenError::NotUnderstood(not_understood(endpoint, what));
         let text = |name| body.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
         let token = text("access_token").ok_or_else(|| bad("without an access_token"))?;
-        // A token that is bound to a key is of no use without it.
+        // A token bound to a key is useless without the key.
         let is_bearer = text("token_type").is_none_or(|it| it.eq_ignore_ascii_case("bearer"));
         if !is_bearer {
             return Err(bad("with a token that is no bearer token"));
@@ -291,31 +297,31 @@ impl Granted {
     }
 }
 
-/// In how many seconds it expires. Some write the number as a text.
+/// Lifetime in seconds. Some issuers write the number as a string.
 fn lifetime(body: &Value) -> Option<i64> {
     let lifetime = body.get("expires_in")?;
     lifetime.as_i64().or_else(|| lifetime.as_str()?.parse().ok())
 }
 
-/// What a token says about itself, if it is a JWT. Only hints: whether it is good, the server says.
+/// A JWT's claims. Only hints: the server decides whether the token is valid.
 pub(crate) fn claims_of(token: &str) -> Option<Value> {
     let payload = BASE64URL.decode(token.split('.').nth(1)?).ok()?;
     serde_json::from_slice(&payload).ok()
 }
 
-/// When a token expires by its own account.
+/// The token's `exp` claim.
 pub(crate) fn expiry_of(token: &str) -> Option<Timestamp> {
     let seconds = claims_of(token)?.get("exp")?.as_f64()?;
     Timestamp::from_millisecond((seconds * 1000.0) as i64).ok()
 }
 
-/// What time it is here.
+/// The machine's time.
 pub(crate) fn now() -> Timestamp {
     Clock::machine().now()
 }
 
-impl Refusal {
-    /// What RFC 6749 and its relatives call it.
+impl TokenError {
+    /// The error code of RFC 6749 and its extensions.
     pub(crate) fn error(&self) -> Option<&str> {
         match self {
             Self::Error { error, .. } => Some(error),
@@ -323,16 +329,16 @@ impl Refusal {
         }
     }
 
-    /// As the reason why a command did not do what it was asked.
+    /// The error as a command's failure.
     pub(crate) fn into_failure(self) -> Failure {
         match self {
             Self::Failed(failure) | Self::NotUnderstood(failure) => failure,
             Self::Error { endpoint, error, description } => {
-                let said = match description {
+                let message = match description {
                     Some(description) => format!("{endpoint} says {error}: {description}"),
                     None => format!("{endpoint} says {error}"),
                 };
-                let failure = Failure::new(Kind::NotAllowed, said);
+                let failure = Failure::new(FailureKind::NotAllowed, message);
                 match advice(&error) {
                     Some(advice) => failure.advise(advice),
                     None => failure,

@@ -1,44 +1,44 @@
-//! Which part of a list is shown, and how it is gone through.
+//! Paging of lists.
 
 use clap::Args;
 
-use crate::client::api::{Answer, TenantServer};
+use crate::client::api::{ApiResponse, TenantServer};
 use crate::failure::Failure;
-use crate::terminal::output::{Column, Form, Listing};
+use crate::terminal::output::{Column, Listing, OutputFormat};
 
-/// Which part of a list is shown.
+/// The pages of a list to show.
 #[derive(Args)]
 pub(crate) struct Paging {
-    /// Which page
+    /// Page number
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) page: Option<u64>,
-    /// How many on a page
+    /// Items per page
     #[arg(long, value_name = "N")]
     pub(crate) page_size: Option<u64>,
-    /// All pages, one after the other, as they come
+    /// All pages, as they arrive
     #[arg(long)]
     pub(crate) all: bool,
 }
 
-/// What a list is of: for what is said about it.
-pub(crate) struct Kind {
-    /// What the things are called.
+/// The items of a list, for messages and tables.
+pub(crate) struct ListKind {
+    /// The items' name in the plural.
     pub(crate) plural: &'static str,
     pub(crate) columns: &'static [Column],
 }
 
 impl Paging {
-    /// Shows a list that tells how long it is: a page of it, or all.
+    /// Shows a page of a list with a known total, or all pages.
     pub(crate) async fn show(
         &self,
         server: &TenantServer,
         path: &[&str],
         filter: Option<&str>,
-        kind: Kind,
-        form: Form,
+        kind: ListKind,
+        format: OutputFormat,
     ) -> Result<(), Failure> {
         let filter = filter.unwrap_or_default();
-        let mut listing = Listing::new(form, kind.columns);
+        let mut listing = Listing::new(format, kind.columns);
         if self.all {
             let mut pages = server.pages(path, filter).of(self.page_size);
             while let Some((_, items)) = pages.next().await? {
@@ -46,32 +46,32 @@ impl Paging {
             }
             let is_empty = listing.n_shown() == 0;
             listing.finish()?;
-            if is_empty && form == Form::Table {
+            if is_empty && format == OutputFormat::Table {
                 eprintln!("no {}", kind.plural);
             }
             return Ok(());
         }
         let number = self.page.unwrap_or(1);
         let mut pages = server.pages(path, filter).from(number).of(self.page_size);
-        if let Some((answer, items)) = pages.next().await? {
+        if let Some((response, items)) = pages.next().await? {
             listing.show(&items)?;
             listing.finish()?;
-            // Nobody is to take a page for the whole.
-            if form == Form::Table || answer.has_next() {
-                self.tell_where(&answer, number, items.len(), kind.plural);
+            // A single page must not be taken for the whole list.
+            if format == OutputFormat::Table || response.has_next() {
+                self.show_position(&response, number, items.len(), kind.plural);
             }
         }
         Ok(())
     }
 
-    /// Says beside a table where in the list it is.
-    fn tell_where(&self, answer: &Answer, number: u64, n_shown: usize, plural: &str) {
-        let total = answer.number("x-total-count").unwrap_or_default();
+    /// Prints the position in the list.
+    fn show_position(&self, response: &ApiResponse, number: u64, n_shown: usize, plural: &str) {
+        let total = response.number("x-total-count").unwrap_or_default();
         if total == 0 {
             eprintln!("no {plural}");
         } else if n_shown == 0 {
             eprintln!("page {number} is behind the last of {total} {plural}");
-        } else if answer.has_next() {
+        } else if response.has_next() {
             let next = number + 1;
             eprintln!(
                 "{n_shown} of {total} {plural}; --page {next} shows the next, --all shows all"

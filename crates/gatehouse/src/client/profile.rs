@@ -1,4 +1,4 @@
-//! Profiles: what a person would otherwise say with every command, by name, in one file.
+//! Profiles: named sets of options, in one file.
 //!
 //! ```toml
 //! # ~/.config/gatehouse/config.toml
@@ -10,18 +10,17 @@
 //! output = "table"
 //! ```
 //!
-//! Flags and variables come before it. Tokens are not in it: `session.rs` keeps those apart.
+//! Flags and variables take precedence. Tokens are stored elsewhere, by `session.rs`.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `name` | what a profile may be called |
-//! | `edit` | changing the file, and leaving the rest as people wrote it |
-//! | `command` | `gatehouse profile` |
+//! | `name` | valid profile names |
+//! | `edit` | changes to the file that keep the rest as it was written |
 
 pub(crate) mod edit;
 mod name;
 
-pub(crate) use edit::Edit;
+pub(crate) use edit::ProfilesEdit;
 #[cfg(any(test, fuzzing))]
 pub(crate) use edit::set_profile;
 pub(crate) use name::ProfileName;
@@ -32,21 +31,20 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::failure::Failure;
-use crate::terminal::output::Form;
+use crate::terminal::output::OutputFormat;
 
-/// The profile that is meant where none is named.
+/// The profile without a name or a `default` in the file.
 const DEFAULT: &str = "default";
 
-/// What the file is called.
 const FILE: &str = "config.toml";
 
-/// What is said by one name.
+/// A profile's options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Profile {
     pub(crate) name: String,
     pub(crate) url: Option<String>,
     pub(crate) tenant: Option<String>,
-    pub(crate) output: Option<Form>,
+    pub(crate) output: Option<OutputFormat>,
 }
 
 /// The whole file.
@@ -62,30 +60,30 @@ pub(crate) struct Profiles {
 pub(crate) struct Fields {
     pub(crate) url: Option<String>,
     pub(crate) tenant: Option<String>,
-    pub(crate) output: Option<Form>,
+    pub(crate) output: Option<OutputFormat>,
 }
 
 impl Profile {
-    /// The profile of this name, or the one that is meant without any. A name that the file doesn't have is an
-    /// error, so that a mistyped one never leads to another server.
+    /// The profile of this name, or the default. An unknown name is an error, so that a mistyped one never leads to
+    /// another server.
     pub(crate) fn load(name: Option<&str>) -> Result<Self, Failure> {
         let profiles = Profiles::load()?;
-        let meant = profiles.meant(name);
-        match profiles.profile(meant) {
+        let selected = profiles.selected(name);
+        match profiles.profile(selected) {
             Some(profile) => Ok(profile),
-            None => Err(profiles.no_profile(meant)),
+            None => Err(profiles.no_profile(selected)),
         }
     }
 
-    /// The same, or a new one, which needs an address.
+    /// The profile of this name, or a new one, which needs an address.
     pub(crate) fn load_or_new(name: Option<&str>, has_url: bool) -> Result<Self, Failure> {
         let profiles = Profiles::load()?;
-        let meant = profiles.meant(name);
-        let name: ProfileName = meant.parse()?;
-        match profiles.profile(meant) {
+        let selected = profiles.selected(name);
+        let name: ProfileName = selected.parse()?;
+        match profiles.profile(selected) {
             Some(profile) => Ok(profile),
             None if has_url => Ok(Self { name: name.to_string(), ..Self::default() }),
-            None => Err(profiles.no_profile(meant)),
+            None => Err(profiles.no_profile(selected)),
         }
     }
 }
@@ -108,12 +106,12 @@ impl Profiles {
         })
     }
 
-    /// The name of the profile that is meant.
-    pub(crate) fn meant<'a>(&'a self, named: Option<&'a str>) -> &'a str {
+    /// The name of the selected profile.
+    pub(crate) fn selected<'a>(&'a self, named: Option<&'a str>) -> &'a str {
         named.or(self.default.as_deref()).unwrap_or(DEFAULT)
     }
 
-    /// A profile that is there. The one that is meant without a name always is.
+    /// A profile of the file. `default` always exists.
     pub(crate) fn profile(&self, name: &str) -> Option<Profile> {
         let fields = match self.profiles.get(name) {
             Some(fields) => fields.clone(),
@@ -124,7 +122,6 @@ impl Profiles {
         Some(Profile { name: name.to_owned(), url, tenant, output })
     }
 
-    /// The names of those that are written down.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.profiles.keys().map(String::as_str)
@@ -133,27 +130,26 @@ impl Profiles {
     pub(crate) fn no_profile(&self, name: &str) -> Failure {
         let known: Vec<_> = self.profiles.keys().map(|it| format!("`{it}`")).collect();
         let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-        Failure::input(format!("there is no profile `{name}`; there is: {known}"))
-            .advise(format!("`gatehouse login --profile {name} --url …` makes it"))
+        Failure::input(format!("there is no profile `{name}`; the file has: {known}"))
+            .advise(format!("`gatehouse login --profile {name} --url …` creates it"))
     }
 }
 
-/// Where profiles and tokens are, if this person has a place for such things.
+/// The directory of profiles and sessions; `None` without a home directory.
 pub(crate) fn directory() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
     let config = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
     Some(config?.join("gatehouse"))
 }
 
-/// Where profiles are.
+/// The profiles file.
 fn file() -> Option<PathBuf> {
     Some(directory()?.join(FILE))
 }
 
-/// There is no place for such things.
 pub(crate) fn no_home() -> Failure {
-    Failure::input("there is no place to keep profiles and tokens")
-        .advise("set HOME or XDG_CONFIG_HOME to a directory, from the root on")
+    Failure::input("there is no directory for profiles and tokens")
+        .advise("set HOME or XDG_CONFIG_HOME to an absolute path")
 }
 
 #[cfg(test)]
@@ -167,13 +163,13 @@ mod tests {
         for (named, expected) in
             [(None, Some("prod")), (Some("lab"), Some("lab")), (Some("prdo"), None)]
         {
-            let meant = profiles.meant(named);
-            let found = profiles.profile(meant).map(|it| it.name);
+            let selected = profiles.selected(named);
+            let found = profiles.profile(selected).map(|it| it.name);
             assert_eq!(found.as_deref(), expected, "{named:?}");
         }
         let shown = profiles.no_profile("prdo").to_string();
-        assert!(shown.contains("`prdo`; there is: `lab`, `prod`"), "{shown}");
-        assert_eq!(Profiles::default().meant(None), "default");
+        assert!(shown.contains("`prdo`; the file has: `lab`, `prod`"), "{shown}");
+        assert_eq!(Profiles::default().selected(None), "default");
         assert!(Profiles::default().profile("default").is_some());
     }
 }

@@ -1,61 +1,60 @@
-//! Who asks: a token that was given, or one that `gatehouse login` got and keeps, and renews when it is old.
+//! Sessions: a token from the command line, or one that `gatehouse login` stored and that is renewed before it expires.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `file` | what is kept, and where |
-//! | `renewal` | how the next token is got |
+//! | `file` | the stored session, and its file |
+//! | `renewal` | getting the next token |
 
 mod file;
 mod renewal;
 
-use file::LockTrouble;
-pub(crate) use file::{Kept, SessionFile, profiles};
-pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, Wish, let_go};
+use file::LockFailure;
+pub(crate) use file::{SessionFile, StoredSession, profiles};
+pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, TokenParameters, revoke};
 
 use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use crate::client::oauth::{self, Refusal};
+use crate::client::oauth::{self, TokenError};
 use crate::client::profile::ProfileName;
-use crate::client::wire::{self, Talk, http_client};
-use crate::failure::{Failure, Kind};
-use crate::terminal::screen::remark;
+use crate::client::wire::{self, Verbose, http_client};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::screen::print_notice;
 use crate::terminal::secret::Secret;
 
-/// How long a token must be good for, so that it is still good where the request arrives.
-const LEFT_SECONDS_MIN: i64 = 30;
+/// Remaining lifetime that a token must have, so that it is still valid when the request arrives.
+const LIFETIME_SECONDS_MIN: i64 = 30;
 
-/// How long it may take to get the next one. Nobody can interrupt it.
+/// Timeout of a renewal, which can't be interrupted.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Why a session is over that has no way to go on.
 const NOT_RENEWABLE: &str = "its token has expired and can't be renewed";
 
-/// What requests go out with.
+/// Credentials of requests.
 pub(crate) enum Session {
     Given(Secret),
-    Kept(Box<KeptSession>),
+    Stored(Box<FileSession>),
 }
 
-/// A session that is kept in a file, and goes on there.
-pub(crate) struct KeptSession {
+/// A session in a file, which is renewed there.
+pub(crate) struct FileSession {
     profile: ProfileName,
     file: SessionFile,
     url: String,
-    /// Waiting for a long batch outlives many tokens.
+    /// Locked, because a long wait for a batch outlives many tokens.
     latest: Mutex<Latest>,
 }
 
-/// The token as it is known here.
+/// The newest known token.
 struct Latest {
-    kept: Kept,
-    /// What the file has instead, where this could not be written: then this is the only place that has it.
-    unsaved_beside: Option<Secret>,
+    stored: StoredSession,
+    /// The file's token, where the newer one could not be written and exists only here.
+    file_token: Option<Secret>,
 }
 
 impl Session {
-    /// A token that was given with the command.
+    /// A token from the command line.
     pub(crate) fn given(token: &str) -> Result<Self, Failure> {
         if token.is_empty() {
             return Err(Failure::input("the token that was given is empty"));
@@ -63,174 +62,184 @@ impl Session {
         Ok(Self::Given(Secret::new(token)))
     }
 
-    /// What was kept for a profile.
-    pub(crate) fn kept(profile: &str) -> Result<Option<Self>, Failure> {
+    /// The session stored for a profile.
+    pub(crate) fn stored(profile: &str) -> Result<Option<Self>, Failure> {
         let profile: ProfileName = profile.parse()?;
-        // Who has no place for such things has kept nothing there.
+        // Without a home directory nothing can be stored.
         let Ok(file) = SessionFile::of(&profile) else { return Ok(None) };
-        let kept = file.read()?.map(|kept| {
-            let url = kept.url.clone();
-            Self::Kept(Box::new(KeptSession {
+        let stored = file.read()?.map(|stored| {
+            let url = stored.url.clone();
+            Self::Stored(Box::new(FileSession {
                 profile,
                 file,
                 url,
-                latest: Mutex::new(Latest { kept, unsaved_beside: None }),
+                latest: Mutex::new(Latest { stored, file_token: None }),
             }))
         });
-        Ok(kept)
+        Ok(stored)
     }
 
-    /// The server that it is for; any, if it was given.
+    /// The session's server; `None` for a token from the command line, which is for any.
     pub(crate) fn url(&self) -> Option<&str> {
         match self {
             Self::Given(_) => None,
-            Self::Kept(kept) => Some(&kept.url),
+            Self::Stored(stored) => Some(&stored.url),
         }
     }
 
-    /// A token that is good now, as far as is known here.
-    pub(crate) async fn token(&self, talk: Talk) -> Result<String, Failure> {
+    /// A token that has not expired by this machine's clock.
+    pub(crate) async fn token(&self, verbose: Verbose) -> Result<String, Failure> {
         match self {
             Self::Given(token) => Ok(token.reveal().to_owned()),
-            Self::Kept(kept) => kept.token(talk).await,
+            Self::Stored(stored) => stored.token(verbose).await,
         }
     }
 
-    /// Gets another token in place of one that a server refused, and tells whether there is one.
-    pub(crate) async fn renew(&self, refused: &str, talk: Talk) -> Result<bool, Failure> {
+    /// Replaces a token that the server refused; returns whether there is a new one.
+    pub(crate) async fn renew(&self, refused: &str, verbose: Verbose) -> Result<bool, Failure> {
         match self {
             Self::Given(_) => Ok(false),
-            Self::Kept(kept) => kept.renew(refused, talk).await,
+            Self::Stored(stored) => stored.renew(refused, verbose).await,
         }
     }
 }
 
-impl KeptSession {
-    async fn token(&self, talk: Talk) -> Result<String, Failure> {
+impl FileSession {
+    async fn token(&self, verbose: Verbose) -> Result<String, Failure> {
         let mut latest = self.latest.lock().await;
-        if !latest.kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
-            match self.renewed(&latest, None, talk).await {
+        if !latest.stored.is_good(oauth::now(), LIFETIME_SECONDS_MIN) {
+            match self.renewed(&latest, None, verbose).await {
                 Ok(renewed) => *latest = renewed,
-                // The last seconds may do.
-                Err(why) if latest.kept.is_good(oauth::now(), 0) => {
-                    talk.says(&format!("the token is not renewed: {}", why.said()));
+                // The old token's last seconds may suffice.
+                Err(why) if latest.stored.is_good(oauth::now(), 0) => {
+                    verbose.note(&format!("the token is not renewed: {}", why.message()));
                 }
                 Err(why) => return Err(why),
             }
         }
-        Ok(latest.kept.access_token.reveal().to_owned())
+        Ok(latest.stored.access_token.reveal().to_owned())
     }
 
-    async fn renew(&self, refused: &str, talk: Talk) -> Result<bool, Failure> {
+    async fn renew(&self, refused: &str, verbose: Verbose) -> Result<bool, Failure> {
         let mut latest = self.latest.lock().await;
-        if latest.kept.access_token.reveal() == refused {
-            if latest.kept.renewal.is_none() {
+        if latest.stored.access_token.reveal() == refused {
+            if latest.stored.renewal.is_none() {
                 return Ok(false);
             }
-            *latest = self.renewed(&latest, Some(refused), talk).await?;
+            *latest = self.renewed(&latest, Some(refused), verbose).await?;
         }
         Ok(true)
     }
 
-    /// Gets the next token, unless another process has done so meanwhile, and keeps it.
+    /// Gets and stores the next token, unless another process has done so meanwhile.
     async fn renewed(
         &self,
         latest: &Latest,
         refused: Option<&str>,
-        talk: Talk,
+        verbose: Verbose,
     ) -> Result<Latest, Failure> {
-        let Some(earlier) = &latest.kept.renewal else {
-            return Err(self.over(NOT_RENEWABLE, None));
+        let Some(earlier) = &latest.stored.renewal else {
+            return Err(self.signed_out(NOT_RENEWABLE, None));
         };
         let lock = match self.file.lock().await {
             Ok(lock) => Some(lock),
-            // As in many containers: what can be got at any time need not be kept.
-            Err(LockTrouble::Unwritable(_)) if earlier.is_repeatable() => None,
-            Err(trouble) => return Err(trouble.into()),
+            // As in many containers: a token that can be requested again need not be stored.
+            Err(LockFailure::Unwritable(_)) if earlier.is_repeatable() => None,
+            Err(failure) => return Err(failure.into()),
         };
-        if let Some(beside) = &latest.unsaved_beside {
-            // Somebody may have signed in or out meanwhile: theirs is not written over.
+        if let Some(replaced) = &latest.file_token {
+            // Another command may have signed in or out meanwhile: its session is not overwritten.
             let now = self.file.read().ok().flatten();
-            let may_write = now.is_some_and(|it| it.access_token == *beside);
-            let keeper = may_write.then_some(beside);
-            return see_through(self.exchange(earlier, keeper, talk));
+            let may_write = now.is_some_and(|it| it.access_token == *replaced);
+            let replaced = may_write.then_some(replaced);
+            return run_to_completion(self.exchange(earlier, replaced, verbose));
         }
-        let kept = match self.file.read()? {
-            None => return Err(self.over("somebody has signed out meanwhile", Some(earlier))),
-            Some(kept) if kept.url != self.url => {
-                let why = format!("meanwhile it is signed in at {}", kept.url);
-                return Err(self.over(&why, Some(earlier)));
+        let stored = match self.file.read()? {
+            None => {
+                return Err(
+                    self.signed_out("another command has signed out meanwhile", Some(earlier))
+                );
             }
-            Some(kept) => kept,
+            Some(stored) if stored.url != self.url => {
+                let why = format!("another command has signed in at {} meanwhile", stored.url);
+                return Err(self.signed_out(&why, Some(earlier)));
+            }
+            Some(stored) => stored,
         };
-        let is_refused = refused == Some(kept.access_token.reveal());
-        if !is_refused && kept.is_good(oauth::now(), LEFT_SECONDS_MIN) {
-            talk.says("the token was renewed by another process");
-            return Ok(Latest { kept, unsaved_beside: None });
+        let is_refused = refused == Some(stored.access_token.reveal());
+        if !is_refused && stored.is_good(oauth::now(), LIFETIME_SECONDS_MIN) {
+            verbose.note("the token was renewed by another process");
+            return Ok(Latest { stored, file_token: None });
         }
-        let Some(renewal) = &kept.renewal else { return Err(self.over(NOT_RENEWABLE, None)) };
-        talk.says("the token is old, so the next one is asked for");
-        let keeper = lock.is_some().then_some(&kept.access_token);
-        see_through(self.exchange(renewal, keeper, talk))
+        let Some(renewal) = &stored.renewal else {
+            return Err(self.signed_out(NOT_RENEWABLE, None));
+        };
+        verbose.note("the token expires soon, so it is renewed");
+        let replaced = lock.is_some().then_some(&stored.access_token);
+        run_to_completion(self.exchange(renewal, replaced, verbose))
     }
 
-    /// Gets the next token and writes it down in place of the one that the file has, if that may be.
+    /// Gets the next token and, if allowed, replaces the file's.
     async fn exchange(
         &self,
         renewal: &Renewal,
         in_place_of: Option<&Secret>,
-        talk: Talk,
+        verbose: Verbose,
     ) -> Result<Latest, Failure> {
         let client = http_client()?;
-        let renewed = tokio::time::timeout(EXCHANGE_TIMEOUT, renewal.renew(&client, talk)).await;
+        let renewed = tokio::time::timeout(EXCHANGE_TIMEOUT, renewal.renew(&client, verbose)).await;
         let renewed = renewed.map_err(|_| {
-            Failure::new(Kind::Unreachable, "whoever renews the token doesn't answer in time")
+            Failure::new(FailureKind::Unreachable, "the token endpoint doesn't answer in time")
         })?;
-        let (granted, next) = renewed.map_err(|refusal| self.not_renewed(refusal, renewal))?;
-        let kept = Kept::new(&self.url, granted, Some(next));
-        let Some(beside) = in_place_of else {
-            let unsaved_beside = Some(Secret::new(""));
-            return Ok(Latest { kept, unsaved_beside });
+        let (granted, next) = renewed.map_err(|error| self.not_renewed(error, renewal))?;
+        let stored = StoredSession::new(&self.url, granted, Some(next));
+        let Some(replaced) = in_place_of else {
+            let file_token = Some(Secret::new(""));
+            return Ok(Latest { stored, file_token });
         };
-        match self.file.write(&kept) {
-            Ok(()) => Ok(Latest { kept, unsaved_beside: None }),
+        match self.file.write(&stored) {
+            Ok(()) => Ok(Latest { stored, file_token: None }),
             Err(why) => {
                 if !renewal.is_repeatable() {
-                    // It is good for this command. The next one can't go on without it.
-                    let said = why.said();
-                    remark(&format!("gatehouse: note: the renewed token is not kept: {said}"));
+                    // The token is valid for this command, but the next command can't renew it.
+                    let message = why.message();
+                    print_notice(&format!(
+                        "gatehouse: note: the renewed token is not stored: {message}"
+                    ));
                 }
-                Ok(Latest { kept, unsaved_beside: Some(beside.clone()) })
+                Ok(Latest { stored, file_token: Some(replaced.clone()) })
             }
         }
     }
 
-    fn not_renewed(&self, refusal: Refusal, renewal: &Renewal) -> Failure {
-        if refusal.error().is_none() {
-            return refusal.into_failure().about("the token can't be renewed");
+    fn not_renewed(&self, error: TokenError, renewal: &Renewal) -> Failure {
+        if error.error().is_none() {
+            return error.into_failure().with_context("the token can't be renewed");
         }
-        let why = refusal.into_failure();
-        let why = format!("its token has expired and is not renewed: {}", why.said());
-        self.over(&why, Some(renewal))
+        let why = error.into_failure();
+        let why = format!("its token has expired and is not renewed: {}", why.message());
+        self.signed_out(&why, Some(renewal))
     }
 
-    /// It can't go on without whoever it is for.
-    fn over(&self, why: &str, renewal: Option<&Renewal>) -> Failure {
+    /// The failure of a session that can't be renewed.
+    fn signed_out(&self, why: &str, renewal: Option<&Renewal>) -> Failure {
         let profile = &self.profile;
         let how = match renewal {
             Some(Renewal::RefreshToken(token)) => format!(" --issuer {}", token.issuer),
             Some(Renewal::ClientCredentials(it)) => format!(" --client-id {}", it.client_id),
             None => " --with-token".to_owned(),
         };
-        Failure::new(Kind::NotAllowed, format!("the profile `{profile}` is signed out: {why}"))
-            .advise(format!("sign in again with `gatehouse login --profile {profile}{how}`"))
+        Failure::new(
+            FailureKind::NotAllowed,
+            format!("the profile `{profile}` is signed out: {why}"),
+        )
+        .advise(format!("sign in again with `gatehouse login --profile {profile}{how}`"))
     }
 }
 
-/// Does something that must not be left half-way when whoever waits for it no longer does: a refresh token that was used and
-/// whose successor is lost ends the session. So it has a thread of its own, and the one that asks stands still. (What ends the
-/// process ends this, too.)
-fn see_through<T: Send>(
+/// Runs a renewal to its end even if the caller is cancelled: a used refresh token whose successor is lost ends the
+/// session. So it has a thread of its own, and blocks the caller's. (The end of the process still ends it.)
+fn run_to_completion<T: Send>(
     work: impl Future<Output = Result<T, Failure>> + Send,
 ) -> Result<T, Failure> {
     std::thread::scope(|scope| {

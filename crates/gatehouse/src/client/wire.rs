@@ -1,8 +1,8 @@
-//! What lies beneath every request: the HTTP client, when to ask again, and what is seen of it.
+//! Below every request: the HTTP client, the retry rules, and `--verbose`.
 
-mod talk;
+mod verbose;
 
-pub(crate) use talk::Talk;
+pub(crate) use verbose::Verbose;
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -13,32 +13,32 @@ use reqwest::header::RETRY_AFTER;
 
 use crate::failure::Failure;
 
-/// How long a connection may take to come about.
+/// Timeout of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a server may be silent: a request may be long, but not dead.
+/// Timeout of reading: a request may be long, but not silent.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a busy server is asked again.
+/// Retries on a busy server.
 pub(crate) const BUSY_MAX: u32 = 3;
 
-/// Longest that a busy server is waited for before it is asked again.
+/// Longest `Retry-After` that is waited for.
 const BUSY_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// A client with bounds on how long it waits.
+/// An HTTP client with timeouts.
 pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
     let client = build_client(|builder| {
         builder
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(SILENCE_TIMEOUT)
-            // A token is not for wherever an answer leads.
+            // A redirect's target must not get the token.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
     });
     client.map_err(|cause| Failure::from(format!("no HTTP client: {cause}")))
 }
 
-/// Runs what asks servers.
+/// Runs a future on a new runtime.
 pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
@@ -47,19 +47,19 @@ pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T
     let work: Pin<Box<dyn Future<Output = ()> + '_>> =
         Box::pin(async { outcome = Some(work.await) });
     runtime.block_on(work);
-    // A thread may still wait for somebody to type an answer that is no longer needed.
+    // A thread may still wait for typed input that is no longer needed.
     runtime.shutdown_background();
     outcome.expect("work that has ended has left its outcome")
 }
 
-/// How long a server wants to be left alone, if that is worth waiting for.
+/// The response's `Retry-After`, if it is short enough to wait for.
 pub(crate) fn retry_after(response: &Response) -> Option<Duration> {
     let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     let wait = Duration::from_secs(seconds);
     (wait <= BUSY_WAIT_MAX).then_some(wait)
 }
 
-/// What lies beneath an error of the HTTP library, whose own words name only the address.
+/// The cause of an HTTP error, whose own text names only the address.
 pub(crate) fn root_cause(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "no answer in time".to_owned();

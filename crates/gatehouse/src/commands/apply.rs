@@ -1,14 +1,11 @@
-//! `gatehouse apply`: makes tenants, contracts and accounts as an estate file says, and shows the
-//! difference.
+//! `gatehouse apply`: makes tenants, contracts and accounts match an estate file, and shows the difference.
 //!
-//! Each object that the file names becomes exactly what the file says, but for credentials that it leaves
-//! out: these are kept. Nothing is deleted unless `--prune` is given, and never a tenant. Running it twice
-//! changes nothing the second time.
+//! Each object in the file gets exactly the file's fields; credentials that the file omits stay as they are. Nothing is
+//! deleted without `--prune`, and never a tenant. A second run changes nothing.
 //!
-//! What can't be made might be what is there under another name, so nothing of its tenant is deleted then.
+//! A failed object might exist under another name, so its tenant is not pruned.
 //!
-//! Credentials are never shown. A server doesn't show them either, so whether those of the file are others
-//! is known only when they have been sent.
+//! Credentials are never shown. The server doesn't return them either, so a change is known only after the PUT.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,28 +19,28 @@ use gatehouse_server::fields::{account_body, contract_body, tenant_body};
 use reqwest::Method;
 use serde_json::{Map, Value};
 
-use crate::client::api::{Answer, Connection, Server};
+use crate::client::api::{ApiResponse, Server, ServerArgs};
 use crate::client::wire;
-use crate::commands::connector::OwnConnectors;
-use crate::failure::{Failure, Kind};
+use crate::commands::connector::ConnectorsDir;
+use crate::failure::{Failure, FailureKind};
 
-/// Make tenants, contracts and accounts as an estate file says
+/// Make tenants, contracts and accounts match an estate file
 #[derive(Args)]
 pub(crate) struct Apply {
     /// The estate file (YAML)
     #[arg(short, long, value_name = "FILE")]
     file: PathBuf,
-    /// Only show what would change
+    /// Only show the changes, without making them
     #[arg(long)]
     dry_run: bool,
-    /// Delete accounts, and contracts without accesses, that the file leaves out of the tenants it names;
-    /// none of a tenant of which something can't be made
+    /// Delete accounts, and contracts without accesses, that the file omits from its tenants; skips a tenant where an
+    /// object failed
     #[arg(long)]
     prune: bool,
     #[command(flatten)]
-    connection: Connection,
+    server_args: ServerArgs,
     #[command(flatten)]
-    own: OwnConnectors,
+    connectors: ConnectorsDir,
 }
 
 impl Apply {
@@ -52,9 +49,9 @@ impl Apply {
     }
 
     async fn apply(self) -> Result<(), Failure> {
-        // The whole file first: nothing is sent of one that has a fault.
+        // The whole file first: a file with a fault sends nothing.
         let estate = Estate::load(&self.file).map_err(|bad| Failure::input(bad.to_string()))?;
-        let unfit = unfit_accounts(&estate, self.own.manifests()?);
+        let unfit = unfit_accounts(&estate, self.connectors.manifests()?);
         if !unfit.is_empty() {
             let file = self.file.display();
             let listed: String = unfit.iter().map(|line| format!("\n  {line}")).collect();
@@ -63,7 +60,7 @@ impl Apply {
             )));
         }
         let mut work = Work {
-            server: self.connection.open()?,
+            server: self.server_args.open()?,
             dry_run: self.dry_run,
             n_changed: 0,
             n_unchanged: 0,
@@ -77,21 +74,20 @@ impl Apply {
     }
 }
 
-/// What can't change of a contract that has accesses, as only the server knows.
+/// Fields that can't change once a contract has accesses, which only the server knows.
 const FIXED: [&str; 2] = ["productOfferingId", "billingModel"];
 
-/// What may change where an account's credentials are sent, as only the server knows.
+/// Fields that may change where an account's credentials are sent, which only the server knows.
 const LEADING: [&str; 2] = ["connector", "settings"];
 
-/// What a dry run can say about credentials.
-const ONLY_THE_SERVER_KNOWS: &str = "whether these are others is known when they are sent";
+const ONLY_THE_SERVER_KNOWS: &str = "whether they change is known after they are sent";
 
 struct Work {
     server: Server,
     dry_run: bool,
     n_changed: usize,
     n_unchanged: usize,
-    /// Of which only the server can tell whether they would change.
+    /// Objects of which only the server knows whether they would change.
     n_unknown: usize,
     n_failed: usize,
 }
@@ -126,9 +122,9 @@ impl Work {
         self.prune_accounts(wanted).await
     }
 
-    /// Makes one object so; true when it was not there before.
+    /// Creates or replaces an object; returns whether it is new.
     async fn put(&mut self, shown: &str, path: &[&str], wanted: &Value) -> Result<bool, Failure> {
-        let present = self.server.ask(Method::GET, path).answer().await?;
+        let present = self.server.request(Method::GET, path).response().await?;
         let (difference, is_new) = match present.status {
             200 => (difference(&present.body, wanted), false),
             404 => (difference(&Value::Null, wanted), true),
@@ -139,7 +135,8 @@ impl Work {
             return Ok(false);
         }
         if !self.dry_run {
-            let put = self.server.ask(Method::PUT, path).body(wanted.clone()).answer().await?;
+            let put =
+                self.server.request(Method::PUT, path).body(wanted.clone()).response().await?;
             if !matches!(put.status, 200 | 201) {
                 return self.fail(shown, &put).map(|()| false);
             }
@@ -152,12 +149,12 @@ impl Work {
         Ok(is_new)
     }
 
-    /// Makes one account so. What is there can be compared but for the credentials.
+    /// Creates or replaces an account. Everything but the credentials can be compared.
     async fn put_account(&mut self, tenant: &str, wanted: &AccountInput) -> Result<(), Failure> {
         let name = wanted.account.name.as_str();
         let shown = format!("account {tenant}/{name}");
         let path = ["-", "admin", "tenants", tenant, "accounts", name];
-        let mut present = self.server.ask(Method::GET, &path).answer().await?;
+        let mut present = self.server.request(Method::GET, &path).response().await?;
         let is_new = match present.status {
             200 => false,
             404 => true,
@@ -200,13 +197,13 @@ impl Work {
             let secrets = credentials.names().map(|it| (it, credentials.reveal(it)));
             body["credentials"] = serde_json::json!(secrets.collect::<BTreeMap<_, _>>());
         }
-        let put = self.server.ask(Method::PUT, &path).body(body).answer().await?;
+        let put = self.server.request(Method::PUT, &path).body(body).response().await?;
         if !matches!(put.status, 200 | 201) {
             return self.fail(&shown, &put);
         }
         let changed = put.body.get("changed").and_then(Value::as_array);
         match changed {
-            // It was made.
+            // The account was created.
             None if has_credentials => difference.push("credentials: set".into()),
             Some(fields) if fields.iter().any(|it| it == "credentials") => {
                 difference.push("credentials: changed".into());
@@ -221,7 +218,7 @@ impl Work {
         Ok(())
     }
 
-    /// Shows an object that is now so, or would be.
+    /// Shows an object that was changed, or would be.
     fn changed(&mut self, shown: &str, is_new: bool, difference: &[String]) {
         self.n_changed += 1;
         println!("{} {shown}", if is_new { "+" } else { "~" });
@@ -240,7 +237,7 @@ impl Work {
             let shown = format!("account {tenant}/{name}");
             if !self.dry_run {
                 let path = ["-", "admin", "tenants", tenant, "accounts", name];
-                let deleted = self.server.ask(Method::DELETE, &path).answer().await?;
+                let deleted = self.server.request(Method::DELETE, &path).response().await?;
                 if deleted.status != 204 {
                     self.fail(&shown, &deleted)?;
                     continue;
@@ -260,11 +257,10 @@ impl Work {
                 continue;
             }
             let shown = format!("contract {name}/{id}");
-            // Only the tenant's own view says whether it has accesses, and only the server knows for
-            // sure: it refuses to delete one that ever had any.
+            // Only the server knows whether the contract has accesses: it refuses to delete one that ever had any.
             if !self.dry_run {
                 let path = ["-", "admin", "tenants", name, "contracts", id];
-                let deleted = self.server.ask(Method::DELETE, &path).answer().await?;
+                let deleted = self.server.request(Method::DELETE, &path).response().await?;
                 if deleted.status == 409 {
                     println!("= {shown} stays: it has accesses");
                     continue;
@@ -280,15 +276,15 @@ impl Work {
         Ok(())
     }
 
-    /// Reports an object that can't be made so. Who may not do this at all, or asks at a wrong address,
-    /// is told once.
-    fn fail(&mut self, shown: &str, answer: &Answer) -> Result<(), Failure> {
-        let title = answer.body.get("title").and_then(Value::as_str);
-        if matches!(answer.status, 401 | 403) || title == Some("Unknown path") {
-            return Err(answer.failure().about(shown));
+    /// Reports an object that failed. A lack of rights or a wrong address ends the command instead, since it would
+    /// repeat for each object.
+    fn fail(&mut self, shown: &str, response: &ApiResponse) -> Result<(), Failure> {
+        let title = response.body.get("title").and_then(Value::as_str);
+        if matches!(response.status, 401 | 403) || title == Some("Unknown path") {
+            return Err(response.failure().with_context(shown));
         }
         self.n_failed += 1;
-        eprintln!("! {}", answer.failure().about(shown));
+        eprintln!("! {}", response.failure().with_context(shown));
         Ok(())
     }
 
@@ -301,17 +297,18 @@ impl Work {
         println!("{} {verb}, {} unchanged{unknown}", self.n_changed, self.n_unchanged);
         match self.n_failed {
             0 => Ok(()),
-            n => {
-                Err(Failure::new(Kind::Partial, format!("{n} could not be made as the file says")))
-            }
+            n => Err(Failure::new(
+                FailureKind::Partial,
+                format!("{n} could not be made as the file says"),
+            )),
         }
     }
 }
 
-/// All that the server would refuse of accounts, as far as that can be seen here: a line for each field. Of a
-/// connector that isn't known here the server may know.
+/// Faults in accounts that the server would report, a line for each field. Unknown connectors are left to the server,
+/// which may know them.
 fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
-    // Which addresses platforms may have is a setting of the server, and its to say.
+    // The server's settings decide which addresses are allowed, so all are here.
     let catalog = Catalog::new(AddressRules::for_local_user(true), manifests);
     let none = Credentials::default();
     let mut lines = Vec::new();
@@ -330,7 +327,7 @@ fn unfit_accounts(estate: &Estate, manifests: Manifests) -> Vec<String> {
     lines
 }
 
-/// The faults that the server will find, too: credentials that the file leaves out may be kept there.
+/// The faults that the server would find, too: it may already have credentials that the file omits.
 fn only_sure(
     faults: Vec<SettingFault>,
     has_credentials: bool,

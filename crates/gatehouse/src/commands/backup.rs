@@ -1,4 +1,4 @@
-//! `gatehouse backup`: a copy of the data directory, as it is at one moment, while a server uses it.
+//! `gatehouse backup`: a consistent copy of the data directory, also while a server uses it.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::commands::serve::Settings;
 pub(crate) struct Backup {
     #[command(flatten)]
     settings: Settings,
-    /// The directory to make; it must not be there yet, or be empty
+    /// Directory to create; it must not exist, or be empty
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
 }
@@ -40,11 +40,11 @@ impl Backup {
         println!("checked every page of the copy: it is sound");
         if !keys.iter().any(|name| name == "master.key") {
             println!(
-                "the master key is not in it, because it does not lie beside the store: keep a copy of that too"
+                "the master key is not in it, because it is not next to the store: keep a copy of that too"
             );
         }
         println!(
-            "restore it with `gatehouse restore --from {to}`, and keep it where nobody else reads it"
+            "restore it with `gatehouse restore --from {to}`, and keep it where no other user can read it"
         );
         Ok(())
     }

@@ -1,13 +1,13 @@
-//! `gatehouse batch`: many accesses with one request, and the Task that follows it.
+//! `gatehouse batch`: many accesses with one request, and the Task that the server runs for it.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `create`, `list`, `show`, `wait`, `stop`, `export` | the verbs of these names |
-//! | `change` | `update` and `terminate`: they change many accesses |
-//! | `rows`, `ids` | what comes in from files and standard input, checked before anything is sent |
-//! | `task` | a Task as the server tells of it |
-//! | `watch` | waiting for one, with a bar, until it is over or somebody has waited long enough |
-//! | `report` | what came of it, and how the command ends |
+//! | `create`, `list`, `show`, `wait`, `stop`, `export` | the commands of these names |
+//! | `change` | `update` and `terminate`, which change many accesses |
+//! | `rows`, `ids` | input from files and standard input, checked before anything is sent |
+//! | `task` | a Task in the server's responses |
+//! | `watch` | waits for a Task with a progress bar, until it ends or the user interrupts |
+//! | `report` | a Task's result, and the exit code |
 
 mod change;
 mod create;
@@ -24,18 +24,18 @@ mod watch;
 
 use clap::{Args, Subcommand};
 
-use crate::client::api::Tenancy;
+use crate::client::api::TenantArgs;
 use crate::client::wire;
 use crate::failure::Failure;
 
-/// Issue, change and end many accesses at once, and follow what comes of it
+/// Issue, change and terminate many accesses at once, and follow the progress
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
 pub(crate) struct BatchCommand {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    tenancy: Tenancy,
+    tenant_args: TenantArgs,
 }
 
 #[derive(Subcommand)]
@@ -52,17 +52,17 @@ enum Verb {
 
 impl BatchCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenancy } = self;
+        let Self { verb, tenant_args } = self;
         wire::run(async move {
             match verb {
-                Verb::Create(create) => create.run(&tenancy).await,
-                Verb::Update(update) => update.run(&tenancy).await,
-                Verb::Terminate(terminate) => terminate.run(&tenancy).await,
-                Verb::List(list) => list.run(&tenancy).await,
-                Verb::Show(show) => show.run(&tenancy).await,
-                Verb::Wait(wait) => wait.run(&tenancy).await,
-                Verb::Stop(stop) => stop.run(&tenancy).await,
-                Verb::Export(export) => export.run(&tenancy).await,
+                Verb::Create(create) => create.run(&tenant_args).await,
+                Verb::Update(update) => update.run(&tenant_args).await,
+                Verb::Terminate(terminate) => terminate.run(&tenant_args).await,
+                Verb::List(list) => list.run(&tenant_args).await,
+                Verb::Show(show) => show.run(&tenant_args).await,
+                Verb::Wait(wait) => wait.run(&tenant_args).await,
+                Verb::Stop(stop) => stop.run(&tenant_args).await,
+                Verb::Export(export) => export.run(&tenant_args).await,
             }
         })
     }

@@ -1,6 +1,5 @@
-//! `gatehouse client`: machines that get their tokens from the server, where there is no identity
-//! provider. Like `gatehouse token`, it works on the data directory or the database itself, also while
-//! a server runs.
+//! `gatehouse client`: OAuth clients of the built-in issuer, where there is no identity provider. Works on the data
+//! directory or the database itself, also while a server runs.
 
 use clap::{Args, Subcommand, ValueEnum};
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
@@ -12,10 +11,10 @@ use serde::Serialize;
 use crate::commands::serve::Settings;
 use crate::host::open_store::{self, Intent};
 
-/// Clients that are read at a time.
+/// Clients per read.
 const PAGE_SIZE: u64 = 1000;
 
-/// Make, list and delete clients: machines that get tokens at /-/oauth2/token
+/// Create, list and delete clients: machines that get tokens at /-/oauth2/token
 #[derive(Args)]
 pub(crate) struct ClientCommand {
     #[command(subcommand)]
@@ -24,50 +23,50 @@ pub(crate) struct ClientCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Make a client, and show its secret once
+    /// Create a client, and show its secret once
     Create(Create),
     /// List a tenant's clients
     List(List),
-    /// Delete a client; tokens that it has got are refused from now on
+    /// Delete a client; its tokens are refused from now on
     Delete(Delete),
 }
 
 #[derive(Args)]
 struct Create {
     #[command(flatten)]
-    whose: Whose,
-    /// What its tokens may allow: access:read, access:write, access:verify, product:read,
-    /// event:read, event:write, admin; several with spaces between
+    tenant_settings: TenantSettings,
+    /// Scopes that its tokens may have: access:read, access:write, access:verify, product:read, event:read,
+    /// event:write, admin; separated by spaces
     #[arg(long, value_name = "SCOPES")]
     scope: String,
-    /// What people call it
+    /// Display name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// How to show it
-    #[arg(long, value_name = "FORM", default_value = "table")]
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
     output: Output,
 }
 
 #[derive(Args)]
 struct List {
     #[command(flatten)]
-    whose: Whose,
-    /// How to show them
-    #[arg(long, value_name = "FORM", default_value = "table")]
+    tenant_settings: TenantSettings,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
     output: Output,
 }
 
 #[derive(Args)]
 struct Delete {
     #[command(flatten)]
-    whose: Whose,
+    tenant_settings: TenantSettings,
     /// The client, as `gatehouse client list` shows it
     #[arg(value_name = "CLIENT_ID")]
     id: String,
 }
 
 #[derive(Args)]
-struct Whose {
+struct TenantSettings {
     /// The tenant
     #[arg(long, value_name = "NAME", env = "GATEHOUSE_TENANT")]
     tenant: String,
@@ -102,7 +101,7 @@ impl Create {
         let scopes = parse_scopes(&self.scope).map_err(|bad| format!("--scope {bad}"))?;
         let name = self.name.map(|name| name.parse()).transpose();
         let name = name.map_err(|bad| format!("--name {bad}"))?;
-        let (app, tenant) = self.whose.open().await?;
+        let (app, tenant) = self.tenant_settings.open().await?;
         let made = app.create_client(&tenant, name, scopes).await;
         app.store.close().await;
         let made = made.map_err(|why| why.to_string())?;
@@ -124,7 +123,7 @@ impl Create {
 
 impl List {
     async fn run(self) -> Result<(), String> {
-        let (app, tenant) = self.whose.open().await?;
+        let (app, tenant) = self.tenant_settings.open().await?;
         let mut clients: Vec<Client> = Vec::new();
         for number in 1.. {
             let request = PageRequest { number, size: PAGE_SIZE };
@@ -154,7 +153,7 @@ impl Delete {
     async fn run(self) -> Result<(), String> {
         let id = self.id.parse::<ClientId>();
         let id = id.map_err(|bad| format!("CLIENT_ID {bad}, not `{}`", self.id))?;
-        let (app, tenant) = self.whose.open().await?;
+        let (app, tenant) = self.tenant_settings.open().await?;
         let deleted = app.delete_client(&tenant, &id).await;
         app.store.close().await;
         deleted.map_err(|why| why.to_string())?;
@@ -163,7 +162,7 @@ impl Delete {
     }
 }
 
-impl Whose {
+impl TenantSettings {
     async fn open(&self) -> Result<(App, TenantName), String> {
         let tenant = self.tenant.parse::<TenantName>();
         let tenant = tenant.map_err(|bad| format!("--tenant: `{}` {bad}", self.tenant))?;

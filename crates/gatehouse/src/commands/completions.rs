@@ -1,5 +1,4 @@
-//! `gatehouse completions` and `gatehouse man`: what shells and manuals know of the command line, made of the same
-//! description that reads it.
+//! `gatehouse completions` and `gatehouse man`: generated from the definition that parses the command line.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use clap_complete::Shell;
 
 use crate::failure::Failure;
 
-/// Print what a shell needs to complete commands, flags and values
+/// Print a script that lets a shell complete commands, flags and values
 ///
 /// bash: gatehouse completions bash > ~/.local/share/bash-completion/completions/gatehouse
 ///
@@ -58,7 +57,7 @@ impl Man {
     }
 }
 
-/// The pages of a command and of all below it, by their names.
+/// The manual pages of a command and its subcommands, by name.
 fn collect(
     command: &mut Command,
     name: &str,
@@ -79,7 +78,7 @@ fn collect(
     Ok(())
 }
 
-/// Examples stand line by line, so that they can be copied.
+/// Keeps examples line by line, so that they can be copied.
 fn with_examples(page: &str) -> String {
     match page.split_once(".SH EXTRA\n") {
         Some((before, examples)) => {

@@ -1,12 +1,12 @@
-//! `gatehouse connector`: platforms as files, to look at, to check and to try.
+//! `gatehouse connector`: manifests of platforms, to list, check and try.
 //!
-//! Each command is a file here; `account.rs` is how an account is given to those that ask one, `asking.rs` asks
-//! it, `transcript.rs` shows what is said.
+//! Each command has a file here; `account.rs` reads the account to query, `query.rs` queries it, `transcript.rs` shows
+//! the exchanges.
 
 mod account;
-mod asking;
 mod check;
 mod list;
+mod query;
 mod record;
 mod schema;
 mod show;
@@ -21,7 +21,7 @@ use clap::{Args, Subcommand};
 use gatehouse_connectors::{AddressRules, Catalog, Manifests};
 use gatehouse_core::ConnectorName;
 
-/// List, show, check and try connectors: platforms as files
+/// List, show, check and try connectors, which describe platforms
 #[derive(Args)]
 pub(crate) struct ConnectorCommand {
     #[command(subcommand)]
@@ -30,17 +30,17 @@ pub(crate) struct ConnectorCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// List connectors, and what their platforms can do
+    /// List connectors and their platforms' capabilities
     List(list::List),
-    /// Show a connector's manifest, to be read, or copied and changed
+    /// Show a connector's manifest, to read, or to copy and change
     Show(show::Show),
     /// Show the JSON Schema of manifests, for editors
     Schema(schema::SchemaCommand),
-    /// Check manifests, and ask an account with one where an account is given
+    /// Check manifests, and query an account with one if an account is given
     Check(check::Check),
-    /// Ask an account, and show every request, answer and product
+    /// Query an account, and show every request, response and product
     Try(r#try::Try),
-    /// Keep a conversation with a platform, to test a connector with
+    /// Record a conversation with a platform, to test a connector with
     Record(record::Record),
     /// Test a connector with a recording or an account
     Test(test::Test),
@@ -60,16 +60,16 @@ impl ConnectorCommand {
     }
 }
 
-/// Where connectors are that aren't shipped.
+/// The directory of the operator's own connectors.
 #[derive(Args)]
-pub(crate) struct OwnConnectors {
-    /// A directory with manifests of your own, as the server's platforms.connectors_dir
+pub(crate) struct ConnectorsDir {
+    /// Directory with your own manifests, like the server's platforms.connectors_dir
     #[arg(long, value_name = "DIR", env = "GATEHOUSE_PLATFORMS__CONNECTORS_DIR")]
     connectors_dir: Option<PathBuf>,
 }
 
-impl OwnConnectors {
-    /// The shipped manifests, and those of the directory.
+impl ConnectorsDir {
+    /// The shipped manifests, and the directory's.
     pub(crate) fn manifests(&self) -> Result<Manifests, String> {
         let mut manifests = Manifests::shipped();
         if let Some(dir) = &self.connectors_dir {
@@ -79,8 +79,8 @@ impl OwnConnectors {
     }
 }
 
-/// Finds the connector that is meant by a name or a file. A file is taken in.
-fn named(manifests: &mut Manifests, given: &str) -> Result<ConnectorName, String> {
+/// Finds a connector by name, or adds one from a manifest's file.
+fn find_connector(manifests: &mut Manifests, given: &str) -> Result<ConnectorName, String> {
     let known = Catalog::new(AddressRules::default(), manifests.clone());
     if known.names().contains(&given) {
         return given.parse().map_err(|bad| format!("`{given}` {bad}"));
@@ -99,14 +99,13 @@ fn unknown(given: &str, manifests: &Manifests) -> String {
     format!("there is no connector `{given}`; there are {names}. A file is given with its path")
 }
 
-/// What asks run on.
 fn runtime() -> Result<tokio::runtime::Runtime, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|cause| format!("no threads to run on: {cause}"))
 }
 
-/// Writes to where people read it. Whoever reads no further is not told.
-fn say(text: &str) {
+/// Writes to standard output. A reader that closes it is no error.
+fn print(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

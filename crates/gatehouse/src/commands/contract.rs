@@ -1,12 +1,12 @@
-//! `gatehouse contract`: the contracts of a tenant. Operators make them, with `gatehouse apply`.
+//! `gatehouse contract`: a tenant's contracts. Operators create them, with `gatehouse apply`.
 
 use clap::{Args, Subcommand};
 
-use crate::client::api::Tenancy;
-use crate::client::paging::{Kind, Paging};
+use crate::client::api::TenantArgs;
+use crate::client::paging::{ListKind, Paging};
 use crate::client::wire;
 use crate::failure::Failure;
-use crate::terminal::output::{Column, Room, show_one};
+use crate::terminal::output::{Column, ColumnFit, show_one};
 
 /// Show the contracts that accesses belong to
 #[derive(Args)]
@@ -15,7 +15,7 @@ pub(crate) struct ContractCommand {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    tenancy: Tenancy,
+    tenant_args: TenantArgs,
 }
 
 #[derive(Subcommand)]
@@ -24,7 +24,7 @@ enum Verb {
     Show(Show),
 }
 
-/// List contracts, with how many accesses each has
+/// List contracts, with the number of accesses of each
 #[derive(Args)]
 struct List {
     #[command(flatten)]
@@ -40,30 +40,30 @@ struct Show {
 }
 
 const COLUMNS: &[Column] = &[
-    Column::text("ID", "id", Room::Whole),
-    Column::text("STATUS", "status", Room::Whole),
-    Column::text("BILLING", "billingModel", Room::Whole),
-    Column::text("ACCESSES", "accessCount", Room::Whole),
-    Column::text("AT MOST", "maxAccesses", Room::IfLeft(0)),
-    Column::text("OFFERING", "productOfferingId", Room::IfLeft(1)),
-    Column::text("VALID FOR", "validityPeriod", Room::IfLeft(2)),
-    Column::time("STARTS (UTC)", "startDateTime", Room::IfLeft(4)),
-    Column::time("ENDS (UTC)", "endDateTime", Room::IfLeft(3)),
+    Column::text("ID", "id", ColumnFit::Whole),
+    Column::text("STATUS", "status", ColumnFit::Whole),
+    Column::text("BILLING", "billingModel", ColumnFit::Whole),
+    Column::text("ACCESSES", "accessCount", ColumnFit::Whole),
+    Column::text("AT MOST", "maxAccesses", ColumnFit::Optional(0)),
+    Column::text("OFFERING", "productOfferingId", ColumnFit::Optional(1)),
+    Column::text("VALID FOR", "validityPeriod", ColumnFit::Optional(2)),
+    Column::time("STARTS (UTC)", "startDateTime", ColumnFit::Optional(4)),
+    Column::time("ENDS (UTC)", "endDateTime", ColumnFit::Optional(3)),
 ];
 
 impl ContractCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenancy } = self;
+        let Self { verb, tenant_args } = self;
         wire::run(async move {
-            let (server, form) = tenancy.open().await?;
+            let (server, format) = tenant_args.open().await?;
             match verb {
                 Verb::List(list) => {
-                    let kind = Kind { plural: "contracts", columns: COLUMNS };
-                    list.paging.show(&server, &["contract"], None, kind, form).await
+                    let kind = ListKind { plural: "contracts", columns: COLUMNS };
+                    list.paging.show(&server, &["contract"], None, kind, format).await
                 }
                 Verb::Show(show) => {
                     let contract = server.get(&["contract", &show.id]).success().await?.body;
-                    show_one(form, COLUMNS, &contract)
+                    show_one(format, COLUMNS, &contract)
                 }
             }
         })

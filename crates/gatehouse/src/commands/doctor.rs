@@ -1,4 +1,4 @@
-//! `gatehouse doctor`: looks at settings, keys, store, clock and issuers, changes nothing, and says what to do.
+//! `gatehouse doctor`: checks settings, keys, store, clock and issuers, changes nothing, and advises.
 
 mod embedded;
 
@@ -18,21 +18,21 @@ use gatehouse_store::{Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreErro
 
 use crate::commands::serve::Settings;
 
-/// Check settings, keys, store, clock and issuers, and say what to do about what is wrong
+/// Check settings, keys, store, clock and issuers, and advise on what is wrong
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Also check every page of the embedded store, count every access anew and compare with what is written
-    /// down, and open every account; takes a while
+    /// Also check every page of the embedded store, compare all counts with the accesses, and open every account; takes
+    /// a while
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
     settings: Settings,
 }
 
-/// How far clocks may be apart.
+/// Largest allowed difference between two clocks.
 const CLOCK_SECONDS_MAX: i64 = 30;
 
-/// What has been found, line by line.
+/// Prints the findings, and counts the faults.
 #[derive(Default)]
 struct Findings {
     n_wrong: usize,
@@ -59,8 +59,8 @@ impl Doctor {
         runtime.block_on(self.examine(&config, &mut findings));
         match findings.n_wrong {
             0 => Ok(()),
-            1 => Err("1 thing is wrong".into()),
-            n => Err(format!("{n} things are wrong")),
+            1 => Err("1 fault".into()),
+            n => Err(format!("{n} faults")),
         }
     }
 
@@ -75,8 +75,8 @@ impl Doctor {
                     ));
                 } else if ends <= now {
                     findings.wrong(&format!(
-                        "tls.certificate has expired at {ends}: put a new one in its place, which is taken \
-                         up without a restart"
+                        "tls.certificate has expired at {ends}: put a new one in its place, which the server \
+                         loads without a restart"
                     ));
                 } else {
                     findings.good(&format!(
@@ -96,7 +96,7 @@ impl Doctor {
         if let Err(why) = refuse_unfinished(config) {
             findings.wrong(&why.to_string());
         }
-        let place = place(config);
+        let location = location(config);
         if config.database_url.is_none() && !embedded::examine(config, self.deep, findings) {
             return;
         }
@@ -105,7 +105,7 @@ impl Doctor {
             None => Store::attach_sqlite(&config.database_file(), clock.clone()).await,
         };
         if config.database_url.is_none() || store.is_ok() {
-            // Elsewhere it lies in the store.
+            // With PostgreSQL the key is in the store.
             match keys::open_token_key(config, clock.clone()).await {
                 Ok(_) => findings.good("the key that signs tokens can be read"),
                 Err(why) => findings.wrong(&why.to_string()),
@@ -120,12 +120,12 @@ impl Doctor {
             Ok(Some(store)) => store,
             Ok(None) => {
                 findings.wrong(&format!(
-                    "there is no store in {place}: if that is the wrong place, say the right one with \
-                     --data-dir or --database-url; else `gatehouse serve` makes one"
+                    "there is no store in {location}: if that is the wrong place, give the right one with \
+                     --data-dir or --database-url; else `gatehouse serve` creates one"
                 ));
                 return;
             }
-            Err(why) => return findings.wrong(&advice(&place, &why)),
+            Err(why) => return findings.wrong(&advice(&location, &why)),
         };
         match keys::checked_master_keys(config, &store).await {
             Ok(_) => findings.good("the master key is the one that the store was written with"),
@@ -133,17 +133,17 @@ impl Doctor {
         }
         let examined = async {
             if let Some(url) = &config.database_url {
-                tell_encryption(url, &store, findings).await?;
+                report_encryption(url, &store, findings).await?;
             }
-            self.examine_store(&store, &place, findings).await
+            self.examine_store(&store, &location, findings).await
         };
         if let Err(why) = examined.await {
-            findings.wrong(&advice(&place, &why));
+            findings.wrong(&advice(&location, &why));
         }
         if self.deep
             && let Err(why) = examine_accounts(config, clock, &store, findings).await
         {
-            findings.wrong(&advice(&place, &why));
+            findings.wrong(&advice(&location, &why));
         }
         store.close().await;
     }
@@ -151,22 +151,22 @@ impl Doctor {
     async fn examine_store(
         &self,
         store: &Store,
-        place: &str,
+        location: &str,
         findings: &mut Findings,
     ) -> Result<(), StoreError> {
         let (found, newest) = store.schema_versions().await?;
         if found < newest {
             findings.wrong(&format!(
-                "the store in {place} has schema version {found}, and this gatehouse works with \
+                "the store in {location} has schema version {found}, and this gatehouse works with \
                  {newest}: start `gatehouse serve` there, which brings it up to date"
             ));
             return Ok(());
         }
-        findings.good(&format!("the store in {place} answers, with schema version {found}"));
+        findings.good(&format!("the store in {location} answers, with schema version {found}"));
         examine_clock(store, findings).await?;
         if store.is_shared() {
-            tell_replicas(store, findings).await?;
-            tell_reuse(store, findings).await?;
+            report_servers(store, findings).await?;
+            report_username_reuse(store, findings).await?;
         }
         if !self.deep {
             return Ok(());
@@ -194,8 +194,8 @@ impl Doctor {
     }
 }
 
-/// Who could listen between here and PostgreSQL. That may be nobody, so nothing of it is wrong.
-async fn tell_encryption(
+/// Reports whether connections to PostgreSQL are encrypted. No fault: the network may be private.
+async fn report_encryption(
     url: &DatabaseUrl,
     store: &Store,
     findings: &mut Findings,
@@ -205,17 +205,17 @@ async fn tell_encryption(
             "connections to PostgreSQL are encrypted ({protocol}), and its certificate is checked"
         )),
         Some(protocol) => findings.good(&format!(
-            "connections to PostgreSQL are encrypted ({protocol}); whose they are is not checked, which \
-             sslmode=verify-full does"
+            "connections to PostgreSQL are encrypted ({protocol}); the server's certificate is not checked, which \
+             sslmode=verify-full would do"
         )),
         None => findings.good(
-            "connections to PostgreSQL are not encrypted, which sslmode=verify-full does",
+            "connections to PostgreSQL are not encrypted, which sslmode=verify-full would do",
         ),
     }
     Ok(())
 }
 
-/// Whether the operator's own connectors can be used, where there are any.
+/// Checks the operator's own connectors, if there are any.
 fn examine_connectors(config: &Config, findings: &mut Findings) {
     let Some(dir) = &config.platforms.connectors_dir else { return };
     let dir = dir.display();
@@ -229,11 +229,10 @@ fn examine_connectors(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Accounts that are looked at together.
+/// Accounts per read.
 const PAGE_SIZE: u64 = 100;
 
-/// Whether what is kept of every account can be opened, and is what its connector asks for. Platforms are
-/// not asked.
+/// Checks that every account's credentials can be opened and satisfy its connector. Sends no requests to platforms.
 async fn examine_accounts(
     config: &Config,
     clock: Clock,
@@ -241,12 +240,12 @@ async fn examine_accounts(
     findings: &mut Findings,
 ) -> Result<(), StoreError> {
     let (found, newest) = store.schema_versions().await?;
-    // What is wrong with the schema or the master key has been told.
+    // Faults of the schema and the master key are reported already.
     let Ok(vault) = keys::open_vault(config, store).await else { return Ok(()) };
     if found < newest {
         return Ok(());
     }
-    // What is wrong with connectors has been told.
+    // Faults of connectors are reported already.
     let Ok((manifests, _)) = config.platforms.manifests() else { return Ok(()) };
     let platforms = match Platforms::new(config.platforms.options(manifests)) {
         Ok(platforms) => Arc::new(platforms),
@@ -262,11 +261,11 @@ async fn examine_accounts(
         for number in 1.. {
             let request = PageRequest { number, size: PAGE_SIZE };
             let Some(page) = store.accounts_page(name, request).await? else { break };
-            for kept in &page.items {
+            for stored in &page.items {
                 n_accounts += 1;
-                if let Err(why) = app.check_account(name, kept) {
+                if let Err(why) = app.check_account(name, stored) {
                     n_wrong += 1;
-                    let (account, why) = (&kept.account.name, explained(&why));
+                    let (account, why) = (&stored.account.name, explained(&why));
                     findings.wrong(&format!("tenant {name}, account {account}: {why}"));
                 }
             }
@@ -282,24 +281,27 @@ async fn examine_accounts(
     Ok(())
 }
 
-/// Why an account is of no use, and what to do.
+/// Why an account can't be used, and what to do.
 fn explained(why: &Error) -> String {
     match why {
         Error::InvalidAccount(_) => why.to_string(),
-        _ => "what is kept of it can't be opened: put it again, with its credentials".to_owned(),
+        _ => {
+            "its stored credentials can't be opened: put it again, with its credentials".to_owned()
+        }
     }
 }
 
-/// Whether this machine's clock can be right: passwords, tokens and accesses end by it.
+/// Checks this machine's clock: passwords, tokens and accesses expire by it.
 async fn examine_clock(store: &Store, findings: &mut Findings) -> Result<(), StoreError> {
     let before = Clock::machine().now();
-    let (there, latest) = store.times().await?;
-    let (behind, ahead) = (seconds(before, there), seconds(there, Clock::machine().now()));
+    let (database_time, latest) = store.times().await?;
+    let (behind, ahead) =
+        (seconds(before, database_time), seconds(database_time, Clock::machine().now()));
     if behind.max(ahead) > CLOCK_SECONDS_MAX {
         let off = behind.max(ahead);
         findings.wrong(&format!(
-            "the clocks of this machine and of the database are {off} s apart: have both keep time, by \
-             NTP say"
+            "the clocks of this machine and of the database are {off} s apart: synchronise both, for example \
+             by NTP"
         ));
     } else if let Some(latest) = latest.filter(|it| seconds(before, *it) > CLOCK_SECONDS_MAX) {
         findings.wrong(&format!(
@@ -311,14 +313,14 @@ async fn examine_clock(store: &Store, findings: &mut Findings) -> Result<(), Sto
     Ok(())
 }
 
-/// Which servers are there. None is no fault: somebody may be about to start one.
-async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreError> {
-    let there = store.replicas().await?;
-    if there.is_empty() {
+/// Reports the running servers. No server is no fault.
+async fn report_servers(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+    let replicas = store.replicas().await?;
+    if replicas.is_empty() {
         findings.good("no server is running on the store");
     }
-    for (rank, LiveReplica { replica, joined_at, .. }) in (1..).zip(&there) {
-        let (n, Replica { version, host, listen, key_name, .. }) = (there.len(), replica);
+    for (rank, LiveReplica { replica, joined_at, .. }) in (1..).zip(&replicas) {
+        let (n, Replica { version, host, listen, key_name, .. }) = (replicas.len(), replica);
         findings.good(&format!(
             "server {rank} of {n}: {host}, {listen}, version {version}, master key {key_name}, there since \
              {joined_at}"
@@ -327,28 +329,28 @@ async fn tell_replicas(store: &Store, findings: &Findings) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Whether usernames are given again. That they aren't yet is no fault: it comes with the last server of this version.
-async fn tell_reuse(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+/// Reports whether usernames can be reused. "Not yet" is no fault: that changes once every server has this version.
+async fn report_username_reuse(store: &Store, findings: &Findings) -> Result<(), StoreError> {
     findings.good(match store.username_reuse().await? {
-        UsernameReuse::Allowed => "usernames of TERMINATED accesses can be given again",
+        UsernameReuse::Allowed => "usernames of TERMINATED accesses can be reused",
         UsernameReuse::BuildingIndexes => {
-            "usernames of TERMINATED accesses can't be given again yet: a server of this version has to \
+            "usernames of TERMINATED accesses can't be reused yet: a server of this version has to \
              build indexes for it, which it does while it runs"
         }
         UsernameReuse::OlderServer => {
-            "usernames of TERMINATED accesses can't be given again yet: a server of an older version is \
+            "usernames of TERMINATED accesses can't be reused yet: a server of an older version is \
              there, or was a minute ago"
         }
     });
     Ok(())
 }
 
-/// Whole seconds from one instant to a later one.
+/// Whole seconds between two instants.
 fn seconds(from: Timestamp, to: Timestamp) -> i64 {
     (to.as_millisecond() - from.as_millisecond()) / 1000
 }
 
-/// Whether the keys of every issuer can be had, and whether its clock agrees with ours.
+/// Checks that the keys of every issuer can be fetched, and compares the clocks.
 async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings) {
     let issuers = match Issuer::all(&config.auth) {
         Ok(issuers) => issuers,
@@ -373,7 +375,7 @@ async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings
         if off > CLOCK_SECONDS_MAX {
             findings.wrong(&format!(
                 "issuer {name}: its clock and this machine's are {off} s apart, so its tokens may seem \
-                 expired or not valid yet: have both keep time, by NTP say"
+                 expired or not valid yet: synchronise both, for example by NTP"
             ));
         } else {
             let s = if n_keys == 1 { "" } else { "s" };
@@ -382,26 +384,26 @@ async fn examine_issuers(config: &Config, clock: &Clock, findings: &mut Findings
     }
 }
 
-/// What is wrong with the store, and what to do.
-fn advice(place: &str, why: &StoreError) -> String {
+/// A store error, with advice.
+fn advice(location: &str, why: &StoreError) -> String {
     let what = why.explained();
     match why {
         StoreError::Unavailable(_) | StoreError::Locked(_) => {
-            format!("{place}: {what}: is it up, and may you use it?")
+            format!("{location}: {what}: is it up, and may you use it?")
         }
         StoreError::Unexpected(_)
         | StoreError::Taken(_)
         | StoreError::Unsure(_)
         | StoreError::Disk(_) => {
             format!(
-                "{place}: {what}: may your role use it? if it is damaged, stop the server and restore a backup"
+                "{location}: {what}: may your role use it? if it is damaged, stop the server and restore a backup"
             )
         }
-        _ => format!("{place}: {what}"),
+        _ => format!("{location}: {what}"),
     }
 }
 
-fn place(config: &Config) -> String {
+fn location(config: &Config) -> String {
     match &config.database_url {
         Some(url) => url.to_string(),
         None => {

@@ -1,5 +1,5 @@
-//! `gatehouse key`: changing the master key and the token key. It works on the data directory or the database itself, also
-//! while servers run. docs/operating.md says in which steps.
+//! `gatehouse key`: changes the master key and the token key. Works on the data directory or the database itself, also
+//! while servers run. docs/operating.md has the steps.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::commands::serve::Settings;
 use crate::commands::token::read_seconds;
 use crate::host::open_store::{self, Intent};
 
-/// Change the master key and the token key, and see what each still has
+/// Change the master key and the token key, and show what still depends on each
 #[derive(Args)]
 pub(crate) struct KeyCommand {
     #[command(subcommand)]
@@ -23,13 +23,13 @@ pub(crate) struct KeyCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Show the master keys, and how much each of them has made; looks at every access
+    /// Show the master keys, and how much depends on each; reads every access
     Status(Status),
-    /// Seal under the first master key what is sealed under a further one; can be repeated at will
+    /// Seal under the first master key whatever another one seals; can be repeated
     Reseal(Reseal),
-    /// Let go of a master key of which nothing is left: servers start without it then
+    /// Retire a master key that nothing depends on: servers then start without it
     Retire(Retire),
-    /// Make a new key that signs the tokens of the built-in issuer; servers notice within a minute
+    /// Create a new signing key for the tokens of the built-in issuer; servers load it within a minute
     RotateToken(RotateToken),
 }
 
@@ -47,10 +47,10 @@ struct Reseal {
 
 #[derive(Args)]
 struct Retire {
-    /// The key's fingerprint, or how it begins, as `gatehouse key status` shows it
+    /// Fingerprint of the key, or its beginning, as `gatehouse key status` shows it
     #[arg(value_name = "FINGERPRINT")]
     fingerprint: String,
-    /// Also when something is left: those passwords and secrets are refused from then on, and what is sealed is lost
+    /// Retire it even if something depends on it: those passwords and secrets are refused, and sealed data is lost
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -59,7 +59,7 @@ struct Retire {
 
 #[derive(Args)]
 struct RotateToken {
-    /// How long tokens are trusted at most that former keys have signed, such as 1h or 30d; 0s refuses them at once
+    /// Longest time to trust tokens that former keys have signed, such as 1h or 30d; 0s refuses them at once
     #[arg(long, value_name = "DURATION", default_value = "3660d")]
     former_for: String,
     #[command(flatten)]
@@ -81,15 +81,15 @@ impl KeyCommand {
     }
 }
 
-/// Everything that the commands look at.
-struct House {
+/// The opened store, and its keys.
+struct KeyContext {
     app: App,
-    /// The fingerprints of the master keys that are given, the first first.
+    /// Fingerprints of the configured master keys, in their order.
     given: Vec<String>,
     token_store: TokenKeyStore,
 }
 
-impl House {
+impl KeyContext {
     async fn open(config: &Config, intent: Intent) -> Result<Self, String> {
         let app = open_store::open(config, intent).await?;
         let masters = keys::checked_master_keys(config, &app.store).await;
@@ -99,7 +99,7 @@ impl House {
         Ok(Self { app, given, token_store })
     }
 
-    /// How much of everything was made with each key, by the key's short name.
+    /// Counts of what depends on each key, by the key's short name.
     async fn shares(&self) -> Result<Shares, String> {
         let mut all = Shares::default();
         let tenants = self.app.store.every_tenant().await.map_err(|why| why.explained())?;
@@ -122,15 +122,15 @@ impl House {
     }
 }
 
-/// What was made with each key, by the key's short name.
+/// Counts of what depends on each key, by the key's short name.
 #[derive(Default)]
 struct Shares {
     of_tenants: KeyShares,
-    /// The one that the token key is sealed with.
+    /// The key that seals the token key.
     of_token_key: Option<String>,
 }
 
-/// The columns of a table, each with what is counted in it.
+/// Columns of the table, each with its kind of use.
 const COLUMNS: [(&str, KeyUseKind); 6] = [
     ("ACCESSES", KeyUseKind::Access),
     ("CLIENTS", KeyUseKind::Client),
@@ -141,7 +141,7 @@ const COLUMNS: [(&str, KeyUseKind); 6] = [
 ];
 
 impl Shares {
-    /// What a key of this fingerprint, or of this short name, has.
+    /// The counts of the key with this fingerprint or short name.
     fn row(&self, fingerprint: &str) -> Vec<u64> {
         let none = BTreeMap::new();
         let is_it = |(key, _): &(&String, _)| fingerprint.starts_with(key.as_str());
@@ -162,13 +162,13 @@ impl Shares {
 impl Status {
     async fn run(self) -> Result<(), String> {
         let config = self.settings.load(&[])?;
-        let house = House::open(&config, Intent::Look).await?;
-        let shares = house.shares().await?;
-        let in_use = KeysInUse::read(&house.app.store).await.map_err(|why| why.to_string())?;
-        house.close().await;
+        let context = KeyContext::open(&config, Intent::Read).await?;
+        let shares = context.shares().await?;
+        let in_use = KeysInUse::read(&context.app.store).await.map_err(|why| why.to_string())?;
+        context.close().await;
         let titles: String = COLUMNS.iter().map(|(title, _)| format!("  {title:>9}")).collect();
         println!("{:32}  {:8}{titles}  {:>9}", "MASTER KEY", "IS", "TOKEN KEY");
-        let given = &house.given;
+        let given = &context.given;
         for (n, fingerprint) in given.iter().enumerate() {
             let is_used = in_use.as_ref().is_some_and(|it| it.contains(fingerprint));
             let is = match (n, is_used) {
@@ -189,7 +189,7 @@ impl Status {
             let n_left: u64 = shares.row(further).iter().sum();
             if n_left == 0 {
                 println!(
-                    "nothing is left of {further}: `gatehouse key retire {further}` lets go of it"
+                    "nothing depends on {further}: `gatehouse key retire {further}` retires it"
                 );
             }
         }
@@ -200,27 +200,27 @@ impl Status {
 impl Reseal {
     async fn run(self) -> Result<(), String> {
         let config = self.settings.load(&[])?;
-        let house = House::open(&config, Intent::Write).await?;
+        let context = KeyContext::open(&config, Intent::Write).await?;
         let mut sum = Resealed::default();
-        let token = house.token_store.reseal().await.map_err(|why| why.to_string())?;
+        let token = context.token_store.reseal().await.map_err(|why| why.to_string())?;
         sum.n_done += u64::from(token);
-        for tenant in house.app.store.every_tenant().await.map_err(|why| why.explained())? {
+        for tenant in context.app.store.every_tenant().await.map_err(|why| why.explained())? {
             let name = &tenant.name;
-            let resealed = house.app.reseal(name).await;
+            let resealed = context.app.reseal(name).await;
             let resealed = resealed.map_err(|why| format!("tenant {name}: {why}"))?;
             if resealed.n_failed > 0 {
                 let n = resealed.n_failed;
-                eprintln!("tenant {name}: {n} can't be opened with the keys that are given");
+                eprintln!("tenant {name}: {n} can't be opened with the configured keys");
             }
             sum.n_done += resealed.n_done;
             sum.n_failed += resealed.n_failed;
         }
-        house.close().await;
-        println!("{} sealed anew", sum.n_done);
+        context.close().await;
+        println!("{} resealed", sum.n_done);
         match sum.n_failed {
             0 => Ok(()),
             n => Err(format!(
-                "{n} could not be sealed anew; `gatehouse key status` shows which key they want"
+                "{n} could not be resealed; `gatehouse key status` shows which key they need"
             )),
         }
     }
@@ -229,64 +229,64 @@ impl Reseal {
 impl Retire {
     async fn run(self) -> Result<(), String> {
         let config = self.settings.load(&[])?;
-        let house = House::open(&config, Intent::Look).await?;
-        let retired = self.retire(&house).await;
-        house.close().await;
+        let context = KeyContext::open(&config, Intent::Read).await?;
+        let retired = self.retire(&context).await;
+        context.close().await;
         let fingerprint = retired?;
-        println!("{fingerprint} is let go of: servers start without it from now on");
+        println!("{fingerprint} is retired: servers start without it from now on");
         Ok(())
     }
 
-    async fn retire(&self, house: &House) -> Result<String, String> {
-        let given = &house.given;
+    async fn retire(&self, context: &KeyContext) -> Result<String, String> {
+        let given = &context.given;
         if given[0].starts_with(&self.fingerprint) {
             return Err(format!(
-                "{} is the first of the keys that are given, which makes whatever is new: put another \
-                 before it, and start the servers with that",
+                "{} is the first of the configured keys, which seals new data: put another \
+                 before it, and restart the servers with that",
                 given[0]
             ));
         }
         let fingerprint = self.fingerprint_among(given);
-        let sealed = house.token_store.sealing_key().await.map_err(|why| why.to_string())?;
+        let sealed = context.token_store.sealing_key().await.map_err(|why| why.to_string())?;
         if sealed.is_some_and(|name| fingerprint.starts_with(&name)) {
             return Err(
-                "the token key is sealed with it, and no server could start without: seal it anew \
+                "the token key is sealed with it, and no server could start without it: reseal it \
                         with `gatehouse key reseal`"
                     .into(),
             );
         }
         if !self.force {
-            if let Some(server) = self.server_with(house, &fingerprint).await? {
+            if let Some(server) = self.server_with(context, &fingerprint).await? {
                 return Err(format!(
-                    "the server {server} makes what is new with it: put another before it there, and start \
-                     that server again"
+                    "the server {server} seals new data with it: put another before it there, and restart \
+                     that server"
                 ));
             }
-            let n_left: u64 = house.shares().await?.row(&fingerprint).iter().sum();
+            let n_left: u64 = context.shares().await?.row(&fingerprint).iter().sum();
             if n_left > 0 {
                 return Err(format!(
-                    "{n_left} things are left that were made with it, which `gatehouse key status` shows: \
-                     seal them anew with `gatehouse key reseal`, and wait for the passwords, or use --force"
+                    "{n_left} objects still depend on it, which `gatehouse key status` shows: \
+                     reseal them with `gatehouse key reseal`, and wait for the passwords, or use --force"
                 ));
             }
         }
-        keys::retire(&house.app.store, &self.fingerprint).await.map_err(|why| why.to_string())
+        keys::retire(&context.app.store, &self.fingerprint).await.map_err(|why| why.to_string())
     }
 
-    /// A server that runs and has this key first, where others may run.
+    /// A running server whose first key is this one.
     async fn server_with(
         &self,
-        house: &House,
+        context: &KeyContext,
         fingerprint: &str,
     ) -> Result<Option<String>, String> {
-        let store = &house.app.store;
+        let store = &context.app.store;
         let there = store.replicas().await.map_err(|why| why.explained())?;
-        let mut having = there.iter().map(|it| &it.replica);
-        let found = having.find(|it| fingerprint.starts_with(&it.key_name));
+        let mut servers = there.iter().map(|it| &it.replica);
+        let found = servers.find(|it| fingerprint.starts_with(&it.key_name));
         Ok(found.map(|it| format!("{} at {}", it.host, it.listen)))
     }
 
-    /// The whole fingerprint, where it is that of a key that is given.
+    /// The full fingerprint, if it belongs to a configured key.
     fn fingerprint_among(&self, given: &[String]) -> String {
         let found = given.iter().find(|it| it.starts_with(&self.fingerprint));
         found.unwrap_or(&self.fingerprint).clone()
@@ -311,7 +311,7 @@ impl RotateToken {
                 "those that the former key has signed are trusted until {until}, or until they expire"
             );
         }
-        println!("servers that run notice within a minute");
+        println!("running servers load it within a minute");
         Ok(())
     }
 }

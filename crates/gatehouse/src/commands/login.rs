@@ -1,11 +1,11 @@
-//! `gatehouse login`: gets a token, tries it, and keeps it for the commands that follow.
+//! `gatehouse login`: gets a token, tries it, and stores it for later commands.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `client_credentials` | machines, which have a secret |
-//! | `device` | people, who have a browser somewhere |
-//! | `issuer` | where an issuer is asked for what |
-//! | `trial` | whether the server takes the token |
+//! | `client_credentials` | machines, with a client secret |
+//! | `device` | people, with a browser |
+//! | `issuer` | an issuer's endpoints |
+//! | `trial` | whether the server accepts the token |
 
 mod client_credentials;
 mod device;
@@ -20,64 +20,64 @@ use clap::Args;
 use gatehouse_core::TenantName;
 use reqwest::Client;
 
-use crate::client::api::{self, Connection};
-use crate::client::environment::told;
-use crate::client::oauth::{self, Granted};
-use crate::client::profile::{Edit, Profile, ProfileName};
-use crate::client::session::{self, Kept, Renewal, SessionFile, Wish};
-use crate::client::wire::{self, Talk, http_client};
-use crate::failure::{Failure, Kind};
+use crate::client::api::{self, ServerArgs};
+use crate::client::environment::flag_or_variable;
+use crate::client::oauth::{self, TokenResponse};
+use crate::client::profile::{Profile, ProfileName, ProfilesEdit};
+use crate::client::session::{self, Renewal, SessionFile, StoredSession, TokenParameters};
+use crate::client::wire::{self, Verbose, http_client};
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::minute;
-use crate::terminal::question::can_be_asked;
-use crate::terminal::screen::remark;
+use crate::terminal::question::is_interactive;
+use crate::terminal::screen::print_notice;
 use crate::terminal::secret::Secret;
 use crate::terminal::text_input;
 use issuer::Issuer;
 use trial::Trial;
 
-/// The client that people sign in with unless another is named.
-const USUAL_CLIENT: &str = "gatehouse";
+/// The client for people, unless another is named.
+const DEFAULT_CLIENT: &str = "gatehouse";
 
-/// Sign in, and keep the token for the commands that follow
+/// Sign in, and store the token for later commands
 ///
 /// People sign in at an issuer that the server trusts, with a browser on any device: --issuer.
 /// Machines have a client ID and a secret, of the server itself or of an issuer: --client-id.
-/// Whoever has a token already has it kept: --with-token.
-/// Without any of these, a profile that was signed in at an issuer is signed in there again.
+/// To store a token that you already have: --with-token.
+/// Without any of these, a profile that was signed in at an issuer signs in there again.
 #[derive(Args)]
 pub(crate) struct Login {
     #[command(flatten)]
-    connection: Connection,
-    /// The tenant, for the profile, or GATEHOUSE_TENANT
+    server_args: ServerArgs,
+    /// Tenant for the profile, or GATEHOUSE_TENANT
     #[arg(long, value_name = "NAME")]
     tenant: Option<String>,
     #[command(flatten)]
-    way: WayArgs,
+    method: MethodArgs,
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "How to sign in")]
-struct WayArgs {
-    /// The OpenID Connect issuer, letter by letter as the server's settings have it
+#[command(next_help_heading = "Sign-in method")]
+struct MethodArgs {
+    /// OpenID Connect issuer, exactly as in the server's settings
     #[arg(long, value_name = "URL")]
     issuer: Option<String>,
-    /// The client [default with --issuer: gatehouse]
+    /// Client [default with --issuer: gatehouse]
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
-    /// The file that has the client's secret; `-` for standard input. Without it and without --issuer, the
-    /// secret is asked for
+    /// File with the client's secret; `-` for standard input. Without it and without --issuer, the command asks for the
+    /// secret
     #[arg(long, value_name = "FILE", requires = "client_id")]
     client_secret_file: Option<PathBuf>,
-    /// What the token is to allow, with spaces between
+    /// Scopes of the token, separated by spaces
     #[arg(long, value_name = "SCOPES")]
     scope: Option<String>,
-    /// Whom the token is to be for, for issuers that ask for an audience
+    /// Audience of the token, for issuers that need one
     #[arg(long, value_name = "NAME")]
     audience: Option<String>,
-    /// Whom the token is to be for, for issuers that know RFC 8707
+    /// Resource that the token is for, for issuers with RFC 8707
     #[arg(long, value_name = "URI")]
     resource: Option<String>,
-    /// Read a token from standard input, and keep it
+    /// Read a token from standard input, and store it
     #[arg(
         long,
         conflicts_with_all = ["issuer", "client_id", "client_secret_file", "scope", "audience", "resource"]
@@ -85,93 +85,112 @@ struct WayArgs {
     with_token: bool,
 }
 
-/// Where somebody signs in, and where that is kept.
-struct Place {
+/// The profile to sign in, and its files.
+struct LoginTarget {
     profile: Profile,
     name: ProfileName,
     file: SessionFile,
     url: String,
-    /// The tenant that the profile is to have.
+    /// The tenant to write into the profile.
     tenant: Option<String>,
 }
 
-/// How somebody signs in.
-enum Way {
+/// A method of signing in.
+enum LoginMethod {
     Token(Secret),
-    Machine { issuer: Option<String>, client_id: String, client_secret: Secret, wish: Wish },
-    Person { issuer: String, client_id: String, wish: Wish },
+    Machine {
+        issuer: Option<String>,
+        client_id: String,
+        client_secret: Secret,
+        parameters: TokenParameters,
+    },
+    Person {
+        issuer: String,
+        client_id: String,
+        parameters: TokenParameters,
+    },
 }
 
 impl Login {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        if self.connection.says_token() {
+        if self.server_args.has_token_flag() {
             return Err(Failure::input("login takes no --token")
                 .advise("give the token on standard input, with --with-token"));
         }
-        let profile = self.connection.profile_to_be()?;
-        let url = self.connection.url(&profile)?;
-        let tenant = told(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
+        let profile = self.server_args.profile_or_new()?;
+        let url = self.server_args.url(&profile)?;
+        let tenant = flag_or_variable(self.tenant.as_deref(), "GATEHOUSE_TENANT")?;
         if let Some(tenant) = &tenant {
             let bad = |bad| Failure::input(format!("--tenant: `{tenant}` {bad}"));
             tenant.parse::<TenantName>().map_err(bad)?;
         }
         let name: ProfileName = profile.name.parse()?;
         let file = SessionFile::of(&name)?;
-        let way = self.way.read(&file, &url)?;
-        note_what_is_open(&url);
-        wire::run(self.sign_in(Place { profile, name, file, url, tenant }, way))
+        let method = self.method.read(&file, &url)?;
+        warn_if_unencrypted(&url);
+        wire::run(self.sign_in(LoginTarget { profile, name, file, url, tenant }, method))
     }
 
-    async fn sign_in(self, place: Place, way: Way) -> Result<(), Failure> {
-        let Place { profile, name, file, url, tenant: said } = place;
-        let talk = self.connection.talk();
-        let issuer = way.issuer().map(str::to_owned);
-        let (granted, renewal) = way.token(&http_client()?, talk, &url).await?;
-        let kept = Kept::new(&url, granted, renewal);
-        if !kept.is_good(oauth::now(), 0) {
-            return Err(Failure::new(Kind::NotAllowed, "the token has expired; nothing is kept"));
+    async fn sign_in(self, target: LoginTarget, method: LoginMethod) -> Result<(), Failure> {
+        let LoginTarget { profile, name, file, url, tenant: given_tenant } = target;
+        let verbose = self.server_args.verbose();
+        let issuer = method.issuer().map(str::to_owned);
+        let (granted, renewal) = method.token(&http_client()?, verbose, &url).await?;
+        let stored = StoredSession::new(&url, granted, renewal);
+        if !stored.is_good(oauth::now(), 0) {
+            return Err(Failure::new(
+                FailureKind::NotAllowed,
+                "the token has expired; nothing is stored",
+            ));
         }
-        let token = kept.access_token.reveal();
-        let tenant = said.clone().or(profile.tenant).or_else(|| api::only_tenant(token));
+        let token = stored.access_token.reveal();
+        let tenant = given_tenant.clone().or(profile.tenant).or_else(|| api::only_tenant(token));
         let trial = match &tenant {
             Some(tenant) => {
-                let server = self.connection.open_with(&url, token)?;
+                let server = self.server_args.open_with(&url, token)?;
                 let trial = Trial::of(&server, tenant, issuer.as_deref()).await;
                 if trial.is_err() {
-                    let_go_of(kept.renewal.as_ref(), earlier(&file).as_ref(), talk).await?;
+                    revoke_unless_shared(
+                        stored.renewal.as_ref(),
+                        stored_renewal(&file).as_ref(),
+                        verbose,
+                    )
+                    .await?;
                 }
                 trial?
             }
             None => Trial::NoTenant,
         };
 
-        // Nobody renews the old token while the new one takes its place.
+        // The lock prevents a renewal of the old token while the new one replaces it.
         let lock = file.lock().await?;
-        let earlier = earlier(&file);
-        if let Err(why) = file.write(&kept) {
-            let_go_of(kept.renewal.as_ref(), earlier.as_ref(), talk).await?;
+        let earlier = stored_renewal(&file);
+        if let Err(why) = file.write(&stored) {
+            revoke_unless_shared(stored.renewal.as_ref(), earlier.as_ref(), verbose).await?;
             return Err(why);
         }
         drop(lock);
-        let_go_of(earlier.as_ref(), kept.renewal.as_ref(), talk).await?;
+        revoke_unless_shared(earlier.as_ref(), stored.renewal.as_ref(), verbose).await?;
         let mut fields = vec![("url", url.as_str())];
-        fields.extend(said.as_deref().map(|tenant| ("tenant", tenant)));
-        let mut edit = Edit::begin()?;
+        fields.extend(given_tenant.as_deref().map(|tenant| ("tenant", tenant)));
+        let mut edit = ProfilesEdit::begin()?;
         edit.set_profile(&name, &fields);
         let profiles = edit.finish()?;
 
         match trial {
-            Trial::Passed | Trial::Limited(_) => println!("signed in at {url}{}", how_long(&kept)),
+            Trial::Passed | Trial::Limited(_) => {
+                println!("signed in at {url}{}", validity(&stored))
+            }
             Trial::Unknown(_) | Trial::NoTenant => {
-                println!("a token for {url} is kept, and was not tried{}", how_long(&kept));
+                println!("a token for {url} is stored, and was not tried{}", validity(&stored));
             }
         }
         println!("profile `{name}` in {}", profiles.display());
         println!("token in {}", file.path().display());
         if let Some(note) = trial.note(tenant.as_deref()) {
-            remark(&format!("gatehouse: note: {note}"));
+            print_notice(&format!("gatehouse: note: {note}"));
         }
-        if self.connection.has_token()? {
+        if self.server_args.has_token()? {
             eprintln!(
                 "gatehouse: note: as long as GATEHOUSE_TOKEN is set, that token is used instead"
             );
@@ -180,17 +199,17 @@ impl Login {
     }
 }
 
-/// How the session went on that is kept now.
-fn earlier(file: &SessionFile) -> Option<Renewal> {
-    file.read_to_let_go().ok().flatten()?.renewal
+/// Renewal credentials of the session that is stored now.
+fn stored_renewal(file: &SessionFile) -> Option<Renewal> {
+    file.read_for_logout().ok().flatten()?.renewal
 }
 
-/// What is not kept is not left lying about elsewhere either. But many issuers forget all that a person has with a client, and
-/// what stays is not to go with it.
-async fn let_go_of(
+/// Revokes the refresh token of a session that is not stored (any more). Many issuers revoke all tokens of a user and
+/// client at once, so a token that shares both with the one that stays is left alone.
+async fn revoke_unless_shared(
     renewal: Option<&Renewal>,
     stays: Option<&Renewal>,
-    talk: Talk,
+    verbose: Verbose,
 ) -> Result<(), Failure> {
     match (renewal, stays) {
         (Some(Renewal::RefreshToken(it)), Some(Renewal::RefreshToken(stays)))
@@ -198,61 +217,75 @@ async fn let_go_of(
         {
             Ok(())
         }
-        (Some(renewal), _) => session::let_go(renewal, talk).await,
+        (Some(renewal), _) => session::revoke(renewal, verbose).await,
         (None, _) => Ok(()),
     }
 }
 
-impl WayArgs {
-    /// How to sign in, with the secret for it.
-    fn read(&self, file: &SessionFile, url: &str) -> Result<Way, Failure> {
-        let wish = Wish {
+impl MethodArgs {
+    /// The method of signing in, with its secret.
+    fn read(&self, file: &SessionFile, url: &str) -> Result<LoginMethod, Failure> {
+        let parameters = TokenParameters {
             scope: self.scope.clone(),
             audience: self.audience.clone(),
             resource: self.resource.clone(),
         };
         let issuer = self.issuer.clone();
         match (&self.client_id, &self.client_secret_file) {
-            _ if self.with_token => Ok(Way::Token(token()?)),
+            _ if self.with_token => Ok(LoginMethod::Token(token()?)),
             (Some(client_id), Some(path)) => {
                 let client_secret = Secret::new(text_input::read_secret(path)?);
-                Ok(Way::Machine { issuer, client_id: client_id.clone(), client_secret, wish })
+                Ok(LoginMethod::Machine {
+                    issuer,
+                    client_id: client_id.clone(),
+                    client_secret,
+                    parameters,
+                })
             }
             (Some(client_id), None) if issuer.is_none() => {
                 let client_secret = ask(&format!("Secret of {client_id}: "))?;
-                Ok(Way::Machine { issuer, client_id: client_id.clone(), client_secret, wish })
+                Ok(LoginMethod::Machine {
+                    issuer,
+                    client_id: client_id.clone(),
+                    client_secret,
+                    parameters,
+                })
             }
             (client_id, _) => match issuer {
                 Some(issuer) => {
-                    let client_id = client_id.clone().unwrap_or_else(|| USUAL_CLIENT.to_owned());
-                    Ok(Way::Person { issuer, client_id, wish })
+                    let client_id = client_id.clone().unwrap_or_else(|| DEFAULT_CLIENT.to_owned());
+                    Ok(LoginMethod::Person { issuer, client_id, parameters })
                 }
-                None => again(file, url, wish),
+                None => repeat_login(file, url, parameters),
             },
         }
     }
 }
 
-/// As before, if somebody signed in at an issuer.
-fn again(file: &SessionFile, url: &str, wish: Wish) -> Result<Way, Failure> {
-    // What can't be read is about to be replaced.
-    let kept = file.read().ok().flatten().filter(|kept| kept.url == url);
-    match kept.and_then(|kept| kept.renewal) {
-        Some(Renewal::RefreshToken(earlier)) => Ok(Way::Person {
+/// Repeats an earlier sign-in at an issuer.
+fn repeat_login(
+    file: &SessionFile,
+    url: &str,
+    parameters: TokenParameters,
+) -> Result<LoginMethod, Failure> {
+    // An unreadable session is about to be replaced.
+    let stored = file.read().ok().flatten().filter(|stored| stored.url == url);
+    match stored.and_then(|stored| stored.renewal) {
+        Some(Renewal::RefreshToken(earlier)) => Ok(LoginMethod::Person {
             issuer: earlier.issuer,
             client_id: earlier.client_id,
-            wish: if wish == Wish::default() { earlier.wish } else { wish },
+            parameters: if parameters == TokenParameters::default() { earlier.parameters } else { parameters },
         }),
         Some(Renewal::ClientCredentials(_)) | None => {
-            Err(Failure::input("how to sign in?").advise(
-                "say --issuer URL to sign in with a browser, --client-id ID for a client with a secret, or \
+            Err(Failure::input("no sign-in method is given").advise(
+                "give --issuer URL to sign in with a browser, --client-id ID for a client with a secret, or \
                  --with-token for a token that you have",
             ))
         }
     }
 }
 
-impl Way {
+impl LoginMethod {
     fn issuer(&self) -> Option<&str> {
         match self {
             Self::Token(_) => None,
@@ -261,72 +294,72 @@ impl Way {
         }
     }
 
-    /// A token, and how the next one is got.
+    /// Gets a token, and the credentials for the next one.
     async fn token(
         self,
         client: &Client,
-        talk: Talk,
+        verbose: Verbose,
         url: &str,
-    ) -> Result<(Granted, Option<Renewal>), Failure> {
+    ) -> Result<(TokenResponse, Option<Renewal>), Failure> {
         match self {
             Self::Token(token) => {
                 let expires_at = oauth::expiry_of(token.reveal());
-                Ok((Granted { access_token: token, expires_at, refresh_token: None }, None))
+                Ok((TokenResponse { access_token: token, expires_at, refresh_token: None }, None))
             }
-            Self::Machine { issuer, client_id, client_secret, wish } => {
-                let asked = match issuer {
-                    Some(issuer) => {
-                        Issuer::discover(client, talk, &issuer).await?.for_machines()?
-                    }
-                    None => client_credentials::Asked::gatehouse(url),
+            Self::Machine { issuer, client_id, client_secret, parameters } => {
+                let endpoint = match issuer {
+                    Some(issuer) => Issuer::discover(client, verbose, &issuer)
+                        .await?
+                        .client_credentials_endpoint()?,
+                    None => client_credentials::TokenEndpoint::gatehouse(url),
                 };
                 let (granted, credentials) =
-                    asked.sign_in(client, talk, client_id, client_secret, wish).await?;
+                    endpoint.sign_in(client, verbose, client_id, client_secret, parameters).await?;
                 Ok((granted, Some(Renewal::ClientCredentials(credentials))))
             }
-            Self::Person { issuer, client_id, wish } => {
-                let issuer = Issuer::discover(client, talk, &issuer).await?;
+            Self::Person { issuer, client_id, parameters } => {
+                let issuer = Issuer::discover(client, verbose, &issuer).await?;
                 let (granted, renewal) =
-                    device::sign_in(client, talk, &issuer, client_id, wish).await?;
+                    device::sign_in(client, verbose, &issuer, client_id, parameters).await?;
                 Ok((granted, renewal.map(Renewal::RefreshToken)))
             }
         }
     }
 }
 
-/// A token from standard input, or from whoever sits there.
+/// A token from standard input, or typed.
 fn token() -> Result<Secret, Failure> {
     let text = text_input::read_secret(Path::new("-"))?;
     let text = text.trim();
     if text.is_empty() || text.chars().any(char::is_whitespace) {
-        return Err(Failure::input("a token is one word, and something else came in"));
+        return Err(Failure::input("a token is one word without spaces, and the input is not"));
     }
     Ok(Secret::new(text))
 }
 
-/// Asks without showing what is typed.
+/// Asks the user for a secret, without echo.
 fn ask(prompt: &str) -> Result<Secret, Failure> {
-    if !can_be_asked() {
+    if !is_interactive() {
         return Err(Failure::input(
-            "the client's secret is needed, and nobody is there to be asked",
+            "the client's secret is needed, and there is no terminal to ask for it",
         )
         .advise("name the file that has it with --client-secret-file, or `-` for standard input"));
     }
     text_input::ask_for_secret(prompt).map(Secret::new)
 }
 
-/// A secret is about to go where others may read along.
-fn note_what_is_open(url: &str) {
+/// Warns that the token is about to be sent without encryption.
+fn warn_if_unencrypted(url: &str) {
     if url.starts_with("http://") && !issuer::is_safe(url) {
         eprintln!(
-            "gatehouse: note: {url} is not encrypted: whoever is on the way there can read the token"
+            "gatehouse: note: {url} is not encrypted: the network in between can read the token"
         );
     }
 }
 
-fn how_long(kept: &Kept) -> String {
-    let until = kept.expires_at.map(|end| minute(&end.to_string()));
-    match (until, &kept.renewal) {
+fn validity(stored: &StoredSession) -> String {
+    let until = stored.expires_at.map(|end| minute(&end.to_string()));
+    match (until, &stored.renewal) {
         (_, Some(Renewal::ClientCredentials(_))) => ", and the token is renewed by itself".into(),
         (Some(until), Some(Renewal::RefreshToken(_))) => {
             format!(" until {until} UTC, and longer as long as the issuer renews the token")
@@ -343,14 +376,15 @@ mod tests {
 
     #[test]
     fn how_long_it_lasts_is_told() {
-        let granted = || Granted {
+        let granted = || TokenResponse {
             access_token: Secret::new("t"),
             expires_at: Some("2026-11-16T17:20:30Z".parse().unwrap()),
             refresh_token: None,
         };
-        let shown = how_long(&Kept::new("https://a", granted(), None));
+        let shown = validity(&StoredSession::new("https://a", granted(), None));
         assert_eq!(shown, " until 2026-11-16 17:20 UTC; this token can't be renewed");
-        let timeless = Kept { expires_at: None, ..Kept::new("https://a", granted(), None) };
-        assert!(how_long(&timeless).contains("doesn't say"), "{}", how_long(&timeless));
+        let timeless =
+            StoredSession { expires_at: None, ..StoredSession::new("https://a", granted(), None) };
+        assert!(validity(&timeless).contains("doesn't say"), "{}", validity(&timeless));
     }
 }

@@ -1,43 +1,43 @@
-//! `gatehouse logout`: lets go of what `gatehouse login` kept.
+//! `gatehouse logout`: removes and revokes stored sessions.
 
 use clap::Args;
 
-use crate::client::environment::told;
+use crate::client::environment::flag_or_variable;
 use crate::client::profile::{Profile, ProfileName};
 use crate::client::session::{self, SessionFile};
-use crate::client::wire::{self, Talk};
+use crate::client::wire::{self, Verbose};
 use crate::failure::Failure;
-use crate::terminal::screen::remark;
+use crate::terminal::screen::print_notice;
 
-/// Sign out: let go of the token that `gatehouse login` kept
+/// Sign out: remove the token that `gatehouse login` stored
 #[derive(Args)]
 pub(crate) struct Logout {
-    /// The profile, or GATEHOUSE_PROFILE [default: the file's own, or `default`]
+    /// Profile, or GATEHOUSE_PROFILE [default: the file's default, or `default`]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
     /// Sign out of every profile
     #[arg(long)]
     all: bool,
-    /// Show every request and what came of it, without secrets
+    /// Show every request and its response, without secrets
     #[arg(short, long)]
     verbose: bool,
 }
 
 impl Logout {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let talk = Talk::new(self.verbose);
+        let verbose = Verbose::new(self.verbose);
         let profiles = if self.all { session::profiles()? } else { vec![self.named()?] };
         if profiles.is_empty() {
-            println!("nobody is signed in");
+            println!("no profile is signed in");
         }
         wire::run(async {
             let mut failed = None;
             for profile in &profiles {
-                // The others are let go of all the same.
-                if let Err(why) = sign_out(profile, talk).await {
-                    let why = why.about(&format!("profile `{profile}`"));
+                // A failure doesn't stop the others.
+                if let Err(why) = sign_out(profile, verbose).await {
+                    let why = why.with_context(&format!("profile `{profile}`"));
                     if let Some(earlier) = failed.replace(why) {
-                        remark(&format!("gatehouse: {earlier}"));
+                        print_notice(&format!("gatehouse: {earlier}"));
                     }
                 }
             }
@@ -45,28 +45,28 @@ impl Logout {
         })
     }
 
-    /// The profile that is meant; also one that is no longer in the file.
+    /// The selected profile, also if it is no longer in the file.
     fn named(&self) -> Result<ProfileName, Failure> {
-        match told(self.profile.as_deref(), "GATEHOUSE_PROFILE")? {
+        match flag_or_variable(self.profile.as_deref(), "GATEHOUSE_PROFILE")? {
             Some(name) => name.parse(),
             None => Profile::load(None)?.name.parse(),
         }
     }
 }
 
-async fn sign_out(profile: &ProfileName, talk: Talk) -> Result<(), Failure> {
+async fn sign_out(profile: &ProfileName, verbose: Verbose) -> Result<(), Failure> {
     let file = SessionFile::of(profile)?;
     if !file.path().exists() {
-        println!("profile `{profile}`: nobody is signed in");
+        println!("profile `{profile}`: not signed in");
         return Ok(());
     }
     let lock = file.lock().await?;
-    // What can't be understood can be let go of all the same.
-    let renewal = file.read_to_let_go().ok().flatten().and_then(|kept| kept.renewal);
+    // An unreadable session is removed, too.
+    let renewal = file.read_for_logout().ok().flatten().and_then(|stored| stored.renewal);
     file.remove()?;
     drop(lock);
     if let Some(renewal) = &renewal {
-        session::let_go(renewal, talk).await?;
+        session::revoke(renewal, verbose).await?;
     }
     println!("profile `{profile}`: signed out, and {} is removed", file.path().display());
     Ok(())

@@ -1,4 +1,4 @@
-//! `gatehouse migrate`: moves an estate from the embedded store to PostgreSQL, and says what comes next.
+//! `gatehouse migrate`: moves an estate from the embedded store to PostgreSQL, and prints the next steps.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -14,28 +14,28 @@ use gatehouse_store::{
 use serde_json::{Value, json};
 
 use crate::commands::serve::Settings;
-use crate::terminal::text_input::given_secret;
+use crate::terminal::text_input::secret_or_file;
 
-/// What may pass between two lines that tell how far it is.
-const BETWEEN_LINES: Duration = Duration::from_secs(1);
+/// Shortest interval between two lines of progress.
+const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Move an estate from the embedded store to PostgreSQL
 ///
-/// Stop the server first. The target must be empty; if the command is interrupted, give it again and it goes
-/// on. At the end every table is compared on both sides.
+/// Stop the server first. The target must be empty; an interrupted run continues when the command is repeated. At the
+/// end every table is compared on both sides.
 #[derive(Args)]
 pub(crate) struct Migrate {
-    /// The embedded store: sqlite:PATH, where PATH is the data directory or the file gatehouse.db in it
+    /// Embedded store: sqlite:PATH, where PATH is the data directory or the file gatehouse.db in it
     #[arg(long, value_name = "SQLITE")]
     from: String,
-    /// The empty database: postgres://user:password@host:port/database; @FILE for what is in a file
+    /// Empty database: postgres://user:password@host:port/database; @FILE reads it from a file
     #[arg(long, value_name = "URL", env = "GATEHOUSE_DATABASE_URL", hide_env_values = true)]
     to: String,
-    /// A file of settings (TOML), where the embedded store has its master key from one
+    /// Settings file (TOML), where the embedded store has its master key from one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// How to show what was moved
-    #[arg(long, value_name = "FORM", default_value = "table")]
+    /// Output format of the result
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
     output: Output,
 }
 
@@ -50,34 +50,34 @@ enum Output {
 impl Migrate {
     pub(crate) fn run(self) -> Result<(), String> {
         let dir = data_dir(&self.from)?;
-        let to = given_secret(&self.to).map_err(|why| format!("--to: {}", why.said()))?;
+        let to = secret_or_file(&self.to).map_err(|why| format!("--to: {}", why.message()))?;
         let target = target(&to)?;
         let mut config = Settings::of_data_dir(self.config.clone(), &dir).load(&[])?;
-        // The environment may be that of the servers to come.
+        // The environment may be meant for the future servers.
         config.database_url = None;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        let lines = Mutex::new(Lines::new());
-        let tell = |progress| {
+        let lines = Mutex::new(ProgressLines::new());
+        let report = |progress| {
             if let Some(line) = lines.lock().ok().and_then(|mut lines| lines.next(progress)) {
                 eprintln!("{line}");
             }
         };
-        let moved = runtime.block_on(move_estate(&config, &target, Clock::machine(), &tell));
+        let moved = runtime.block_on(move_estate(&config, &target, Clock::machine(), &report));
         let moved = moved.map_err(|why| why.to_string())?;
         match self.output {
             Output::Table => show_table(&moved),
             Output::Json => show_json(&moved)?,
         }
         let TransferResult::Differs(compared) = &moved else {
-            say_what_comes_next(&config, &target);
+            print_next_steps(&config, &target);
             return Ok(());
         };
         let differing: Vec<_> =
             compared.iter().filter(|it| !it.is_equal()).map(|it| it.table).collect();
         Err(format!(
             "source and target differ in {}: the target stays marked as unfinished, and no server starts on \
-             it; empty it and begin anew, with nobody writing on either side",
+             it; empty it and begin again, with no writes on either side",
             differing.join(", ")
         ))
     }
@@ -105,7 +105,7 @@ fn data_dir(from: &str) -> Result<String, String> {
     }
 }
 
-/// The database that `--to` names. Its text may hold a password, and is not repeated.
+/// The database that `--to` names. The error doesn't repeat the text, which may hold a password.
 fn target(to: &str) -> Result<DatabaseUrl, String> {
     if to.starts_with("sqlite:") {
         return Err("--to takes an empty PostgreSQL database, as postgres://user:password@host:port/database; \
@@ -115,37 +115,37 @@ fn target(to: &str) -> Result<DatabaseUrl, String> {
     to.parse().map_err(|bad| format!("--to: {bad}"))
 }
 
-/// Says how far it is, once it takes long.
-struct Lines {
-    /// When there was a line.
-    said: Instant,
-    /// When there was something to tell.
-    told: Instant,
-    /// What is being done to which table, and since when.
-    doing: Option<(TransferStage, &'static str, Instant)>,
+/// Lines of progress, at intervals.
+struct ProgressLines {
+    /// When the latest line was printed.
+    printed_at: Instant,
+    /// When the latest progress was reported.
+    reported_at: Instant,
+    /// The stage and table in progress, and when they began.
+    current: Option<(TransferStage, &'static str, Instant)>,
 }
 
-impl Lines {
+impl ProgressLines {
     fn new() -> Self {
         let now = Instant::now();
-        Self { said: now, told: now, doing: None }
+        Self { printed_at: now, reported_at: now, current: None }
     }
 
-    /// The line for this, unless there was one just now.
+    /// The line for this progress, unless one was printed just now.
     fn next(
         &mut self,
         TransferProgress { stage, table, n_rows }: TransferProgress,
     ) -> Option<String> {
-        let began = match self.doing {
+        let began = match self.current {
             Some((was, of, began)) if (was, of) == (stage, table) => began,
-            _ => self.told,
+            _ => self.reported_at,
         };
-        self.doing = Some((stage, table, began));
-        self.told = Instant::now();
-        if self.said.elapsed() < BETWEEN_LINES {
+        self.current = Some((stage, table, began));
+        self.reported_at = Instant::now();
+        if self.printed_at.elapsed() < LINE_INTERVAL {
             return None;
         }
-        self.said = self.told;
+        self.printed_at = self.reported_at;
         let what = match stage {
             TransferStage::Copying => "copying",
             TransferStage::Comparing => "comparing",
@@ -198,7 +198,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn say_what_comes_next(config: &Config, target: &DatabaseUrl) {
+fn print_next_steps(config: &Config, target: &DatabaseUrl) {
     let dir = std::path::absolute(&config.data_dir).unwrap_or_else(|_| config.data_dir.clone());
     let key = match (&config.master_key, &config.master_key_file) {
         (Some(_), _) => "with the same GATEHOUSE_MASTER_KEY".to_owned(),
@@ -211,9 +211,9 @@ fn say_what_comes_next(config: &Config, target: &DatabaseUrl) {
     let dir = dir.display();
     eprintln!(
         "\nnext: start every server with --database-url for {target}, {key}\n\
-         tokens and passwords are good as before; `gatehouse doctor --deep` looks at all of it\n\
+         tokens and passwords stay valid; `gatehouse doctor --deep` checks everything\n\
          keep {dir} until you have a backup of the database and of the master key; start no server on it: \
-         what that one writes would not come over"
+         its writes would not be moved"
     );
 }
 
@@ -231,8 +231,11 @@ mod tests {
         }
         for bad in ["", "db", "sqlite:data", "mysql://ann:s3cret@db/x", "postgres://a:s3cret@b:c/d"]
         {
-            let said = target(bad).unwrap_err();
-            assert!(said.contains("postgres://user") && !said.contains("s3cret"), "{said}");
+            let message = target(bad).unwrap_err();
+            assert!(
+                message.contains("postgres://user") && !message.contains("s3cret"),
+                "{message}"
+            );
         }
     }
 

@@ -1,26 +1,26 @@
-//! `gatehouse product`: what is connected, on whose network.
+//! `gatehouse product`: a tenant's connections, over all platforms.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | `list`, `find`, `show` | the verbs of these names |
-//! | `sought` | identifiers as people have them: read, and recognised by their form |
-//! | `search` | which of them were found, which are nowhere, and of which nobody knows |
-//! | `problem` | what is missing of an answer, and why |
+//! | `list`, `find`, `show` | the commands of these names |
+//! | `identifier_guess` | parses identifiers as people write them, and guesses their kinds |
+//! | `search` | looks identifiers up: found, not found, or unknown |
+//! | `problem` | what a result lacks, and why |
 
 mod find;
+pub(crate) mod identifier_guess;
 mod list;
 mod problem;
 mod search;
 mod show;
-pub(crate) mod sought;
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::client::api::Tenancy;
+use crate::client::api::TenantArgs;
 use crate::client::wire;
 use crate::failure::Failure;
-use crate::terminal::output::{Column, Room, text};
+use crate::terminal::output::{Column, ColumnFit, text};
 
 /// Show and find connections (SIMs, satellite terminals) over all platforms
 #[derive(Args)]
@@ -29,7 +29,7 @@ pub(crate) struct ProductCommand {
     #[command(subcommand)]
     verb: Verb,
     #[command(flatten)]
-    tenancy: Tenancy,
+    tenant_args: TenantArgs,
 }
 
 #[derive(Subcommand)]
@@ -41,18 +41,18 @@ enum Verb {
 
 impl ProductCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenancy } = self;
+        let Self { verb, tenant_args } = self;
         wire::run(async move {
             match verb {
-                Verb::List(list) => list.run(&tenancy).await,
-                Verb::Find(find) => find.run(&tenancy).await,
-                Verb::Show(show) => show.run(&tenancy).await,
+                Verb::List(list) => list.run(&tenant_args).await,
+                Verb::Find(find) => find.run(&tenant_args).await,
+                Verb::Show(show) => show.run(&tenant_args).await,
             }
         })
     }
 }
 
-/// What is shown of a connection.
+/// Columns of a connection.
 pub(crate) const COLUMNS: &[Column] = &[
     ID,
     STATUS,
@@ -68,37 +68,46 @@ pub(crate) const COLUMNS: &[Column] = &[
     PROPERTIES,
 ];
 
-pub(crate) const ID: Column = Column::text("ID", "id", Room::Whole);
-pub(crate) const STATUS: Column = Column::text("STATUS", "status", Room::Whole);
+pub(crate) const ID: Column = Column::text("ID", "id", ColumnFit::Whole);
+pub(crate) const STATUS: Column = Column::text("STATUS", "status", ColumnFit::Whole);
 // The ID begins with it.
-pub(crate) const PLATFORM: Column =
-    Column::made("PLATFORM", "platform", |it| characteristics(it, "PLATFORM"), Room::Never);
-pub(crate) const ACCOUNT: Column = Column::made("ACCOUNT", "account", account, Room::IfLeft(1));
+pub(crate) const PLATFORM: Column = Column::computed(
+    "PLATFORM",
+    "platform",
+    |it| characteristics(it, "PLATFORM"),
+    ColumnFit::CsvOnly,
+);
+pub(crate) const ACCOUNT: Column =
+    Column::computed("ACCOUNT", "account", account, ColumnFit::Optional(1));
 pub(crate) const ICCID: Column =
-    Column::made("ICCID", "iccid", |it| characteristics(it, "ICCID"), Room::IfLeft(0));
+    Column::computed("ICCID", "iccid", |it| characteristics(it, "ICCID"), ColumnFit::Optional(0));
 pub(crate) const IMSI: Column =
-    Column::made("IMSI", "imsi", |it| characteristics(it, "IMSI"), Room::IfLeft(3));
-pub(crate) const MSISDN: Column =
-    Column::made("MSISDN", "msisdn", |it| characteristics(it, "MSISDN"), Room::IfLeft(2));
+    Column::computed("IMSI", "imsi", |it| characteristics(it, "IMSI"), ColumnFit::Optional(3));
+pub(crate) const MSISDN: Column = Column::computed(
+    "MSISDN",
+    "msisdn",
+    |it| characteristics(it, "MSISDN"),
+    ColumnFit::Optional(2),
+);
 pub(crate) const IMEI: Column =
-    Column::made("IMEI", "imei", |it| characteristics(it, "IMEI"), Room::IfLeft(5));
-pub(crate) const SERIAL_NUMBER: Column = Column::made(
+    Column::computed("IMEI", "imei", |it| characteristics(it, "IMEI"), ColumnFit::Optional(5));
+pub(crate) const SERIAL_NUMBER: Column = Column::computed(
     "SERIAL NUMBER",
     "serialNumber",
     |it| characteristics(it, "SERIAL_NUMBER"),
-    Room::IfLeft(4),
+    ColumnFit::Optional(4),
 );
-pub(crate) const TYPE: Column = Column::text("TYPE", "connectivityType", Room::IfLeft(6));
-pub(crate) const PLATFORM_STATUS: Column = Column::made(
+pub(crate) const TYPE: Column = Column::text("TYPE", "connectivityType", ColumnFit::Optional(6));
+pub(crate) const PLATFORM_STATUS: Column = Column::computed(
     "PLATFORM STATUS",
     "platformStatus",
     |it| characteristics(it, "PLATFORM_STATUS"),
-    Room::IfLeft(7),
+    ColumnFit::Optional(7),
 );
 pub(crate) const PROPERTIES: Column =
-    Column::made("PROPERTIES", "properties", properties, Room::IfLeft(8));
+    Column::computed("PROPERTIES", "properties", properties, ColumnFit::Optional(8));
 
-/// The values of a characteristic, one behind the other.
+/// The values of a characteristic, separated by spaces.
 fn characteristics(product: &Value, name: &str) -> String {
     values_of(product, name).collect::<Vec<_>>().join(" ")
 }

@@ -1,18 +1,18 @@
-//! `gatehouse profile`: which profiles there are, and which one is meant.
+//! `gatehouse profile`: lists profiles, and sets the default.
 
 use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::client::profile::edit::{Edit, shown_path};
+use crate::client::profile::edit::{ProfilesEdit, shown_path};
 use crate::client::profile::{ProfileName, Profiles};
-use crate::client::session::{self, Kept, SessionFile};
+use crate::client::session::{self, SessionFile, StoredSession};
 use crate::client::{environment, oauth};
 use crate::failure::Failure;
-use crate::terminal::output::{Column, Form, Listing, Room, minute, text};
+use crate::terminal::output::{Column, ColumnFit, Listing, OutputFormat, minute, text};
 
-/// List profiles, and choose the one that is meant where none is named
+/// List profiles, and choose the default
 #[derive(Args)]
 pub(crate) struct ProfileCommand {
     #[command(subcommand)]
@@ -21,17 +21,17 @@ pub(crate) struct ProfileCommand {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// List profiles, and where each is signed in
+    /// List profiles, and whether each is signed in
     List(List),
-    /// Make a profile the one that is meant where none is named
+    /// Make a profile the default
     Use(Use),
 }
 
 #[derive(Args)]
 struct List {
-    /// In what form to show them, or GATEHOUSE_OUTPUT [default: table]
-    #[arg(short, long, value_name = "FORM")]
-    output: Option<Form>,
+    /// Output format, or GATEHOUSE_OUTPUT [default: table]
+    #[arg(short, long, value_name = "FORMAT")]
+    output: Option<OutputFormat>,
 }
 
 #[derive(Args)]
@@ -42,12 +42,12 @@ struct Use {
 }
 
 const COLUMNS: &[Column] = &[
-    Column::text("NAME", "name", Room::Whole),
-    Column::made("DEFAULT", "isDefault", mark, Room::Whole),
-    Column::text("URL", "url", Room::Whole),
-    Column::text("TENANT", "tenant", Room::Whole),
-    Column::made("SIGNED IN", "signedIn", signed_in, Room::Cut(24)),
-    Column::text("UNTIL", "signedInUntil", Room::Never),
+    Column::text("NAME", "name", ColumnFit::Whole),
+    Column::computed("DEFAULT", "isDefault", mark, ColumnFit::Whole),
+    Column::text("URL", "url", ColumnFit::Whole),
+    Column::text("TENANT", "tenant", ColumnFit::Whole),
+    Column::computed("SIGNED IN", "signedIn", signed_in, ColumnFit::Cut(24)),
+    Column::text("UNTIL", "signedInUntil", ColumnFit::CsvOnly),
 ];
 
 impl ProfileCommand {
@@ -61,18 +61,18 @@ impl ProfileCommand {
 
 impl List {
     fn run(self) -> Result<(), Failure> {
-        let form = environment::form(self.output)?.unwrap_or(Form::Table);
+        let format = environment::output_format(self.output)?.unwrap_or(OutputFormat::Table);
         let profiles = Profiles::load()?;
-        let kept = session::profiles().unwrap_or_default();
-        // Who has signed in without any profile is to see that, too.
-        let kept = kept.iter().map(ProfileName::as_str);
+        let stored = session::profiles().unwrap_or_default();
+        // Sessions without a profile in the file are listed, too.
+        let stored = stored.iter().map(ProfileName::as_str);
         let names: BTreeSet<&str> =
-            profiles.profiles.keys().map(String::as_str).chain(kept).collect();
+            profiles.profiles.keys().map(String::as_str).chain(stored).collect();
         let items: Vec<Value> = names.iter().map(|name| described(&profiles, name)).collect();
-        if items.is_empty() && form == Form::Table {
-            eprintln!("there is no profile; `gatehouse login` makes one");
+        if items.is_empty() && format == OutputFormat::Table {
+            eprintln!("there is no profile; `gatehouse login` creates one");
         }
-        let mut listing = Listing::new(form, COLUMNS);
+        let mut listing = Listing::new(format, COLUMNS);
         listing.show(&items)?;
         listing.finish()
     }
@@ -85,7 +85,7 @@ impl Use {
             return Err(profiles.no_profile(&self.name));
         };
         let name: ProfileName = profile.name.parse()?;
-        let mut edit = Edit::begin()?;
+        let mut edit = ProfilesEdit::begin()?;
         edit.set_default(&name);
         edit.finish()?;
         println!("`{name}` is the default now, in {}", shown_path());
@@ -94,35 +94,35 @@ impl Use {
 }
 
 fn described(profiles: &Profiles, name: &str) -> Value {
-    let (kept, trouble) = match kept(name) {
-        Ok(kept) => (kept, None),
-        Err(why) => (None, Some(why.said().to_owned())),
+    let (stored, failure) = match stored(name) {
+        Ok(stored) => (stored, None),
+        Err(why) => (None, Some(why.message().to_owned())),
     };
     let fields = profiles.profiles.get(name).cloned().unwrap_or_default();
-    let url = fields.url.or_else(|| kept.as_ref().map(|it| it.url.clone()));
+    let url = fields.url.or_else(|| stored.as_ref().map(|it| it.url.clone()));
     let now = oauth::now();
     json!({
         "name": name,
-        "isDefault": profiles.meant(None) == name,
+        "isDefault": profiles.selected(None) == name,
         "url": url,
         "tenant": fields.tenant,
-        "isSignedIn": kept.as_ref().is_some_and(|it| it.renewal.is_some() || it.is_good(now, 0)),
-        "signedInUntil": kept.as_ref().and_then(|it| it.expires_at).map(|it| it.to_string()),
-        "isRenewed": kept.as_ref().is_some_and(|it| it.renewal.is_some()),
-        "trouble": trouble,
+        "isSignedIn": stored.as_ref().is_some_and(|it| it.renewal.is_some() || it.is_good(now, 0)),
+        "signedInUntil": stored.as_ref().and_then(|it| it.expires_at).map(|it| it.to_string()),
+        "isRenewed": stored.as_ref().is_some_and(|it| it.renewal.is_some()),
+        "trouble": failure,
     })
 }
 
-fn kept(name: &str) -> Result<Option<Kept>, Failure> {
+fn stored(name: &str) -> Result<Option<StoredSession>, Failure> {
     SessionFile::of(&name.parse()?)?.read()
 }
 
-/// The one that is meant without a name.
+/// The mark of the default profile.
 fn mark(item: &Value) -> String {
     if item["isDefault"] == true { "*".into() } else { String::new() }
 }
 
-/// Until when, or that it goes on by itself.
+/// The session's end, or that it is renewed.
 fn signed_in(item: &Value) -> String {
     let is = |name: &str| item[name] == true;
     let until = minute(&text(item, "signedInUntil"));

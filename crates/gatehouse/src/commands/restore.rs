@@ -1,4 +1,4 @@
-//! `gatehouse restore`: a backup takes the place of the embedded store.
+//! `gatehouse restore`: replaces the embedded store with a backup.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,12 @@ use gatehouse_store::Clock;
 
 use crate::commands::serve::Settings;
 
-/// Check a backup and put it in the place of the embedded store; what is there is moved aside, not deleted
+/// Check a backup and replace the embedded store with it; the present one is moved aside, not deleted
 #[derive(Args)]
 pub(crate) struct Restore {
     #[command(flatten)]
     settings: Settings,
-    /// The directory of the backup, as `gatehouse backup` or a server's schedule made it
+    /// Directory of the backup, as `gatehouse backup` or a server's schedule wrote it
     #[arg(long, value_name = "BACKUP")]
     from: PathBuf,
 }
@@ -27,20 +27,20 @@ impl Restore {
         let Restored { replaced, is_continued } = restored.map_err(|why| why.to_string())?;
         let (from, to) = (self.from.display(), config.data_dir.display());
         if is_continued {
-            println!("finished a restore of {from} to {to} that was cut off");
+            println!("finished an interrupted restore of {from} to {to}");
         } else {
             println!("checked {from}, and restored it to {to}");
         }
         match replaced {
             Some(replaced) => println!(
-                "what was there before is in {}: delete it when you need nothing of it any more",
+                "the former store is in {}: delete it when you no longer need it",
                 replaced.display()
             ),
             None => println!("there was no store before"),
         }
         println!(
-            "next: look at it with `gatehouse doctor --deep --data-dir {to}`, then start the server. Whatever \
-             changed after the backup is as it was before: accesses, passwords, clients, and revoked tokens"
+            "next: look at it with `gatehouse doctor --deep --data-dir {to}`, then start the server. Every \
+             change after the backup is undone: accesses, passwords, clients, and revoked tokens"
         );
         Ok(())
     }

@@ -14,37 +14,38 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::failure::Failure;
 use crate::host::demo::Demo;
 use crate::host::{disk_failure, logging};
-use crate::terminal::text_input::given_secret;
+use crate::terminal::text_input::secret_or_file;
 
-/// Ticks of a busy thread between two looks for new requests; in one tick the runtime polls up to four tasks. The runtime's
-/// own 61 ticks would make a request wait for up to four times as many others.
+/// Ticks of a busy thread between two polls for new requests; in one tick the runtime polls up to four tasks. The
+/// runtime's default of 61 ticks would make a request wait for up to four times as many others.
 const TICKS_BETWEEN_EVENTS: u32 = 8;
 
-/// Where the settings come from; shared by the commands that read them.
+/// Sources of the settings; shared by the commands that read them.
 #[derive(Args)]
 pub(crate) struct Settings {
-    /// A file of settings (TOML); see gatehouse.example.toml
+    /// Settings file (TOML); see gatehouse.example.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the embedded store and its keys are [default: gatehouse-data]
+    /// Directory of the embedded store and its keys [default: gatehouse-data]
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
-    /// A PostgreSQL database, instead of the embedded store; its password is better in a file (@FILE) or in
-    /// GATEHOUSE_DATABASE_URL, where no list of processes shows it
+    /// PostgreSQL database, instead of the embedded store; @FILE reads the URL from a file, or set
+    /// GATEHOUSE_DATABASE_URL: neither shows its password in the process list
     #[arg(long, value_name = "URL")]
     database_url: Option<String>,
 }
 
 impl Settings {
-    /// Those of the embedded store in this directory.
+    /// The settings of an embedded store in this directory.
     pub(crate) fn of_data_dir(config: Option<PathBuf>, data_dir: &str) -> Self {
         Self { config, data_dir: Some(data_dir.to_owned()), database_url: None }
     }
 
-    /// Puts file, environment and flags together.
+    /// Merges file, environment and flags.
     pub(crate) fn load(&self, more: &[(&'static str, Option<&String>)]) -> Result<Config, String> {
-        let database_url = self.database_url.as_deref().map(given_secret).transpose();
-        let database_url = database_url.map_err(|why| format!("--database-url: {}", why.said()))?;
+        let database_url = self.database_url.as_deref().map(secret_or_file).transpose();
+        let database_url =
+            database_url.map_err(|why| format!("--database-url: {}", why.message()))?;
         let mut flags =
             vec![("data_dir", self.data_dir.as_ref()), ("database_url", database_url.as_ref())];
         flags.extend(more);
@@ -52,7 +53,7 @@ impl Settings {
             flags.into_iter().filter_map(|(name, value)| Some((name, value?.clone()))).collect();
         let mut environment = Vec::new();
         for (name, value) in std::env::vars_os() {
-            // A name that is no text can't be one of ours.
+            // Our variables have UTF-8 names.
             let Ok(name) = name.into_string() else { continue };
             match value.into_string() {
                 Ok(value) => environment.push((name, value)),
@@ -71,22 +72,22 @@ impl Settings {
 pub(crate) struct Serve {
     #[command(flatten)]
     settings: Settings,
-    /// Where to listen; port 0 picks a free one [default: 127.0.0.1:8080]
+    /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// Apply an estate file at start
     #[arg(long, value_name = "FILE")]
     estate: Option<PathBuf>,
-    /// Add a demo tenant with contracts and simulated platforms, and print a token and what to try
+    /// Add a demo tenant with contracts and simulated platforms, and print a token and commands to try
     #[arg(long)]
     demo: bool,
-    /// Begin with an empty store also where keys or other files say that there was one, and it is gone
+    /// Start with an empty store even if keys or other files show that there was one, and it is gone
     #[arg(long)]
     start_empty: bool,
-    /// Show the settings without secrets, and stop
+    /// Show the settings without secrets, and exit
     #[arg(long)]
     print_config: bool,
-    /// Also answer requests that need no work, which the bench compares others with
+    /// Also answer requests that do no work, as a baseline for the bench
     #[arg(long, hide = true)]
     yardsticks: bool,
 }
@@ -106,18 +107,22 @@ impl Serve {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.enable_all().event_interval(TICKS_BETWEEN_EVENTS).build();
         let runtime = runtime.map_err(|cause| format!("no threads to run on: {cause}"))?;
-        let asked = Arc::new(OnceLock::new());
-        let served = runtime.block_on(self.serve(&config, Arc::clone(&asked)));
-        // What is left of the time that stopping may take.
-        let passed = asked.get().map_or(Duration::ZERO, Instant::elapsed);
+        let stop_requested_at = Arc::new(OnceLock::new());
+        let served = runtime.block_on(self.serve(&config, Arc::clone(&stop_requested_at)));
+        // The rest of the time for stopping.
+        let passed = stop_requested_at.get().map_or(Duration::ZERO, Instant::elapsed);
         telemetry.finish(STOP_TIMEOUT.saturating_sub(passed));
-        // What did not finish in time is not waited for once more.
+        // Unfinished work has had its time, and is not waited for again.
         runtime.shutdown_background();
         served
     }
 
-    /// Serves until the process is asked to end, and tells when that was.
-    async fn serve(self, config: &Config, asked: Arc<OnceLock<Instant>>) -> Result<(), Failure> {
+    /// Serves until the process is asked to end; `asked` gets the time of that.
+    async fn serve(
+        self,
+        config: &Config,
+        stop_requested_at: Arc<OnceLock<Instant>>,
+    ) -> Result<(), Failure> {
         let mut estate = match &self.estate {
             Some(path) => Some(Estate::load(path).map_err(|bad| bad.to_string())?),
             None => None,
@@ -127,7 +132,7 @@ impl Serve {
         } else {
             None
         };
-        // Before anything is answered: a signal that comes early must not be lost.
+        // Before the first response: an early signal must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
         let offer = Offer {
             has_yardsticks: self.yardsticks,
@@ -136,11 +141,11 @@ impl Serve {
         };
         let server = Server::start(config, estate.as_ref(), offer, self.start_empty).await;
         let server = server.map_err(|why| match why.is_disk_failure() {
-            true => disk_failure::of_disk(&why.to_string()),
+            true => disk_failure::disk_failed(&why.to_string()),
             false => Failure::from(why.to_string()),
         })?;
         let disk = server.disk();
-        disk_failure::end_with(&disk)?;
+        disk_failure::exit_on_failure(&disk)?;
         let address = server.address().map_err(|cause| cause.to_string())?;
         let scheme = server.scheme();
         println!("listening on {scheme}://{address}");
@@ -151,7 +156,7 @@ impl Serve {
         if let Some(demo) = &demo {
             let mut reached = address;
             if reached.ip().is_unspecified() {
-                // Everywhere is a place to listen, not one to connect to.
+                // An unspecified address can be listened on, but not connected to.
                 reached.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
             }
             let url = format!("{scheme}://{reached}{}", config.base_path.as_str());
@@ -159,18 +164,18 @@ impl Serve {
         }
         let stop = async move {
             stop.await;
-            let _ = asked.set(Instant::now());
+            let _ = stop_requested_at.set(Instant::now());
         };
         server.run(Box::pin(stop)).await;
         if let Some(demo) = demo {
             demo.stop().await;
         }
-        // Also while it closed the store.
-        disk.failure().map_or(Ok(()), |why| Err(disk_failure::of_disk(&why)))
+        // The disk may also have failed while the store was closed.
+        disk.failure().map_or(Ok(()), |why| Err(disk_failure::disk_failed(&why)))
     }
 }
 
-/// Comes when the process is asked to end.
+/// Resolves when the process is asked to end.
 pub(crate) fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

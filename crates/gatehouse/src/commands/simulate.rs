@@ -1,4 +1,4 @@
-//! `gatehouse simulate`: simulated platforms alone, for whoever tests a client or an account with them.
+//! `gatehouse simulate`: simulated platforms alone, to test a client or an account with.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -16,29 +16,28 @@ use crate::commands::serve::stop_signal;
 /// Most platforms of one run.
 const PLATFORMS_MAX: usize = 64;
 
-/// What can be said of a platform behind its name.
+/// Options of a platform, after its name.
 const OPTIONS: &str =
     "kind, connections, latency, connectivity, page-size-max, look-up-max, check-digit, seed";
 
 /// Run simulated platforms, to test clients and accounts with
 #[derive(Args)]
 pub(crate) struct Simulate {
-    /// Where the first platform listens; the others take the ports behind it. With port 0, each picks a
-    /// free one
+    /// Address of the first platform; the others use the following ports. With port 0, each picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9700")]
     listen: SocketAddr,
-    /// What all connections are drawn from; the same seed shows the same connections [default: 1]
+    /// Seed of all connections; the same seed gives the same connections [default: 1]
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
     /// Connections in each account, up to 1000000 [default: 1000]
     #[arg(long, value_name = "NUMBER")]
     connections: Option<u32>,
-    /// How long every answer is held back, such as 50ms [default: 0ms]
+    /// Delay of every response, such as 50ms [default: 0ms]
     #[arg(long, value_name = "DURATION")]
     latency: Option<String>,
-    /// A platform, as often as needed: its name, then with commas between them any of kind=page|offset|cursor,
-    /// connections=N, latency=50ms, connectivity=cellular|satellite, page-size-max=N, look-up-max=N,
-    /// check-digit=yes|no, seed=N [default: ALPHA, BETA and GAMMA, one of each kind]
+    /// A platform, repeat for each: its name, then separated by commas any of kind=page|offset|cursor, connections=N,
+    /// latency=50ms, connectivity=cellular|satellite, page-size-max=N, look-up-max=N, check-digit=yes|no, seed=N
+    /// [default: ALPHA, BETA and GAMMA, one of each kind]
     #[arg(long, value_name = "NAME,…")]
     platform: Vec<String>,
 }
@@ -54,7 +53,7 @@ impl Simulate {
         runtime.block_on(simulate(platforms, &addresses))
     }
 
-    /// The platforms that were asked for, each as it is to be.
+    /// The requested platforms, with their options.
     fn platforms(&self) -> Result<Vec<Platform>, String> {
         if self.platform.len() > PLATFORMS_MAX {
             let n = self.platform.len();
@@ -82,7 +81,7 @@ impl Simulate {
         Ok(platforms)
     }
 
-    /// What is said of all platforms.
+    /// Applies the options for all platforms.
     fn apply_to(&self, platform: &mut Platform) -> Result<(), String> {
         platform.seed = self.seed.unwrap_or(platform.seed);
         platform.n_connections = self.connections.unwrap_or(platform.n_connections);
@@ -94,7 +93,7 @@ impl Simulate {
     }
 }
 
-/// Reads a platform's name and what is said behind it.
+/// Parses a platform's name and options.
 fn read_platform(text: &str, platform: &mut Platform) -> Result<(), String> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
@@ -105,14 +104,14 @@ fn read_platform(text: &str, platform: &mut Platform) -> Result<(), String> {
             format!("{name}: `{part}` must be an option and its value, such as kind=offset")
         })?;
         let read = match option {
-            "kind" => word(value, PagingKind::ALL.map(|it| (it.as_str(), it)))
+            "kind" => parse_choice(value, PagingKind::ALL.map(|it| (it.as_str(), it)))
                 .map(|it| platform.paging = it),
             "connectivity" => {
                 let known =
                     [("cellular", Connectivity::Cellular), ("satellite", Connectivity::Satellite)];
-                word(value, known).map(|it| platform.connectivity = it)
+                parse_choice(value, known).map(|it| platform.connectivity = it)
             }
-            "check-digit" => word(value, [("yes", true), ("no", false)])
+            "check-digit" => parse_choice(value, [("yes", true), ("no", false)])
                 .map(|it| platform.shows_check_digit = it),
             "latency" => milliseconds(value).map(|it| platform.profile.latency_ms = it),
             "connections" => number(value).map(|it| platform.n_connections = it),
@@ -126,11 +125,15 @@ fn read_platform(text: &str, platform: &mut Platform) -> Result<(), String> {
     Ok(())
 }
 
-/// What a word stands for.
-fn word<T: Copy, const N: usize>(text: &str, known: [(&str, T); N]) -> Result<T, String> {
-    let found = known.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
+/// The value that a text stands for.
+fn parse_choice<T: Copy, const N: usize>(text: &str, known: [(&str, T); N]) -> Result<T, String> {
+    let found =
+        known.iter().find(|(parse_choice, _)| *parse_choice == text).map(|(_, meaning)| *meaning);
     found.ok_or_else(|| {
-        format!("must be one of {}, not `{text}`", known.map(|(word, _)| word).join(", "))
+        format!(
+            "must be one of {}, not `{text}`",
+            known.map(|(parse_choice, _)| parse_choice).join(", ")
+        )
     })
 }
 
@@ -140,11 +143,11 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 
 fn milliseconds(text: &str) -> Result<u32, String> {
     let duration: Duration = text.parse().map_err(|why| format!("{why}"))?;
-    // Whatever doesn't fit is far beyond the bound that is checked later.
+    // A larger value exceeds the bound that is checked later.
     Ok(u32::try_from(duration.get().as_millis()).unwrap_or(u32::MAX))
 }
 
-/// One for each platform, on ports that follow each other.
+/// An address for each platform, on consecutive ports.
 fn addresses(first: SocketAddr, n: usize) -> Result<Vec<SocketAddr>, String> {
     let nth = |n: usize| {
         let port = match first.port() {
@@ -160,9 +163,9 @@ fn addresses(first: SocketAddr, n: usize) -> Result<Vec<SocketAddr>, String> {
     })
 }
 
-/// Runs them until the process is asked to end.
+/// Runs the platforms until the process is asked to end.
 async fn simulate(platforms: Vec<Platform>, addresses: &[SocketAddr]) -> Result<(), String> {
-    // Before anything is answered: a signal that comes early must not be lost.
+    // Before the first response: an early signal must not be lost.
     let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
     let mut servers = Vec::new();
     for (platform, address) in platforms.into_iter().zip(addresses) {
@@ -178,7 +181,7 @@ async fn simulate(platforms: Vec<Platform>, addresses: &[SocketAddr]) -> Result<
     Ok(())
 }
 
-/// Which platforms there are, and what can be done with them.
+/// The list of platforms, with instructions.
 fn invitation(servers: &[Server]) -> String {
     let mut text = String::new();
     let width = servers.iter().map(|it| it.platform().name.as_str().len()).max().unwrap_or(0);
@@ -188,7 +191,7 @@ fn invitation(servers: &[Server]) -> String {
         let (name, url, kind) = (name.as_str(), server.url(), paging.as_str());
         let _ = writeln!(text, "{name:width$}  {url:url_width$}  {kind:6}  {n_connections}");
     }
-    text += "\nAny token is good, and each shows connections of its own. As the accounts of a tenant, in \
+    text += "\nAny token is accepted, and each shows its own connections. As the accounts of a tenant, in \
              an estate:\n\ntenants:\n  - name: demo\n    accounts:\n";
     for (n, server) in servers.iter().enumerate() {
         text += &account(server, n);
@@ -209,7 +212,7 @@ make it fail:
   curl -s -X PATCH {url}/-/profile -d '{{"fault": "hang"}}'
 make it slow, and let one request in five fail:
   curl -s -X PATCH {url}/-/profile -d '{{"fault": "none", "latencyMs": 300, "errorPercent": 20}}'
-make it well again:
+make it healthy again:
   curl -s -X PUT {url}/-/profile -d '{{}}'
 
 Ctrl-C ends them all."#
@@ -218,7 +221,7 @@ Ctrl-C ends them all."#
     text
 }
 
-/// The account that fits a platform.
+/// An estate's account for a platform.
 fn account(server: &Server, n: usize) -> String {
     let Platform { name, paging, page_size_max, look_up_max, .. } = server.platform();
     let (url, kind) = (server.url(), paging.as_str());
@@ -241,7 +244,7 @@ fn token(server: &Server) -> String {
     format!("{}-token", server.platform().name.as_str().to_lowercase())
 }
 
-/// A text that stays one, whatever it looks like.
+/// A quoted YAML string.
 fn yaml(text: &str) -> String {
     format!("\"{text}\"")
 }

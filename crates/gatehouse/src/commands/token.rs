@@ -1,4 +1,4 @@
-//! `gatehouse token`: tokens of the built-in issuer, for people who have no identity provider.
+//! `gatehouse token`: tokens of the built-in issuer, where there is no identity provider.
 
 use clap::{Args, Subcommand};
 use gatehouse_core::TenantName;
@@ -17,34 +17,34 @@ use crate::terminal::text_input;
 /// Most characters of a token's identifier.
 const ID_CHARS_MAX: usize = 256;
 
-/// Longest life of a token.
+/// Longest lifetime of a token.
 pub(crate) const LIFETIME_DAYS_MAX: i64 = 3660;
 
-/// Longest life of a token without `--long-lived`, in days.
+/// Longest lifetime of a token without `--long-lived`, in days.
 const USUAL_DAYS_MAX: i64 = 90;
 
 const DAY_SECONDS: i64 = 24 * 60 * 60;
 
-/// Make a token of the built-in issuer, or revoke one
+/// Create a token of the built-in issuer, or revoke one
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Token {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// A tenant that the token is for, as often as needed; `*` for all
+    /// Tenant that the token is for, repeat for each; `*` for all
     #[arg(long, value_name = "NAME", required = true)]
     tenant: Vec<String>,
-    /// What it allows: access:read, access:write, access:verify, product:read, event:read,
-    /// event:write, admin; several with spaces between
+    /// Scopes of the token: access:read, access:write, access:verify, product:read, event:read, event:write, admin;
+    /// separated by spaces
     #[arg(long, value_name = "SCOPES", required = true)]
     scope: Option<String>,
-    /// How long it is good for, such as 15m, 1h or 30d
+    /// Lifetime, such as 15m, 1h or 30d
     #[arg(long, value_name = "DURATION", default_value = "1h")]
     ttl: String,
-    /// Let it be good for more than 90 days
+    /// Allow a lifetime of more than 90 days
     #[arg(long)]
     long_lived: bool,
-    /// Whose it is; stands in the log
+    /// Subject of the token, which the log shows
     #[arg(long, value_name = "NAME", default_value = "cli")]
     subject: String,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct Token {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Have every server refuse a token from now on
+    /// Make every server refuse a token from now on
     Revoke(Revoke),
 }
 
@@ -61,7 +61,7 @@ enum Verb {
 #[command(after_help = "\
 Servers refuse it within a second. Tokens of clients end with their client: gatehouse client delete.")]
 struct Revoke {
-    /// The token's identifier (its claim `jti`), or the token itself; @FILE for what is in a file, @- for standard input
+    /// The token's `jti` claim, or the token itself; @FILE reads it from a file, @- from standard input
     #[arg(value_name = "JTI")]
     token: String,
     #[command(flatten)]
@@ -84,8 +84,8 @@ impl Token {
         };
         if grant.lifetime_seconds > USUAL_DAYS_MAX * DAY_SECONDS && !self.long_lived {
             return Err(format!(
-                "--ttl: a token of more than {USUAL_DAYS_MAX}d needs --long-lived beside it; a client \
-                 (`gatehouse client create`) fetches its short ones itself"
+                "--ttl: a token of more than {USUAL_DAYS_MAX}d needs --long-lived as well; a client \
+                 (`gatehouse client create`) gets short-lived ones itself"
             ));
         }
         let config = self.settings.load(&[])?;
@@ -96,7 +96,8 @@ impl Token {
 
 impl Revoke {
     async fn run(self) -> Result<(), String> {
-        let given = text_input::given_secret(&self.token).map_err(|why| why.said().to_owned())?;
+        let given =
+            text_input::secret_or_file(&self.token).map_err(|why| why.message().to_owned())?;
         let id = match given.matches('.').count() {
             2 => token_id(&given)
                 .ok_or("the token has no identifier (`jti`), so it can't be revoked")?,
@@ -111,7 +112,7 @@ impl Revoke {
             ));
         }
         let config = self.settings.load(&[])?;
-        let app = open_store::open(&config, Intent::Look).await?;
+        let app = open_store::open(&config, Intent::Read).await?;
         let ended = app.store.revoke_token(&id).await;
         app.store.close().await;
         ended.map_err(|why| why.explained())?;
@@ -127,7 +128,7 @@ async fn issue(config: &Config, grant: &Grant) -> Result<String, String> {
     Ok(auth.issue(grant, clock.now()))
 }
 
-/// The identifier that a token names.
+/// The token's `jti` claim.
 fn token_id(token: &str) -> Option<String> {
     oauth::claims_of(token.trim())?.get("jti")?.as_str().map(str::to_owned)
 }
@@ -141,7 +142,7 @@ fn read_tenants(names: &[String]) -> Result<Vec<String>, String> {
     Ok(names.to_vec())
 }
 
-/// Reads a time that tokens live: so many seconds at least.
+/// Parses a token's lifetime in seconds, of at least `least`.
 pub(crate) fn read_seconds(flag: &str, text: &str, least: i64) -> Result<i64, String> {
     let bad = || {
         format!(
@@ -149,7 +150,7 @@ pub(crate) fn read_seconds(flag: &str, text: &str, least: i64) -> Result<i64, St
              not `{text}`"
         )
     };
-    // Days are no fixed time to the library, and 24 hours to everyone who wants a token.
+    // The library has no fixed length for a day; for tokens it is 24 hours.
     let seconds = match text.strip_suffix('d').map(str::parse::<i64>) {
         Some(Ok(days)) => days.checked_mul(24 * 60 * 60).ok_or_else(bad)?,
         _ => text.parse::<SignedDuration>().map_err(|_| bad())?.as_secs(),

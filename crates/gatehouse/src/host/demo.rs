@@ -1,4 +1,4 @@
-//! `--demo`: something to try at once.
+//! `--demo`: a tenant and platforms to try out.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -14,14 +14,14 @@ const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 /// The demo's tenant.
 const DEMO: &str = "demo";
 
-/// The platforms that the demo's tenant has accounts at.
+/// The simulated platforms of the demo's tenant.
 pub(crate) struct Demo {
     platforms: Vec<simulator::Server>,
 }
 
 impl Demo {
-    /// Starts the demo's platforms, and adds its tenant to an estate. One that the estate names itself is left
-    /// as it is, and needs none.
+    /// Starts the demo's platforms and adds its tenant to an estate. A tenant of that name in the estate is left as it
+    /// is, and gets no platforms.
     pub(crate) fn add_to(estate: &mut Estate) -> Result<Self, String> {
         if estate.tenants.iter().any(|it| it.tenant.name.as_str() == DEMO) {
             return Ok(Self { platforms: Vec::new() });
@@ -31,9 +31,8 @@ impl Demo {
         for platform in simulator::Platform::usual() {
             let here = (Ipv4Addr::LOCALHOST, 0).into();
             let placeholder = format!("http://{}", platform.name);
-            let server = simulator::Server::start(platform, here).map_err(|cause| {
-                format!("the demo's platforms find no port to listen on: {cause}")
-            })?;
+            let server = simulator::Server::start(platform, here)
+                .map_err(|cause| format!("the demo's platforms can't listen on a port: {cause}"))?;
             text = text.replace(&placeholder, &server.url());
             platforms.push(server);
         }
@@ -42,7 +41,7 @@ impl Demo {
         Ok(Self { platforms })
     }
 
-    /// Where the platforms are.
+    /// The platforms' addresses.
     pub(crate) fn platforms(&self) -> impl Iterator<Item = SocketAddr> {
         self.platforms.iter().map(simulator::Server::address)
     }
@@ -54,7 +53,7 @@ impl Demo {
         }
     }
 
-    /// What the demo's tokens allow.
+    /// The rights of the demo's tokens.
     pub(crate) fn grant() -> Grant {
         Grant {
             subject: "demo".into(),
@@ -71,10 +70,10 @@ impl Demo {
         }
     }
 
-    /// What to do next, with a token to do it.
+    /// The text that invites to the next steps, with a token.
     pub(crate) fn invitation(&self, server: &Server, url: &str) -> String {
         let token = server.auth().issue(&Self::grant(), server.now());
-        let products = self.about_products();
+        let products = self.platforms_section();
         let path = path_line();
         format!(
             r#"
@@ -108,8 +107,8 @@ that token, too), {url}/-/openapi.json (the same for programs), {url}/-/ready
         )
     }
 
-    /// What to do with the platforms.
-    fn about_products(&self) -> String {
+    /// The part about the platforms.
+    fn platforms_section(&self) -> String {
         let [_, beta, _] = &self.platforms[..] else { return String::new() };
         let broken = beta.url();
         format!(
@@ -131,7 +130,7 @@ It also has accounts at three simulated platforms, ALPHA, BETA and GAMMA:
     }
 }
 
-/// A line that lets a shell find this program, where it wouldn't.
+/// A line that adds this program to the shell's `PATH`, where it is missing.
 fn path_line() -> String {
     let here = std::env::current_exe().ok();
     let Some(dir) = here.as_deref().and_then(std::path::Path::parent) else { return String::new() };
@@ -155,7 +154,7 @@ mod tests {
         let before = estate.clone();
         let again = Demo::add_to(&mut estate).unwrap();
         assert_eq!(estate, before);
-        assert!(again.platforms.is_empty() && again.about_products().is_empty());
+        assert!(again.platforms.is_empty() && again.platforms_section().is_empty());
         demo.stop().await;
     }
 }

@@ -1,6 +1,5 @@
-//! The way of a log line to standard error, on which nobody waits: a thread writes, and lines queue up
-//! for it. Whoever reads our log slowly, or not at all, holds up no request. What doesn't fit is lost,
-//! and how much that was is said as soon as there is room.
+//! The queue of log lines to standard error. A thread writes them, so a slow reader of the log delays no request. When
+//! the queue is full, lines are dropped; their number is logged as soon as there is space.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -11,64 +10,64 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that may wait to be written.
+/// Capacity of the queue, in lines.
 const LINES_MAX: usize = 8192;
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// How long lines are gathered after others were written. To be woken costs more than to write a line, so
-/// for a moment nobody wakes the thread.
+/// Time for which lines are gathered after a write. Waking the thread costs more than writing a line, so for a moment no line
+/// wakes it.
 const GATHER_TIME: Duration = Duration::from_millis(2);
 
-/// Where lines queue up. Cheap to clone.
+/// The queue. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct LogQueue {
     queue: SyncSender<Vec<u8>>,
     progress: Arc<Progress>,
 }
 
-/// How far the lines are on their way.
+/// Counts of the queue's lines.
 #[derive(Default)]
 struct Progress {
     n_taken: AtomicU64,
     n_lost: AtomicU64,
     written: Mutex<Written>,
-    moved: Condvar,
+    changed: Condvar,
 }
 
-/// What the thread that writes and those who wait for it tell each other.
+/// State shared by the writing thread and the callers of `flush`.
 #[derive(Default)]
 struct Written {
-    /// Lines that the sink was given, whatever it made of them.
+    /// Lines passed to the sink, whether it wrote them or failed.
     n_offered: u64,
-    /// Whether somebody waits for that: then nothing is gathered any more.
+    /// Whether `flush` waits: then lines are no longer gathered.
     is_awaited: bool,
 }
 
 impl Progress {}
 
 impl LogQueue {
-    /// Begins to write to `sink`. It may fail or never return: the log suffers alone.
+    /// Starts writing to `sink`, which may fail or block without affecting anything but the log.
     pub(crate) fn start(sink: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, lines) = sync_channel(LINES_MAX);
         let progress = Arc::new(Progress::default());
-        let told = Arc::clone(&progress);
+        let shared = Arc::clone(&progress);
         std::thread::Builder::new()
             .name("log".into())
-            .spawn(move || write_until_closed(sink, &lines, &told))?;
+            .spawn(move || write_until_closed(sink, &lines, &shared))?;
         Ok(Self { queue, progress })
     }
 
-    /// Waits until every line that was taken is written, but not longer than this. Lines that come
-    /// meanwhile count too: the last may be the one that tells how many were lost.
+    /// Waits until every queued line is written, up to `within`. Later lines count too: the last may report how many
+    /// were dropped.
     pub(crate) fn flush(&self, within: Duration) {
         let progress = &self.progress;
         let mut written = progress.written.lock();
         written.is_awaited = true;
-        progress.moved.notify_all();
+        progress.changed.notify_all();
         let is_behind = |it: &mut Written| it.n_offered < progress.n_taken.load(Ordering::Relaxed);
-        let _ = progress.moved.wait_while_for(&mut written, is_behind, within);
+        let _ = progress.changed.wait_while_for(&mut written, is_behind, within);
     }
 }
 
@@ -81,7 +80,7 @@ impl<'a> MakeWriter<'a> for LogQueue {
 }
 
 impl Write for &LogQueue {
-    /// Takes a whole line, which is how it is offered.
+    /// Queues a line; the subscriber writes whole lines.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let counted = match self.queue.try_send(line.to_vec()) {
             Ok(()) => &self.progress.n_taken,
@@ -105,7 +104,7 @@ fn write_until_closed(mut sink: impl Write, lines: &Receiver<Vec<u8>>, progress:
             batch.extend_from_slice(&line);
             n_lines += 1;
         }
-        // There is nobody else to complain to.
+        // The log is the only place to report to, so the error is dropped.
         let _ = sink.write_all(&batch).and_then(|()| sink.flush());
         let n_lost = progress.n_lost.swap(0, Ordering::Relaxed);
         if n_lost > 0 {
@@ -113,9 +112,9 @@ fn write_until_closed(mut sink: impl Write, lines: &Receiver<Vec<u8>>, progress:
         }
         let mut written = progress.written.lock();
         written.n_offered += n_lines;
-        progress.moved.notify_all();
+        progress.changed.notify_all();
         if batch.len() < BATCH_BYTES {
-            let _ = progress.moved.wait_while_for(&mut written, |it| !it.is_awaited, GATHER_TIME);
+            let _ = progress.changed.wait_while_for(&mut written, |it| !it.is_awaited, GATHER_TIME);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Where the log goes: to standard error, for people on a terminal and as JSON otherwise. Traces, where
-//! they are wanted, hang on the same spans but never show in the log.
+//! Where the log goes: to standard error, as text on a terminal and as JSON otherwise. Traces use the same spans, but
+//! never show in the log.
 
 use std::fmt::{self, Write};
 use std::io::IsTerminal;
@@ -17,20 +17,20 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt as layers};
 
 use crate::host::log_queue::LogQueue;
-use crate::host::traces::{self, Exporting};
+use crate::host::traces::{self, TraceExport};
 
-/// How long the last lines may take to be written.
+/// Time for the last lines when the process ends.
 const LAST_LINES_TIMEOUT: Duration = Duration::from_secs(1);
 
-type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// What watches the work, until it is told to finish.
+/// The log and the trace export, until `finish`.
 pub(crate) struct Telemetry {
     log: LogQueue,
-    traces: Option<Exporting>,
+    traces: Option<TraceExport>,
 }
 
-/// Begins to write the log, and to export traces where that is wanted.
+/// Starts the log, and the trace export if it is configured.
 pub(crate) fn start(log: &Log, traces: &Traces) -> Result<Telemetry, String> {
     let terminal = std::io::stderr().is_terminal();
     let json = match log.format {
@@ -41,8 +41,9 @@ pub(crate) fn start(log: &Log, traces: &Traces) -> Result<Telemetry, String> {
     let queue = LogQueue::start(std::io::stderr());
     let queue = queue.map_err(|cause| format!("no thread to write the log: {cause}"))?;
     let written =
-        if json { for_programs(queue.clone()) } else { for_people(queue.clone(), terminal) };
-    let mut layers = vec![written.with_filter(of_ours(log.level).and(filter_fn(is_said))).boxed()];
+        if json { json_layer(queue.clone()) } else { text_layer(queue.clone(), terminal) };
+    let mut layers =
+        vec![written.with_filter(level_filter(log.level).and(filter_fn(is_logged))).boxed()];
     let traces = traces::start(traces)?.map(|(layer, exporting)| {
         layers.push(layer);
         exporting
@@ -57,7 +58,7 @@ pub(crate) fn start(log: &Log, traces: &Traces) -> Result<Telemetry, String> {
 }
 
 impl Telemetry {
-    /// Hands over what is left, within this time and a little more for the last lines.
+    /// Exports the last traces within this time, and then writes the last lines.
     pub(crate) fn finish(self, within: Duration) {
         if let Some(traces) = self.traces {
             traces.finish(within);
@@ -66,9 +67,9 @@ impl Telemetry {
     }
 }
 
-/// Libraries may say what is wrong; the level is about ourselves. A driver's debug log would hold the
-/// values of statements.
-fn of_ours(level: LogLevel) -> Targets {
+/// Log levels: `level` for our crates, warnings for libraries, because a database driver's debug log holds the values
+/// of statements.
+fn level_filter(level: LogLevel) -> Targets {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
@@ -84,17 +85,17 @@ fn of_ours(level: LogLevel) -> Targets {
         .with_target("gatehouse_vault", level)
 }
 
-/// What the library of traces would say every time, and we say now and then, or better.
-const TOLD_BY_US: [&str; 2] =
+/// Events of the tracing library that we log ourselves, less often.
+const REPLACED_EVENTS: [&str; 2] =
     ["BatchSpanProcessor.ExportError", "BatchSpanProcessor.Shutdown.Timeout"];
 
-/// Spans are for traces; everything else is said, once.
-fn is_said(metadata: &Metadata<'_>) -> bool {
-    metadata.is_event() && !TOLD_BY_US.contains(&metadata.name())
+/// Spans are for traces; events are logged, except those that we replace.
+fn is_logged(metadata: &Metadata<'_>) -> bool {
+    metadata.is_event() && !REPLACED_EVENTS.contains(&metadata.name())
 }
 
-/// One JSON object a line.
-fn for_programs<W>(writer: W) -> Boxed
+/// A JSON object per line.
+fn json_layer<W>(writer: W) -> BoxedLayer
 where
     W: for<'w> layers::MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -102,8 +103,8 @@ where
     layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed()
 }
 
-/// Time, level, what happened, and what there is to know about it.
-fn for_people<W>(writer: W, colours: bool) -> Boxed
+/// Time, level, message and fields, as text.
+fn text_layer<W>(writer: W, colours: bool) -> BoxedLayer
 where
     W: for<'w> layers::MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -120,7 +121,7 @@ where
     layer.with_ansi(colours).with_target(false).fmt_fields(fields.delimited(" ")).boxed()
 }
 
-/// A text without its quotes, where nobody can mistake where it ends.
+/// A text without its quotes, where its end is clear.
 fn without_quotes(shown: &str) -> &str {
     let inner = shown.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
     let is_plain = |it: &&str| {
@@ -129,13 +130,13 @@ fn without_quotes(shown: &str) -> &str {
     inner.filter(is_plain).unwrap_or(shown)
 }
 
-/// Keeps what is written on one line, and from doing anything to a terminal.
+/// Escapes line breaks and whatever controls a terminal.
 struct OneLine<'a, 'w>(&'a mut Writer<'w>);
 
 impl Write for OneLine<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for part in text.split_inclusive(is_unruly) {
-            match part.chars().next_back().filter(|c| is_unruly(*c)) {
+        for part in text.split_inclusive(needs_escape) {
+            match part.chars().next_back().filter(|c| needs_escape(*c)) {
                 Some(last) => {
                     self.0.write_str(&part[..part.len() - last.len_utf8()])?;
                     write!(self.0, "{}", last.escape_default())?;
@@ -147,8 +148,8 @@ impl Write for OneLine<'_, '_> {
     }
 }
 
-/// Control characters, line and paragraph separators, and what turns the direction of writing.
-fn is_unruly(c: char) -> bool {
+/// Control characters, line and paragraph separators, and bidirectional controls.
+fn needs_escape(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -1,5 +1,5 @@
-//! Exporting traces: OTLP over HTTP, in batches, from a thread of its own. A queue that is full drops
-//! spans; a collector that can't be reached is told about now and then. No request waits for either.
+//! Trace export: OTLP over HTTP, in batches, on a thread of its own. A full queue drops spans; an unreachable collector
+//! is logged at intervals. Neither delays a request.
 
 use std::time::{Duration, Instant};
 
@@ -18,31 +18,31 @@ use tracing::Metadata;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::{Layer, Registry};
 
-/// Spans that may wait to be exported.
+/// Capacity of the export queue.
 const QUEUE_MAX: usize = 4096;
 
-/// Spans in one export.
+/// Spans per export.
 const BATCH_MAX: usize = 512;
 
-/// How long spans wait for others to go with them.
+/// Time for which spans wait for a batch to fill.
 const BATCH_DELAY: Duration = Duration::from_secs(5);
 
-/// How long an export may take.
+/// Timeout of an export.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long the last export may take when the server stops.
+/// Timeout of the last export when the server stops.
 const LAST_EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long there is silence after a complaint.
-const SILENCE: Duration = Duration::from_secs(60);
+/// Shortest interval between two warnings.
+const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// The export of traces, until it is told to finish.
-pub(crate) struct Exporting(SdkTracerProvider);
+/// The trace export, until `finish`.
+pub(crate) struct TraceExport(SdkTracerProvider);
 
-type Boxed = Box<dyn Layer<Registry> + Send + Sync>;
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Begins to export, where there is somewhere to export to.
-pub(crate) fn start(traces: &Traces) -> Result<Option<(Boxed, Exporting)>, String> {
+/// Starts the export, if an endpoint is configured.
+pub(crate) fn start(traces: &Traces) -> Result<Option<(BoxedLayer, TraceExport)>, String> {
     let Some(endpoint) = &traces.endpoint else { return Ok(None) };
     let client = reqwest::blocking::Client::builder().timeout(EXPORT_TIMEOUT);
     let client = if has_authorities() { client } else { client.tls_certs_only([]) };
@@ -60,7 +60,7 @@ pub(crate) fn start(traces: &Traces) -> Result<Option<(Boxed, Exporting)>, Strin
         .with_max_export_batch_size(BATCH_MAX)
         .with_scheduled_delay(BATCH_DELAY)
         .build();
-    let exporter = Patient { exporter, complaint: Mutex::default() };
+    let exporter = QuietExporter { exporter, lost: Mutex::default() };
     let processor = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
     let share = traces.sample_percent as f64 / 100.0;
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
@@ -79,16 +79,16 @@ pub(crate) fn start(traces: &Traces) -> Result<Option<(Boxed, Exporting)>, Strin
         .with_threads(false)
         .with_tracked_inactivity(false)
         .with_filter(filter_fn(is_ours));
-    Ok(Some((layer.boxed(), Exporting(provider))))
+    Ok(Some((layer.boxed(), TraceExport(provider))))
 }
 
-/// Spans of our own. What is said in the log stays there.
+/// Whether it is a span of our crates. Log events are not exported.
 fn is_ours(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target().starts_with("gatehouse")
 }
 
-impl Exporting {
-    /// Exports what is left, within this time.
+impl TraceExport {
+    /// Exports the last spans, within this time.
     pub(crate) fn finish(self, within: Duration) {
         if let Err(cause) = self.0.shutdown_with_timeout(within.min(LAST_EXPORT_TIMEOUT)) {
             tracing::warn!(%cause, "the last traces may not have been exported");
@@ -96,29 +96,29 @@ impl Exporting {
     }
 }
 
-/// An exporter that complains now and then instead of every time.
+/// An exporter that logs failures at intervals instead of every time.
 #[derive(Debug)]
-struct Patient<Exporter> {
+struct QuietExporter<Exporter> {
     exporter: Exporter,
-    complaint: Mutex<Complaint>,
+    lost: Mutex<LostSpans>,
 }
 
 #[derive(Debug, Default)]
-struct Complaint {
-    said_at: Option<Instant>,
+struct LostSpans {
+    logged_at: Option<Instant>,
     n_spans: usize,
 }
 
-impl<Exporter: SpanExporter> SpanExporter for Patient<Exporter> {
+impl<Exporter: SpanExporter> SpanExporter for QuietExporter<Exporter> {
     async fn export(&self, spans: Vec<SpanData>) -> OTelSdkResult {
         let n_spans = spans.len();
         let result = self.exporter.export(spans).await;
         if let Err(cause) = &result {
-            let mut complaint = self.complaint.lock();
-            complaint.n_spans += n_spans;
-            if complaint.said_at.is_none_or(|at| at.elapsed() >= SILENCE) {
-                let n_spans = std::mem::take(&mut complaint.n_spans);
-                complaint.said_at = Some(Instant::now());
+            let mut lost = self.lost.lock();
+            lost.n_spans += n_spans;
+            if lost.logged_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL) {
+                let n_spans = std::mem::take(&mut lost.n_spans);
+                lost.logged_at = Some(Instant::now());
                 tracing::warn!(%cause, n_spans, "traces can't be exported, and are lost");
             }
         }

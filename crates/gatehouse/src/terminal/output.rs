@@ -1,7 +1,6 @@
-//! Showing what a server said: as a table for people, as JSON and CSV for programs.
+//! Output of results: a table for people, JSON and CSV for programs.
 //!
-//! `noun.rs` of each command says which columns there are ([`Column`]); `table` fits them to the terminal, `csv` writes
-//! them all.
+//! Each command defines its columns ([`Column`]); `table` fits them to the terminal, `csv` writes them all.
 
 pub(crate) mod csv;
 pub(crate) mod table;
@@ -16,13 +15,13 @@ use crate::failure::Failure;
 use crate::terminal::screen::Screen;
 use table::Table;
 
-/// In what form something is shown.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Form {
-    /// For people: fits the terminal, and leaves out what doesn't
+pub(crate) enum OutputFormat {
+    /// For people: fits the terminal, and leaves out what doesn't fit
     Table,
-    /// For programs: what the server said
+    /// For programs: the server's response
     Json,
     /// For spreadsheets: every column
     Csv,
@@ -30,99 +29,99 @@ pub(crate) enum Form {
 
 /// A column of a list.
 pub(crate) struct Column {
-    /// What a table calls it.
+    /// Heading in a table.
     pub(crate) head: &'static str,
-    /// What CSV calls it.
+    /// Name in CSV and JSON.
     pub(crate) name: &'static str,
     content: Content,
-    pub(crate) room: Room,
+    pub(crate) fit: ColumnFit,
 }
 
-/// What stands in a column.
+/// Where a column's text comes from.
 enum Content {
-    /// The field of the column's name.
+    /// The field with the column's name.
     Text,
-    /// The same, which is a time.
+    /// The field with the column's name, a time.
     Time,
-    /// What is made of the whole thing.
-    Made(fn(&Value) -> String),
-    /// The same, which is a time.
-    MadeTime(fn(&Value) -> String),
+    /// A function of the whole item.
+    Computed(fn(&Value) -> String),
+    /// A function of the whole item that returns a time.
+    ComputedTime(fn(&Value) -> String),
 }
 
-/// What becomes of a column where there is little room.
+/// A column's behaviour on a narrow terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
-    /// It stays whole: people copy it.
+pub(crate) enum ColumnFit {
+    /// Stays whole: people copy it.
     Whole,
-    /// It stays, and its cells may be cut, down to so many columns.
+    /// Stays; its cells may be cut down to this many characters.
     Cut(usize),
-    /// It is there if it fits; the lowest of these numbers comes first.
-    IfLeft(u8),
-    /// It is in CSV alone.
-    Never,
+    /// Shown if it fits; lower ranks first.
+    Optional(u8),
+    /// Only in CSV.
+    CsvOnly,
 }
 
 impl Column {
-    /// The field of this name.
-    pub(crate) const fn text(head: &'static str, name: &'static str, room: Room) -> Self {
-        Self { head, name, content: Content::Text, room }
+    /// The field with this name.
+    pub(crate) const fn text(head: &'static str, name: &'static str, fit: ColumnFit) -> Self {
+        Self { head, name, content: Content::Text, fit }
     }
 
-    /// The time of this name.
-    pub(crate) const fn time(head: &'static str, name: &'static str, room: Room) -> Self {
-        Self { head, name, content: Content::Time, room }
+    /// The field with this name, a time.
+    pub(crate) const fn time(head: &'static str, name: &'static str, fit: ColumnFit) -> Self {
+        Self { head, name, content: Content::Time, fit }
     }
 
-    /// What is made of the whole thing.
-    pub(crate) const fn made(
+    /// A text computed from the whole item.
+    pub(crate) const fn computed(
         head: &'static str,
         name: &'static str,
-        make: fn(&Value) -> String,
-        room: Room,
+        compute: fn(&Value) -> String,
+        fit: ColumnFit,
     ) -> Self {
-        Self { head, name, content: Content::Made(make), room }
+        Self { head, name, content: Content::Computed(compute), fit }
     }
 
-    /// The time that is made of the whole thing.
-    pub(crate) const fn made_time(
+    /// A time computed from the whole item.
+    pub(crate) const fn computed_time(
         head: &'static str,
         name: &'static str,
-        make: fn(&Value) -> String,
-        room: Room,
+        compute: fn(&Value) -> String,
+        fit: ColumnFit,
     ) -> Self {
-        Self { head, name, content: Content::MadeTime(make), room }
+        Self { head, name, content: Content::ComputedTime(compute), fit }
     }
 
-    /// The same, with another claim to room.
-    pub(crate) const fn with_room(self, room: Room) -> Self {
-        Self { room, ..self }
+    /// The column with another fit.
+    pub(crate) const fn with_fit(self, fit: ColumnFit) -> Self {
+        Self { fit, ..self }
     }
 
-    /// What stands there, exactly.
+    /// The full text.
     pub(crate) fn exact(&self, item: &Value) -> String {
         match self.content {
             Content::Text | Content::Time => text(item, self.name),
-            Content::Made(make) | Content::MadeTime(make) => make(item),
+            Content::Computed(compute) | Content::ComputedTime(compute) => compute(item),
         }
     }
 
-    /// What stands there, as short as people like it: times to the minute.
+    /// The short text: times to the minute.
     pub(crate) fn short(&self, item: &Value) -> String {
         let exact = self.exact(item);
         match self.content {
-            Content::Time | Content::MadeTime(_) => minute(&exact),
-            Content::Text | Content::Made(_) => exact,
+            Content::Time | Content::ComputedTime(_) => minute(&exact),
+            Content::Text | Content::Computed(_) => exact,
         }
     }
 }
 
-/// A time as people read it: to the minute, in UTC.
+/// A time to the minute, in UTC.
 pub(crate) fn minute(time: &str) -> String {
     time.get(..16).unwrap_or(time).replace('T', " ")
 }
 
-/// The text of a field, or nothing.
+/// A field's text; empty if it is missing.
 pub(crate) fn text(item: &Value, name: &str) -> String {
     match item.get(name) {
         None | Some(Value::Null) => String::new(),
@@ -131,9 +130,9 @@ pub(crate) fn text(item: &Value, name: &str) -> String {
     }
 }
 
-/// A list that is shown as it comes.
+/// A list that is shown page by page.
 pub(crate) struct Listing {
-    form: Form,
+    format: OutputFormat,
     out: BufWriter<Stdout>,
     columns: &'static [Column],
     table: Option<Table>,
@@ -142,16 +141,16 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    pub(crate) fn new(form: Form, columns: &'static [Column]) -> Self {
+    pub(crate) fn new(format: OutputFormat, columns: &'static [Column]) -> Self {
         let out = BufWriter::new(io::stdout());
-        Self { form, out, columns, table: None, screen: Screen::stdout(), n_shown: 0 }
+        Self { format, out, columns, table: None, screen: Screen::stdout(), n_shown: 0 }
     }
 
-    /// Shows some more. The first of them say how wide a table's columns are.
+    /// Shows more items. The first ones decide the width of a table's columns.
     pub(crate) fn show(&mut self, items: &[Value]) -> Result<(), Failure> {
-        match self.form {
+        match self.format {
             _ if items.is_empty() => {}
-            Form::Table => {
+            OutputFormat::Table => {
                 if self.table.is_none() {
                     let table = Table::fit(self.columns, items, self.screen);
                     table.write_head(&mut self.out)?;
@@ -161,13 +160,13 @@ impl Listing {
                     items.iter().try_for_each(|item| table.write_row(&mut self.out, item))?;
                 }
             }
-            Form::Json => {
+            OutputFormat::Json => {
                 for (n, item) in items.iter().enumerate() {
                     let between = if self.n_shown + n == 0 { "[\n  " } else { ",\n  " };
                     write!(self.out, "{between}{}", self.screen.json(&item.to_string()))?;
                 }
             }
-            Form::Csv => {
+            OutputFormat::Csv => {
                 if self.n_shown == 0 {
                     csv::write_head(&mut self.out, self.columns)?;
                 }
@@ -181,37 +180,36 @@ impl Listing {
         Ok(())
     }
 
-    /// So many were shown.
     pub(crate) fn n_shown(&self) -> usize {
         self.n_shown
     }
 
-    /// Ends it. An empty list is a list, too.
+    /// Ends the output. An empty list is written as one.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        match self.form {
-            Form::Table => {}
-            Form::Json if self.n_shown == 0 => self.out.write_all(b"[]\n")?,
-            Form::Json => self.out.write_all(b"\n]\n")?,
-            Form::Csv if self.n_shown == 0 => csv::write_head(&mut self.out, self.columns)?,
-            Form::Csv => {}
+        match self.format {
+            OutputFormat::Table => {}
+            OutputFormat::Json if self.n_shown == 0 => self.out.write_all(b"[]\n")?,
+            OutputFormat::Json => self.out.write_all(b"\n]\n")?,
+            OutputFormat::Csv if self.n_shown == 0 => csv::write_head(&mut self.out, self.columns)?,
+            OutputFormat::Csv => {}
         }
         self.out.flush()?;
         Ok(())
     }
 }
 
-/// Shows one thing: every field that it has on a line of its own, or as it is.
+/// Shows one item: a line for each field, or the item in the other formats.
 pub(crate) fn show_one(
-    form: Form,
+    format: OutputFormat,
     columns: &'static [Column],
     item: &Value,
 ) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout());
     let screen = Screen::stdout();
-    match form {
-        Form::Table => table::write_fields(&mut out, columns, item, screen)?,
-        Form::Json => writeln!(out, "{}", screen.json(&format!("{item:#}")))?,
-        Form::Csv => {
+    match format {
+        OutputFormat::Table => table::write_fields(&mut out, columns, item, screen)?,
+        OutputFormat::Json => writeln!(out, "{}", screen.json(&format!("{item:#}")))?,
+        OutputFormat::Csv => {
             csv::write_head(&mut out, columns)?;
             csv::show_row(&mut out, columns, item, screen)?;
         }

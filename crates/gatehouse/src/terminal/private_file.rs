@@ -1,5 +1,5 @@
-//! Files for credentials: only their owner can read them, they are there whole or not at all, and nothing that is
-//! there already is lost.
+//! Files for credentials: only their owner can read them, they appear complete or not at all, and never replace an
+//! existing file unasked.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// Read and write for the owner, nothing for others.
+/// Read and write for the owner only.
 const OWNER_ONLY: u32 = 0o600;
 
-/// A file that is being written. Until it is finished, it has another name; dropped before, it is gone.
+/// A file being written, under a temporary name until `finish`; dropping it deletes it.
 pub(crate) struct PrivateFile {
     file: File,
     unfinished: PathBuf,
@@ -19,12 +19,12 @@ pub(crate) struct PrivateFile {
     overwrites: bool,
 }
 
-/// Whether something may be written there, before anything is done that it is needed for.
+/// Fails unless the file can be written. Called before the work whose result goes there.
 pub(crate) fn check(path: &Path, overwrites: bool) -> Result<(), Failure> {
     PrivateFile::create(path, overwrites).map(drop)
 }
 
-/// Whether something may be written here, under a name that nothing has.
+/// Fails unless a new file can be written in the current directory.
 pub(crate) fn check_here() -> Result<(), Failure> {
     let name = format!("gatehouse-{:08x}", u32::from_be_bytes(gatehouse_vault::random::bytes()));
     check(Path::new(&name), false)
@@ -34,16 +34,16 @@ impl PrivateFile {
     pub(crate) fn create(path: &Path, overwrites: bool) -> Result<Self, Failure> {
         let shown = path.display();
         if path.exists() && !path.is_file() {
-            return Err(Failure::input(format!("{shown} is no file, where one is expected")));
+            return Err(Failure::input(format!("{shown} is not a file")));
         }
         if !overwrites && path.symlink_metadata().is_ok() {
-            return Err(taken(path));
+            return Err(exists_failure(path));
         }
         let Some(name) = path.file_name() else {
             return Err(Failure::input(format!("{shown} names no file")));
         };
-        let chance = u32::from_be_bytes(gatehouse_vault::random::bytes());
-        let name = format!(".{}.{chance:08x}.unfinished", name.to_string_lossy());
+        let random = u32::from_be_bytes(gatehouse_vault::random::bytes());
+        let name = format!(".{}.{random:08x}.unfinished", name.to_string_lossy());
         let unfinished = path.with_file_name(name);
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(OWNER_ONLY).open(&unfinished);
@@ -52,7 +52,7 @@ impl PrivateFile {
         Ok(Self { file, unfinished, path: path.to_owned(), overwrites })
     }
 
-    /// Puts the file where it is wanted, once all of it is on the disk.
+    /// Gives the file its name, once its content is on the disk.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         let shown = self.path.display();
         let bad = |cause| Failure::from(format!("{shown} can't be written: {cause}"));
@@ -60,11 +60,13 @@ impl PrivateFile {
         if self.overwrites {
             return fs::rename(&self.unfinished, &self.path).map_err(bad);
         }
-        // Unlike a new name, a second one never replaces what somebody else has put there meanwhile.
+        // Unlike a rename, a hard link never replaces a file that appeared meanwhile.
         match fs::hard_link(&self.unfinished, &self.path) {
             Ok(()) => Ok(()),
-            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => Err(taken(&self.path)),
-            // Some file systems know no second names.
+            Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+                Err(exists_failure(&self.path))
+            }
+            // Some file systems have no hard links.
             Err(_) if self.path.symlink_metadata().is_err() => {
                 fs::rename(&self.unfinished, &self.path).map_err(bad)
             }
@@ -89,8 +91,8 @@ impl Write for PrivateFile {
     }
 }
 
-fn taken(path: &Path) -> Failure {
-    Failure::input(format!("{} is there already, and is not overwritten", path.display()))
+fn exists_failure(path: &Path) -> Failure {
+    Failure::input(format!("{} exists already, and is not overwritten", path.display()))
         .advise("choose another name with --to, or give --force")
 }
 

@@ -1,22 +1,21 @@
-//! Asking whoever sits at the terminal, and never a script.
+//! Questions to the user at the terminal; scripts are never asked.
 //!
-//! The terminal itself is asked: what comes in on standard input may be a list that is piped on.
+//! Reads from the terminal itself, because standard input may be a piped list.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless_lines;
 
-/// The terminal of whoever sits there.
 const TERMINAL: &str = "/dev/tty";
 
-/// Whether somebody sits there who sees a question and can answer it.
-pub(crate) fn can_be_asked() -> bool {
+/// Whether a user at a terminal can see and answer a question.
+pub(crate) fn is_interactive() -> bool {
     io::stderr().is_terminal() && File::open(TERMINAL).is_ok()
 }
 
-/// Asks a question: what is typed, or nothing when nobody is there any more.
+/// Asks a question: the typed line, or `None` at the end of input.
 pub(crate) fn ask(question: &str) -> io::Result<Option<String>> {
     eprint!("{}", harmless_lines(question));
     io::stderr().flush()?;
@@ -25,14 +24,14 @@ pub(crate) fn ask(question: &str) -> io::Result<Option<String>> {
     Ok((n_bytes > 0).then(|| typed.trim().to_lowercase()))
 }
 
-/// Asks before something that can't be undone. Where nobody sits, the command itself is the answer.
+/// Asks before an action that can't be undone. A script's command counts as confirmed.
 pub(crate) fn confirm(consequence: &str, is_sure: bool) -> Result<(), Failure> {
-    if is_sure || !can_be_asked() {
+    if is_sure || !is_interactive() {
         return Ok(());
     }
     match ask(&format!("{consequence}\nGo on? [y/N] "))?.as_deref() {
         Some("y" | "yes") => Ok(()),
-        _ => Err(Failure::new(Kind::Other, "nothing was changed")
+        _ => Err(Failure::new(FailureKind::Other, "nothing was changed")
             .advise("answer y, or give --yes, to go on")),
     }
 }

@@ -1,9 +1,9 @@
-//! What is wrong with what came in, row by row: all of it is told at once, and nothing is sent.
+//! Faults of an input file, line by line: all are reported at once, and nothing is sent.
 
 use crate::failure::Failure;
 
-/// So many faults are told.
-const TOLD_MAX: usize = 20;
+/// Most faults that are shown.
+const SHOWN_MAX: usize = 20;
 
 /// Faults of a file, each with its line.
 pub(crate) struct RowFaults {
@@ -20,20 +20,20 @@ impl RowFaults {
         self.faults.push(format!("line {line}: {fault}"));
     }
 
-    /// Nothing, or why nothing was sent.
-    pub(crate) fn none(self) -> Result<(), Failure> {
+    /// Fails with the faults, if there are any.
+    pub(crate) fn into_result(self) -> Result<(), Failure> {
         if self.faults.is_empty() {
             return Ok(());
         }
         let n = self.faults.len();
-        let told: String =
-            self.faults.iter().take(TOLD_MAX).map(|it| format!("\n    {it}")).collect();
-        let rest = match n.saturating_sub(TOLD_MAX) {
+        let shown: String =
+            self.faults.iter().take(SHOWN_MAX).map(|it| format!("\n    {it}")).collect();
+        let rest = match n.saturating_sub(SHOWN_MAX) {
             0 => String::new(),
             rest => format!("\n    … and {rest} more"),
         };
         let faults = if n == 1 { "a fault" } else { "faults" };
-        let said = format!("{} has {faults}, and nothing was sent:{told}{rest}", self.source);
-        Err(Failure::input(said))
+        let message = format!("{} has {faults}, and nothing was sent:{shown}{rest}", self.source);
+        Err(Failure::input(message))
     }
 }

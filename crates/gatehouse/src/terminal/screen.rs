@@ -1,4 +1,4 @@
-//! Where output goes: how wide the terminal is, whether it shows colours, and what must not get there raw.
+//! Standard output: the terminal's width, its colours, and escaping of control characters.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -6,16 +6,16 @@ use std::io::{IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-/// What standard output is.
+/// Properties of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
-    /// Columns of the terminal; none where it isn't one, and nothing has to fit.
+    /// Columns of the terminal; `None` where the output is no terminal and nothing has to fit.
     pub(crate) width: Option<usize>,
     pub(crate) has_colour: bool,
 }
 
-/// The width of a terminal that doesn't tell.
-const USUAL_WIDTH: usize = 80;
+/// Width of a terminal that doesn't report one.
+const DEFAULT_WIDTH: usize = 80;
 
 impl Screen {
     /// Standard output as it is now.
@@ -25,13 +25,13 @@ impl Screen {
             return Self { width: None, has_colour: false };
         }
         let size = terminal_size::terminal_size_of(&stdout);
-        let width = size.map_or(USUAL_WIDTH, |(width, _)| usize::from(width.0));
+        let width = size.map_or(DEFAULT_WIDTH, |(width, _)| usize::from(width.0));
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self { width: Some(width.max(1)), has_colour: !is_set("NO_COLOR") && !is_dumb }
     }
 
-    /// A text in a style, where there are styles.
+    /// A text in a style, where the terminal has styles.
     pub(crate) fn paint(self, style: Style, text: &str) -> String {
         if self.has_colour && !text.is_empty() {
             format!("{style}{text}{style:#}")
@@ -40,36 +40,40 @@ impl Screen {
         }
     }
 
-    /// JSON as it is shown there: programs get it as it is.
+    /// JSON for this output: escaped for a terminal, unchanged for programs.
     pub(crate) fn json(self, text: &str) -> Cow<'_, str> {
         if self.width.is_some() { harmless_json(text).into() } else { text.into() }
     }
 
-    /// What names columns and fields.
+    /// A heading of a column or field.
     pub(crate) fn heading(self, text: &str) -> String {
         self.paint(Style::new().bold(), text)
     }
 }
 
-/// Says something beside what was asked for, on standard error.
-pub(crate) fn remark(text: &str) {
+/// Prints a message on standard error.
+pub(crate) fn print_notice(text: &str) {
     eprintln!("{}", harmless_lines(text));
 }
 
-/// A text of several lines as a terminal may get it.
+/// A text of several lines without control characters.
 pub(crate) fn harmless_lines(text: &str) -> String {
     text.split('\n').map(harmless).collect::<Vec<_>>().join("\n")
 }
 
-/// JSON as a terminal may get it: it means the same.
+/// JSON with control characters escaped: its meaning stays.
 pub(crate) fn harmless_json(text: &str) -> String {
-    let spelt = |it: char| {
-        if steers(it) && it != '\n' { format!("\\u{:04x}", u32::from(it)) } else { it.to_string() }
+    let escaped = |it: char| {
+        if controls_terminal(it) && it != '\n' {
+            format!("\\u{:04x}", u32::from(it))
+        } else {
+            it.to_string()
+        }
     };
-    text.chars().map(spelt).collect()
+    text.chars().map(escaped).collect()
 }
 
-/// Standard output for long texts that are not ours: a terminal gets them line by line, and nothing that would steer it.
+/// Standard output for long foreign texts: a terminal gets them by the line, without control characters.
 pub(crate) struct ScreenWriter {
     out: std::io::Stdout,
     is_terminal: bool,
@@ -106,7 +110,7 @@ impl Write for ScreenWriter {
     }
 }
 
-/// The colour of a status or state, by what it means to people.
+/// The colour of a status or state.
 pub(crate) fn status_style(status: &str) -> Style {
     let colour = match status {
         "ACTIVE" | "DONE" | "UP" => AnsiColor::Green,
@@ -120,16 +124,16 @@ pub(crate) fn status_style(status: &str) -> Style {
     Style::new().fg_color(Some(colour.into()))
 }
 
-/// A text as a terminal may get it: what devices are called must not steer it.
+/// A text without control characters: a device's name must not control the terminal.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+    if !text.contains(controls_terminal) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().map(|it| if steers(it) { '\u{fffd}' } else { it }).collect())
+    Cow::Owned(text.chars().map(|it| if controls_terminal(it) { '\u{fffd}' } else { it }).collect())
 }
 
-/// Control characters, and those that turn the direction of a line.
-fn steers(it: char) -> bool {
+/// Control characters, and bidirectional controls.
+fn controls_terminal(it: char) -> bool {
     it.is_control()
         || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -139,16 +143,16 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// As much of a text as fits, with a sign where something is missing.
-pub(crate) fn cut(text: &str, room: usize) -> Cow<'_, str> {
-    if width(text) <= room {
+/// As much of a text as fits, with `…` where it is cut.
+pub(crate) fn cut(text: &str, width_max: usize) -> Cow<'_, str> {
+    if width(text) <= width_max {
         return Cow::Borrowed(text);
     }
-    // Characters may be wider together than each by itself, so that all of it is measured, sign included.
+    // Characters may be wider together than each alone, so the whole is measured, with the `…`.
     let mut shown = "…".to_owned();
     for (at, it) in text.char_indices() {
         let longer = format!("{}…", &text[..at + it.len_utf8()]);
-        if width(&longer) > room {
+        if width(&longer) > width_max {
             break;
         }
         shown = longer;
@@ -162,7 +166,7 @@ mod tests {
 
     #[test]
     fn texts_are_cut_by_columns() {
-        for (text, room, expected) in [
+        for (text, width_max, expected) in [
             ("pump-7", 6, "pump-7"),
             ("pump-77", 6, "pump-…"),
             ("水泵水泵", 8, "水泵水泵"),
@@ -170,7 +174,7 @@ mod tests {
             ("水泵水泵", 6, "水泵…"),
             ("1\u{fe0f}\u{20e3}2\u{fe0f}\u{20e3}", 2, "1…"),
         ] {
-            assert_eq!(cut(text, room), expected, "{text} in {room}");
+            assert_eq!(cut(text, width_max), expected, "{text} in {width_max}");
         }
     }
 

@@ -1,10 +1,10 @@
-//! Texts that nobody is to see.
+//! Secret texts.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A token or a secret. It is written into files that are made for it, and shown nowhere.
+/// A token or a secret: serialised into private files, and never shown.
 #[derive(Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Secret(String);
@@ -14,7 +14,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for whoever it is sent to.
+    /// The text itself, to send it.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Tables that people made: CSV with commas, semicolons or tabs, with lines that can be named.
+//! Tables that users write: CSV with commas, semicolons or tabs, and with line numbers for errors.
 
 use csv::StringRecord;
 
@@ -10,9 +10,9 @@ pub(crate) struct Row {
     pub(crate) cells: StringRecord,
 }
 
-/// All rows of a table. Empty lines are none.
+/// All rows of a table, without empty lines.
 pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
-    // As the reader counts rows: a line of spaces is one.
+    // The CSV reader takes a line of spaces as a row.
     let first = text.split(['\r', '\n']).find(|line| !line.is_empty()).unwrap_or_default();
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator(first))
@@ -22,10 +22,11 @@ pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
     let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
     let mut rows = Vec::new();
     for record in reader.records() {
-        let cells = record.map_err(|bad| Failure::input(format!("{source} is no table: {bad}")))?;
+        let cells =
+            record.map_err(|bad| Failure::input(format!("{source} is not a table: {bad}")))?;
         let at = cells.position().map_or(0, |position| position.byte());
         let line = lines.line_of(usize::try_from(at).unwrap_or(usize::MAX));
-        // Some spreadsheets say so in front.
+        // Some spreadsheets name the separator in the first line.
         if !(rows.is_empty() && first.starts_with(SEPARATOR_LINE) && is_separator_line(&cells)) {
             rows.push(Row { line, cells });
         }
@@ -33,20 +34,20 @@ pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-/// What a line begins with that names the sign between cells.
+/// Beginning of a line that names the separator.
 const SEPARATOR_LINE: &str = "sep=";
 
 fn is_separator_line(cells: &StringRecord) -> bool {
     cells.get(0).is_some_and(|cell| cell.starts_with(SEPARATOR_LINE))
 }
 
-/// What stands between the cells: spreadsheets of some countries write semicolons, and some people tabs.
+/// The separator: spreadsheets of some countries write semicolons, and some people tabs.
 fn separator(first_line: &str) -> u8 {
     let count = |sign: u8| first_line.bytes().filter(|byte| *byte == sign).count();
     [b',', b';', b'\t'].into_iter().rev().max_by_key(|sign| count(*sign)).unwrap_or(b',')
 }
 
-/// Counts lines by what ends them. The reader's own count is behind by one where lines end as spreadsheets end them.
+/// Counts lines by `\n`. The CSV reader's own count is behind by one where lines end with `\r\n`.
 struct Lines<'t> {
     text: &'t [u8],
     at: usize,
@@ -54,7 +55,7 @@ struct Lines<'t> {
 }
 
 impl Lines<'_> {
-    /// The line of a row that the reader says begins here: the ends of lines before it are not part of it.
+    /// The line of the row at this byte, after the line ends before it.
     fn line_of(&mut self, byte: usize) -> u64 {
         while let Some(it) = self.text.get(self.at) {
             if self.at >= byte && !matches!(it, b'\r' | b'\n') {

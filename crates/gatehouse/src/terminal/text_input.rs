@@ -1,15 +1,14 @@
-//! Text that comes from a file or from standard input: tables, lists, and secrets, since a command line is for everyone
-//! to see.
+//! Text from a file or standard input: tables, lists, and secrets, because a command line is visible to every process.
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Most bytes that are read for a secret.
+/// Most bytes of a secret.
 const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
-/// Reads a secret. The end of its last line doesn't belong to it.
+/// Reads a secret, without the end of its line.
 pub(crate) fn read_secret(path: &Path) -> Result<String, Failure> {
     if path == Path::new("-") && std::io::stdin().is_terminal() {
         return ask_for_secret("Secret: ");
@@ -22,21 +21,22 @@ pub(crate) fn read_secret(path: &Path) -> Result<String, Failure> {
     Ok(secret.to_owned())
 }
 
-/// A secret as a flag gives it: itself, or `@FILE` for what is in a file (`@-` for standard input), where no list of
-/// processes shows it.
-pub(crate) fn given_secret(text: &str) -> Result<String, Failure> {
+/// A flag's secret: the text itself, or `@FILE` for a file's content (`@-` for standard input), which doesn't show in
+/// the process list.
+pub(crate) fn secret_or_file(text: &str) -> Result<String, Failure> {
     match text.strip_prefix('@') {
         Some(path) => read_secret(Path::new(path)),
         None => Ok(text.to_owned()),
     }
 }
 
-/// Asks whoever sits there for a secret, without showing what is typed.
+/// Asks the user for a secret, without echo.
 pub(crate) fn ask_for_secret(prompt: &str) -> Result<String, Failure> {
     let typed = rpassword::prompt_password(prompt);
-    let typed = typed.map_err(|cause| Failure::input(format!("nothing can be typed: {cause}")))?;
+    let typed =
+        typed.map_err(|cause| Failure::input(format!("the terminal can't be read: {cause}")))?;
     if typed.is_empty() {
-        return Err(Failure::input("nothing was typed, where a secret is expected"));
+        return Err(Failure::input("the input is empty, where a secret is expected"));
     }
     Ok(typed)
 }
@@ -46,7 +46,7 @@ fn without_line_end(text: &str) -> &str {
     line.strip_suffix('\r').unwrap_or(line)
 }
 
-/// Reads a whole file, or standard input if that is `-`, as text. Also returns what to call it.
+/// Reads a whole file, or standard input for `-`, as text. Also returns its name for messages.
 pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<(String, String), Failure> {
     let is_stdin = path == Path::new("-");
     let source = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
@@ -66,7 +66,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<(String, String), Fail
         Failure::input(format!("{source}, line {line}: this is not UTF-8"))
             .advise("it must be text in UTF-8")
     })?;
-    // Spreadsheets mark UTF-8 with it.
+    // Spreadsheets begin UTF-8 files with a byte order mark.
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok((source, text))
 }

@@ -250,7 +250,7 @@ async fn accounts_are_made_so_and_their_secrets_stay_unseen() {
         insta::allow_duplicates! {
             insta::assert_snapshot!(dry, @"
             ? account fleet/a/eu
-                credentials: whether these are others is known when they are sent
+                credentials: whether they change is known after they are sent
             0 would change, 2 unchanged, 1 may change
             ");
         }

@@ -32,13 +32,13 @@ fn a_doctor_says_what_to_do_and_makes_nothing() {
     let output = place.run(&["doctor", "--deep"]);
     assert!(!output.status.success());
     assert!(said(&output).contains("there is no store"), "{}", said(&output));
-    assert!(said(&output).contains("2 things are wrong"), "{}", said(&output));
+    assert!(said(&output).contains("2 faults"), "{}", said(&output));
     assert!(!place.path("gatehouse-data").exists(), "looking makes nothing");
 
     let output = place.run(&["doctor", "--database-url", "postgres://ann:s3cret@127.0.0.1:1/x"]);
     let shown = said(&output);
     assert!(!output.status.success() && !shown.contains("s3cret"), "{shown}");
-    assert!(shown.contains("1 thing is wrong") && shown.contains("is it up"), "{shown}");
+    assert!(shown.contains("1 fault") && shown.contains("is it up"), "{shown}");
 }
 
 #[test]
@@ -217,7 +217,7 @@ async fn a_doctor_opens_every_account() {
         }
         let output = place.run(&["doctor", "--deep"]);
         let shown = said(&output);
-        assert!(!output.status.success() && shown.contains("1 thing is wrong"), "{shown}");
+        assert!(!output.status.success() && shown.contains("1 fault"), "{shown}");
         let expected = "WRONG  tenant acme, account b: what is kept of it can't be opened: put it \
                         again, with its credentials";
         assert!(shown.contains(expected), "{}: {shown}", place.kind);

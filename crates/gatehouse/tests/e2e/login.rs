@@ -237,7 +237,7 @@ fn a_token_is_kept_for_the_server_that_it_was_given_for() {
     loop {
         let output = person.run_with(&old, &login);
         if output.status.code() == Some(4) {
-            assert_ends(&output, 4, "the token has expired; nothing is kept");
+            assert_ends(&output, 4, "the token has expired; nothing is stored");
             break;
         }
         person.run(&["logout", "--profile", "lab"]);

@@ -116,7 +116,7 @@ async fn what_is_printed_can_be_used_as_it_is() {
     let (listed, _) = simulation.command("list:");
     let page = list(listed, "north_1-token").await;
     assert_eq!((page["connections"].as_array().unwrap().len(), &page["total"]), (3, &7.into()));
-    for (heading, fault) in [("make it fail:", "hang"), ("make it well again:", "none")] {
+    for (heading, fault) in [("make it fail:", "hang"), ("make it healthy again:", "none")] {
         let (profile, data) = simulation.command(heading);
         let request = match fault {
             "hang" => client().patch(profile),

@@ -1,39 +1,39 @@
-//! Lists, a page at a time, at the server's own address: the links of an answer may lead elsewhere, and a token is not for
-//! everyone.
+//! Lists, page by page, at the server's own address: a response's links may point to another host, which must not get
+//! the token.
 
 use reqwest::Method;
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::response::ApiResponse;
 use super::server::Server;
 use crate::failure::Failure;
 
-/// What is asked for where nobody says how much: the most that servers give unless they are set otherwise.
+/// Page size without a request for another: the largest that servers allow by default.
 const SIZE_MAX: u64 = 1000;
 
-/// A list that is gone through.
+/// An iterator over the pages of a list.
 pub(crate) struct Pages<'s> {
     server: &'s Server,
     path: Vec<String>,
-    /// What stands in front of the page's number.
+    /// The query in front of the page number.
     query: String,
     number: u64,
-    size: Size,
-    is_over: bool,
+    size: PageSize,
+    is_finished: bool,
 }
 
-/// How many on a page.
-enum Size {
-    /// As many as somebody said.
-    Said(u64),
-    /// As many as there may be.
-    Most,
-    /// As many as the server likes.
-    Any,
+/// Page size.
+enum PageSize {
+    /// The size that the user requested.
+    Requested(u64),
+    /// The largest size.
+    Largest,
+    /// The server's default.
+    ServerDefault,
 }
 
 impl Server {
-    /// A list, in large pages; the query says which of its things.
+    /// A list in large pages, filtered by the query.
     pub(crate) fn pages(&self, segments: &[&str], query: &str) -> Pages<'_> {
         Pages::new(self, segments, query)
     }
@@ -49,55 +49,55 @@ impl Server {
 }
 
 impl<'s> Pages<'s> {
-    /// All pages of a list, large ones. The query says which of its things.
+    /// All pages of a list, large ones, filtered by the query.
     pub(in crate::client::api) fn new(server: &'s Server, path: &[&str], query: &str) -> Self {
         Self {
             server,
             path: path.iter().map(|it| (*it).to_owned()).collect(),
             query: query.to_owned(),
             number: 1,
-            size: Size::Most,
-            is_over: false,
+            size: PageSize::Largest,
+            is_finished: false,
         }
     }
 
-    /// With so many on a page.
+    /// Sets the page size, if there is one.
     pub(crate) fn of(mut self, size: Option<u64>) -> Self {
         if let Some(size) = size {
-            self.size = Size::Said(size);
+            self.size = PageSize::Requested(size);
         }
         self
     }
 
-    /// From this one on, as large as it is given to those who don't say.
+    /// Starts at this page, with the server's default size.
     pub(crate) fn from(mut self, number: u64) -> Self {
         self.number = number;
-        self.size = Size::Any;
+        self.size = PageSize::ServerDefault;
         self
     }
 
-    /// The next page with what is on it, until there is none.
-    pub(crate) async fn next(&mut self) -> Result<Option<(Answer, Vec<Value>)>, Failure> {
-        if self.is_over {
+    /// The next page with its items; `None` after the last.
+    pub(crate) async fn next(&mut self) -> Result<Option<(ApiResponse, Vec<Value>)>, Failure> {
+        if self.is_finished {
             return Ok(None);
         }
-        let mut answer = self.ask().await?;
-        if matches!(self.size, Size::Most) && is_too_large(&answer) {
-            self.size = Size::Any;
-            answer = self.ask().await?;
+        let mut response = self.fetch().await?;
+        if matches!(self.size, PageSize::Largest) && is_too_large(&response) {
+            self.size = PageSize::ServerDefault;
+            response = self.fetch().await?;
         }
-        if !answer.is_success() {
-            return Err(answer.failure());
+        if !response.is_success() {
+            return Err(response.failure());
         }
-        let Value::Array(items) = answer.body.take() else {
+        let Value::Array(items) = response.body.take() else {
             return Err(self.server.not_understood());
         };
-        self.is_over = !answer.has_next();
+        self.is_finished = !response.has_next();
         self.number += 1;
-        Ok(Some((answer, items)))
+        Ok(Some((response, items)))
     }
 
-    async fn ask(&self) -> Result<Answer, Failure> {
+    async fn fetch(&self) -> Result<ApiResponse, Failure> {
         let mut query = self.query.clone();
         let mut add = |parameter: String| {
             if !query.is_empty() {
@@ -107,18 +107,18 @@ impl<'s> Pages<'s> {
         };
         add(format!("pageNumber={}", self.number));
         match self.size {
-            Size::Said(size) => add(format!("pageSize={size}")),
-            Size::Most => add(format!("pageSize={SIZE_MAX}")),
-            Size::Any => {}
+            PageSize::Requested(size) => add(format!("pageSize={size}")),
+            PageSize::Largest => add(format!("pageSize={SIZE_MAX}")),
+            PageSize::ServerDefault => {}
         }
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        self.server.ask(Method::GET, &path).query(&query).strictly().answer().await
+        self.server.request(Method::GET, &path).query(&query).strictly().response().await
     }
 }
 
-/// Whether the page size is what the server doesn't like.
-fn is_too_large(answer: &Answer) -> bool {
-    let faults = answer.body.get("invalidParams").and_then(Value::as_array);
-    answer.status == 400
+/// Whether the server refused the page size.
+fn is_too_large(response: &ApiResponse) -> bool {
+    let faults = response.body.get("invalidParams").and_then(Value::as_array);
+    response.status == 400
         && faults.is_some_and(|faults| faults.iter().any(|it| it["name"] == "pageSize"))
 }

@@ -1,18 +1,18 @@
-//! A server that is asked.
+//! A gatehouse server.
 
 use reqwest::Client;
 use serde_json::Value;
 
 use crate::client::session::Session;
-use crate::client::wire::{Talk, root_cause};
-use crate::failure::{Failure, Kind};
+use crate::client::wire::{Verbose, root_cause};
+use crate::failure::{Failure, FailureKind};
 
-/// A server that is asked.
+/// A gatehouse server, with the session for its requests.
 pub(crate) struct Server {
     client: Client,
     pub(super) url: String,
     session: Session,
-    talk: Talk,
+    verbose: Verbose,
 }
 
 impl Server {
@@ -20,43 +20,44 @@ impl Server {
         client: Client,
         url: String,
         session: Session,
-        talk: Talk,
+        verbose: Verbose,
     ) -> Self {
-        Self { client, url, session, talk }
+        Self { client, url, session, verbose }
     }
 
-    /// The token that requests go out with.
+    /// The token for requests.
     pub(crate) async fn token(&self) -> Result<String, Failure> {
-        self.session.token(self.talk).await
+        self.session.token(self.verbose).await
     }
 
-    /// Gets another token in place of one that was refused, if that can be.
+    /// Replaces a refused token, if the session can; returns whether it did.
     pub(in crate::client::api) async fn renew(&self, refused: &str) -> Result<bool, Failure> {
-        self.session.renew(refused, self.talk).await
+        self.session.renew(refused, self.verbose).await
     }
 
-    /// An answer that no gatehouse gives.
+    /// A response that no gatehouse sends.
     pub(crate) fn not_understood(&self) -> Failure {
-        let said = format!("{} answered something that can't be understood", self.url);
-        Failure::new(Kind::Unreachable, said)
-            .advise("is --url the address of a gatehouse, and is it no older than this program?")
+        let message = format!("{} sent a response that is not a gatehouse's", self.url);
+        Failure::new(FailureKind::Unreachable, message).advise(
+            "check that --url is the address of a gatehouse, and no older than this program",
+        )
     }
 
-    /// An answer that ended in the middle.
+    /// A response that ended early.
     pub(crate) fn broke_off(&self, error: &reqwest::Error) -> Failure {
-        let said = format!("the answer of {} broke off: {}", self.url, root_cause(error));
-        Failure::new(Kind::Unreachable, said).advise("try again")
+        let message = format!("the response of {} ended early: {}", self.url, root_cause(error));
+        Failure::new(FailureKind::Unreachable, message).advise("try again")
     }
 
     pub(in crate::client::api) fn client(&self) -> &Client {
         &self.client
     }
 
-    pub(in crate::client::api) fn talk(&self) -> Talk {
-        self.talk
+    pub(in crate::client::api) fn verbose(&self) -> Verbose {
+        self.verbose
     }
 
-    /// The body of an answer.
+    /// Parses a response's body.
     pub(in crate::client::api) fn read_json(
         &self,
         status: u16,
@@ -66,14 +67,15 @@ impl Server {
             return Ok(Value::Null);
         }
         serde_json::from_slice(text).map_err(|_| {
-            let said = format!("{} answered {status} with something that is not JSON", self.url);
-            Failure::new(Kind::Unreachable, said).advise("is --url the address of a gatehouse?")
+            let message = format!("{} answered {status} with something that is not JSON", self.url);
+            Failure::new(FailureKind::Unreachable, message)
+                .advise("check that --url is the address of a gatehouse")
         })
     }
 
     pub(in crate::client::api) fn unreachable(&self, error: &reqwest::Error) -> Failure {
         let why = root_cause(error);
-        Failure::new(Kind::Unreachable, format!("{} can't be reached: {why}", self.url))
+        Failure::new(FailureKind::Unreachable, format!("{} can't be reached: {why}", self.url))
             .advise("is the server running, and is --url right?")
     }
 }

@@ -5,8 +5,8 @@ use serde_json::json;
 fn secrets_of_a_form_are_sent_and_not_shown() {
     let form = Form::default()
         .with("grant_type", "refresh_token")
-        .with_any("scope", Some("a b"))
-        .with_any("resource", None)
+        .with_optional("scope", Some("a b"))
+        .with_optional("resource", None)
         .with_secret("token", &Secret::new("hun&ter2"));
     assert_eq!(form.encoded(), "grant_type=refresh_token&scope=a+b&token=hun%26ter2");
     let shown = form.shown().to_string();
@@ -32,7 +32,7 @@ fn tokens_are_read_with_when_they_expire() {
         (json!({"access_token": token_of(r#"{"exp": 7}"#)}), Some(7)),
         (json!({"access_token": token_of(r#"{"exp": "soon"}"#)}), None),
     ] {
-        let granted = Granted::read("https://id.example/token", &body, now).unwrap();
+        let granted = TokenResponse::read("https://id.example/token", &body, now).unwrap();
         assert_eq!(granted.expires_at.map(Timestamp::as_second), expected, "{body}");
     }
     for bad in [
@@ -41,22 +41,22 @@ fn tokens_are_read_with_when_they_expire() {
         json!({"access_token": "t", "token_type": "DPoP"}),
         json!([]),
     ] {
-        let refusal = Granted::read("https://id.example/token", &bad, now).unwrap_err();
-        assert!(matches!(&refusal, Refusal::NotUnderstood(_)), "{bad}");
-        assert!(refusal.into_failure().said().contains("id.example"), "{bad}");
+        let error = TokenResponse::read("https://id.example/token", &bad, now).unwrap_err();
+        assert!(matches!(&error, TokenError::NotUnderstood(_)), "{bad}");
+        assert!(error.into_failure().message().contains("id.example"), "{bad}");
     }
 }
 
 #[test]
 fn what_an_endpoint_says_is_told_with_what_to_do() {
-    let refusal = Refusal::Error {
+    let error = TokenError::Error {
         endpoint: "https://id.example/token".into(),
         error: "invalid_client".into(),
-        description: Some(short("bad\u{1b}[2J")),
+        description: Some(shorten("bad\u{1b}[2J")),
     };
-    assert_eq!(refusal.error(), Some("invalid_client"));
-    let failure = refusal.into_failure();
-    assert_eq!(failure.kind, Kind::NotAllowed);
+    assert_eq!(error.error(), Some("invalid_client"));
+    let failure = error.into_failure();
+    assert_eq!(failure.kind, FailureKind::NotAllowed);
     let shown = failure.to_string();
     assert!(shown.contains("invalid_client: bad\u{fffd}[2J"), "{shown}");
     assert!(shown.contains("what to do: see that the client ID"), "{shown}");

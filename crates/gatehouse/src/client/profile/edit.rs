@@ -1,4 +1,4 @@
-//! Changing the file of profiles, and leaving the rest of it as people wrote it.
+//! Changes to the profiles file that keep the rest as it was written.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,24 +9,24 @@ use super::{ProfileName, Profiles, directory, file, no_home};
 use crate::client::home_file;
 use crate::failure::Failure;
 
-/// A change to the file of profiles, which nobody else changes meanwhile.
-pub(crate) struct Edit {
+/// A change to the profiles file, under a lock.
+pub(crate) struct ProfilesEdit {
     path: PathBuf,
     document: DocumentMut,
-    /// Held until the change is made. Where a directory can't be locked, the last one to write wins.
+    /// Held until the change is written. Where a directory can't be locked, the last writer wins.
     _lock: Option<File>,
 }
 
-impl Edit {
+impl ProfilesEdit {
     pub(crate) fn begin() -> Result<Self, Failure> {
         let (Some(directory), Some(path)) = (directory(), file()) else { return Err(no_home()) };
         home_file::make_directory(&directory).map_err(|why| {
             Failure::from(format!("{} can't be made: {why}", directory.display()))
         })?;
         let lock = File::open(&directory).and_then(|it| it.lock().map(|()| it)).ok();
-        // What can't be read as it is meant is not changed either.
+        // A file with faults is not changed.
         Profiles::load()?;
-        // Who keeps the file elsewhere and has a link here goes on having one.
+        // A symbolic link stays one.
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         let text = match std::fs::read_to_string(&path) {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
@@ -41,17 +41,17 @@ impl Edit {
         Ok(Self { path, document, _lock: lock })
     }
 
-    /// Makes a profile say this, beside what else it says.
+    /// Sets these fields of a profile, and keeps its others.
     pub(crate) fn set_profile(&mut self, name: &ProfileName, fields: &[(&str, &str)]) {
         set_profile(&mut self.document, name, fields);
     }
 
-    /// Makes a profile the one that is meant without a name.
+    /// Sets the default profile.
     pub(crate) fn set_default(&mut self, name: &ProfileName) {
         set(self.document.as_table_mut(), "default", name.as_str());
     }
 
-    /// Writes it, and says where.
+    /// Writes the file; returns its path.
     pub(crate) fn finish(self) -> Result<PathBuf, Failure> {
         home_file::write(&self.path, self.document.to_string().as_bytes())?;
         Ok(self.path)
@@ -64,10 +64,10 @@ pub(crate) fn set_profile(document: &mut DocumentMut, name: &ProfileName, fields
         table.set_implicit(true);
         Item::Table(table)
     });
-    // The file has been read as what it is meant to be: both are tables.
+    // The file has been parsed: both are tables.
     let is_inline = profiles.is_inline_table();
     let Some(profiles) = profiles.as_table_like_mut() else { return };
-    // Inside of braces a table has braces, too: the library can't write another one there.
+    // Inside of an inline table the library can only write inline tables.
     let profile = profiles.entry(name.as_str()).or_insert_with(|| match is_inline {
         true => Item::Value(InlineTable::new().into()),
         false => Item::Table(Table::new()),
@@ -78,7 +78,7 @@ pub(crate) fn set_profile(document: &mut DocumentMut, name: &ProfileName, fields
     }
 }
 
-/// Sets a value, and leaves the remarks around it.
+/// Sets a value, and keeps the comments around it.
 fn set(table: &mut dyn TableLike, name: &str, text: &str) {
     let mut value = Value::from(text);
     match table.get_mut(name).and_then(Item::as_value_mut) {
@@ -92,7 +92,7 @@ fn set(table: &mut dyn TableLike, name: &str, text: &str) {
     }
 }
 
-/// Where profiles are, for messages.
+/// The file's path, for messages.
 pub(crate) fn shown_path() -> String {
     file().as_deref().unwrap_or(Path::new("config.toml")).display().to_string()
 }

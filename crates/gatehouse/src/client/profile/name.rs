@@ -1,4 +1,4 @@
-//! What a profile may be called.
+//! Valid profile names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::failure::Failure;
 /// Longest name.
 const CHARS_MAX: usize = 64;
 
-/// The name of a profile, which is part of a file's name, too.
+/// The name of a profile, also used as a file name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ProfileName(String);
 

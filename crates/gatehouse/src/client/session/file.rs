@@ -1,4 +1,4 @@
-//! What is kept of a session, in a file of its own that nobody else may read.
+//! The stored session, in a file that only its owner may read.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,64 +9,64 @@ use serde::{Deserialize, Serialize};
 
 use super::renewal::Renewal;
 use crate::client::home_file;
-use crate::client::oauth::Granted;
+use crate::client::oauth::TokenResponse;
 use crate::client::profile::{self, ProfileName};
-use crate::failure::{Failure, Kind};
-use crate::terminal::screen::remark;
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::screen::print_notice;
 use crate::terminal::secret::Secret;
 
-/// How long another command may have the lock, and how often it is looked at.
-const LOCK_PATIENCE: Duration = Duration::from_secs(90);
+/// Time to wait for another command's lock, and the pause between attempts.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(90);
 const LOCK_PAUSE: Duration = Duration::from_millis(250);
 
-/// From when on it is worth a word.
-const LOCK_REMARK: Duration = Duration::from_secs(1);
+/// Time after which the wait is shown.
+const LOCK_NOTICE_AFTER: Duration = Duration::from_secs(1);
 
-/// What is kept of a session.
+/// A stored session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Kept {
-    /// The server that the token is for, and the only one that ever gets it.
+pub(crate) struct StoredSession {
+    /// The token's server; no other server gets the token.
     pub(crate) url: String,
     pub(crate) access_token: Secret,
-    /// Until when it is good, if that is known.
+    /// The token's expiry, if known.
     #[serde(default, with = "as_text", skip_serializing_if = "Option::is_none")]
     pub(crate) expires_at: Option<Timestamp>,
-    /// How the next token is got.
+    /// Credentials for the next token; `None` where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) renewal: Option<Renewal>,
 }
 
-/// Why a session can't be changed alone.
-pub(crate) enum LockTrouble {
-    /// Another command has it.
+/// Why a session's file is not locked.
+pub(crate) enum LockFailure {
+    /// Another command holds the lock.
     Held(Failure),
-    /// Nothing can be written there.
+    /// The directory can't be written.
     Unwritable(Failure),
 }
 
-impl From<LockTrouble> for Failure {
-    fn from(trouble: LockTrouble) -> Self {
-        match trouble {
-            LockTrouble::Held(why) | LockTrouble::Unwritable(why) => why,
+impl From<LockFailure> for Failure {
+    fn from(failure: LockFailure) -> Self {
+        match failure {
+            LockFailure::Held(why) | LockFailure::Unwritable(why) => why,
         }
     }
 }
 
-/// Where a profile's session is kept.
+/// A profile's session file, and its lock.
 pub(crate) struct SessionFile {
     path: PathBuf,
     lock_path: PathBuf,
 }
 
-impl Kept {
-    /// What is kept of a token that was just got.
-    pub(crate) fn new(url: &str, granted: Granted, renewal: Option<Renewal>) -> Self {
-        let Granted { access_token, expires_at, .. } = granted;
+impl StoredSession {
+    /// The session to store for a new token.
+    pub(crate) fn new(url: &str, granted: TokenResponse, renewal: Option<Renewal>) -> Self {
+        let TokenResponse { access_token, expires_at, .. } = granted;
         Self { url: url.to_owned(), access_token, expires_at, renewal }
     }
 
-    /// Whether the token is good now, and for so many seconds more.
+    /// Whether the token is valid now and for `more_seconds`.
     pub(crate) fn is_good(&self, now: Timestamp, more_seconds: i64) -> bool {
         self.expires_at.is_none_or(|end| end > now.plus_milliseconds(more_seconds * 1000))
     }
@@ -86,23 +86,23 @@ impl SessionFile {
         &self.path
     }
 
-    /// What is kept there, if anything, and if nobody else can have read it.
-    pub(crate) fn read(&self) -> Result<Option<Kept>, Failure> {
+    /// The stored session, if other users can't have read it.
+    pub(crate) fn read(&self) -> Result<Option<StoredSession>, Failure> {
         let path = self.path.display();
         let Some((text, mode)) = self.read_text()? else { return Ok(None) };
         if mode & 0o077 != 0 {
-            let said = format!(
-                "{path} has the permissions {mode:04o}, so that others may have its token: it is not used"
+            let message = format!(
+                "{path} has the permissions {mode:04o}, so other users may have read its token: it is not used"
             );
-            return Err(Failure::new(Kind::NotAllowed, said).advise(format!(
-                "let go of it with `gatehouse logout`, and sign in again; if nobody else can have read it, `chmod 600 {path}`"
+            return Err(Failure::new(FailureKind::NotAllowed, message).advise(format!(
+                "remove it with `gatehouse logout`, and sign in again; if no other user can have read it, `chmod 600 {path}`"
             )));
         }
         self.parse(&text).map(Some)
     }
 
-    /// What is kept there, whoever may have read it: to be let go of.
-    pub(crate) fn read_to_let_go(&self) -> Result<Option<Kept>, Failure> {
+    /// The stored session, whatever its permissions: to sign out.
+    pub(crate) fn read_for_logout(&self) -> Result<Option<StoredSession>, Failure> {
         self.read_text()?.map(|(text, _)| self.parse(&text)).transpose()
     }
 
@@ -112,24 +112,24 @@ impl SessionFile {
         read.map_err(|why| Failure::input(format!("{path} can't be read: {why}")))
     }
 
-    fn parse(&self, text: &str) -> Result<Kept, Failure> {
+    fn parse(&self, text: &str) -> Result<StoredSession, Failure> {
         let path = self.path.display();
-        // What the reader says may repeat what stands there, so it is not shown.
+        // The parser's error may quote a secret, so it isn't shown.
         serde_json::from_str(text).map_err(|_| {
             Failure::input(format!("{path} is not what `gatehouse login` wrote"))
                 .advise("remove it with `gatehouse logout`, and sign in again")
         })
     }
 
-    /// Writes it in place of what is there.
-    pub(crate) fn write(&self, kept: &Kept) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(kept);
+    /// Replaces the stored session.
+    pub(crate) fn write(&self, stored: &StoredSession) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(stored);
         let text = text.map_err(|why| format!("a session can't be written as JSON: {why}"))?;
         self.make_directory()?;
         home_file::write(&self.path, (text + "\n").as_bytes())
     }
 
-    /// Removes it, and tells whether it was there.
+    /// Removes the file; returns whether it existed.
     pub(crate) fn remove(&self) -> Result<bool, Failure> {
         match std::fs::remove_file(&self.path) {
             Ok(()) => Ok(true),
@@ -141,30 +141,32 @@ impl SessionFile {
         }
     }
 
-    /// Waits until no other process changes it, for a while. Whoever has the lock reads the file again: a refresh token
-    /// that was used once may be worth nothing the second time.
-    pub(crate) async fn lock(&self) -> Result<File, LockTrouble> {
-        self.make_directory().map_err(LockTrouble::Unwritable)?;
+    /// Waits for the lock, up to a limit. Its holder reads the file again, because a refresh token may be valid only
+    /// once.
+    pub(crate) async fn lock(&self) -> Result<File, LockFailure> {
+        self.make_directory().map_err(LockFailure::Unwritable)?;
         let path = self.lock_path.display();
         let began = Instant::now();
-        let mut is_told = false;
+        let mut is_noticed = false;
         loop {
             match home_file::try_lock(&self.lock_path) {
                 Ok(Some(file)) => return Ok(file),
-                Ok(None) if began.elapsed() < LOCK_PATIENCE => {
-                    if began.elapsed() > LOCK_REMARK && !std::mem::replace(&mut is_told, true) {
-                        remark(&format!("another command has {path}; waiting for it"));
+                Ok(None) if began.elapsed() < LOCK_TIMEOUT => {
+                    if began.elapsed() > LOCK_NOTICE_AFTER
+                        && !std::mem::replace(&mut is_noticed, true)
+                    {
+                        print_notice(&format!("another command has locked {path}; waiting for it"));
                     }
                     tokio::time::sleep(LOCK_PAUSE).await;
                 }
                 Ok(None) => {
-                    let said = format!("another command has {path} and doesn't let go of it");
-                    let advice = "is there one that was stopped with Ctrl-Z?";
-                    return Err(LockTrouble::Held(Failure::from(said).advise(advice)));
+                    let message = format!("another command has locked {path} for too long");
+                    let advice = "look for a command that was suspended with Ctrl-Z";
+                    return Err(LockFailure::Held(Failure::from(message).advise(advice)));
                 }
                 Err(why) => {
-                    let said = format!("{path} can't be locked: {why}");
-                    return Err(LockTrouble::Unwritable(Failure::from(said)));
+                    let message = format!("{path} can't be locked: {why}");
+                    return Err(LockFailure::Unwritable(Failure::from(message)));
                 }
             }
         }
@@ -177,7 +179,7 @@ impl SessionFile {
     }
 }
 
-/// The profiles of which something is kept, by name.
+/// The profiles with a stored session, sorted.
 pub(crate) fn profiles() -> Result<Vec<ProfileName>, Failure> {
     let directory = directory()?;
     let entries = match std::fs::read_dir(&directory) {
@@ -199,7 +201,7 @@ fn directory() -> Result<PathBuf, Failure> {
     profile::directory().map(|it| it.join("sessions")).ok_or_else(profile::no_home)
 }
 
-/// Times as the API writes them.
+/// Serialises times in the API's format.
 mod as_text {
     use super::*;
     use serde::de::Error;

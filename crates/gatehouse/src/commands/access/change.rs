@@ -6,11 +6,11 @@ use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::chosen::{Chosen, described};
+use super::selection::{AccessSelection, described};
 use super::{COLUMNS, COLUMNS_WITH_PASSWORD};
-use crate::client::api::{Tenancy, TenantServer};
+use crate::client::api::{TenantArgs, TenantServer};
 use crate::failure::Failure;
-use crate::terminal::output::{Form, show_one, text};
+use crate::terminal::output::{OutputFormat, show_one, text};
 use crate::terminal::question::confirm;
 use crate::terminal::text_input;
 
@@ -18,92 +18,96 @@ use crate::terminal::text_input;
 #[derive(Args)]
 pub(crate) struct Rotate {
     #[command(flatten)]
-    chosen: Chosen,
-    /// A file with the password, `-` for standard input [default: the server draws a strong one]
+    selection: AccessSelection,
+    /// File with the password, `-` for standard input [default: the server generates a strong one]
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
-/// Keep an access out until it is activated again
+/// Refuse an access until it is activated again
 #[derive(Args)]
 #[command(after_help = "\
-The very next connection is refused. Examples:
+The very next connection attempt is refused. Examples:
   gatehouse access suspend pump-7
   gatehouse access suspend 01a1dd3f-f1be-708c-81bb-51208c72ed9c")]
 pub(crate) struct Suspend {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: AccessSelection,
 }
 
-/// Let an access in again, or call its termination off
+/// Activate an access again, or cancel its termination
 #[derive(Args)]
 pub(crate) struct Activate {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: AccessSelection,
 }
 
-/// End an access now and for good
+/// Terminate an access now and for good
 #[derive(Args)]
 pub(crate) struct Terminate {
     #[command(flatten)]
-    chosen: Chosen,
-    /// Don't ask
+    selection: AccessSelection,
+    /// Don't ask for confirmation
     #[arg(short, long)]
     yes: bool,
 }
 
 impl Rotate {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        // One that the server draws is known to be strong, and costs its checks no slow hash.
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        // A generated password is known to be strong, so checks need no slow hash.
         let to = match &self.password_file {
             Some(path) => json!({ "password": text_input::read_secret(path)? }),
             None => json!({ "rotatePassword": true }),
         };
-        let (server, form) = tenancy.open().await?;
-        let access = self.chosen.find(&server).await?;
+        let (server, format) = tenant_args.open().await?;
+        let access = self.selection.find(&server).await?;
         let changed = change(&server, &access, to).await?;
-        show_one(form, COLUMNS_WITH_PASSWORD, &changed)?;
-        if form == Form::Table {
-            eprintln!("the password is shown only now; the old one lets nobody in any more");
+        show_one(format, COLUMNS_WITH_PASSWORD, &changed)?;
+        if format == OutputFormat::Table {
+            eprintln!("the password is shown only now; the old one is refused from now on");
         }
         Ok(())
     }
 }
 
 impl Suspend {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        set_status(tenancy, &self.chosen, "SUSPENDED").await
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        set_status(tenant_args, &self.selection, "SUSPENDED").await
     }
 }
 
 impl Activate {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        set_status(tenancy, &self.chosen, "ACTIVE").await
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        set_status(tenant_args, &self.selection, "ACTIVE").await
     }
 }
 
 impl Terminate {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let (server, form) = tenancy.open().await?;
-        let access = self.chosen.find(&server).await?;
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
+        let access = self.selection.find(&server).await?;
         let consequence = format!(
-            "{} ends now and for good: its device is kept out, and nothing brings the access back.",
+            "{} is terminated now and for good: its device is refused, and the access can't be restored.",
             described(&access)
         );
         confirm(&consequence, self.yes)?;
         let changed = change(&server, &access, json!({ "status": "TERMINATED" })).await?;
-        show_one(form, COLUMNS, &changed)
+        show_one(format, COLUMNS, &changed)
     }
 }
 
-async fn set_status(tenancy: &Tenancy, chosen: &Chosen, status: &str) -> Result<(), Failure> {
-    let (server, form) = tenancy.open().await?;
-    let access = chosen.find(&server).await?;
+async fn set_status(
+    tenant_args: &TenantArgs,
+    selection: &AccessSelection,
+    status: &str,
+) -> Result<(), Failure> {
+    let (server, format) = tenant_args.open().await?;
+    let access = selection.find(&server).await?;
     let changed = change(&server, &access, json!({ "status": status })).await?;
-    show_one(form, COLUMNS, &changed)
+    show_one(format, COLUMNS, &changed)
 }
 
 async fn change(server: &TenantServer, access: &Value, to: Value) -> Result<Value, Failure> {
-    let ask = server.ask(Method::PATCH, &["access", &text(access, "id")]);
-    Ok(ask.body(to).success().await?.body)
+    let request = server.request(Method::PATCH, &["access", &text(access, "id")]);
+    Ok(request.body(to).success().await?.body)
 }

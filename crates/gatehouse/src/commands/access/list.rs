@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::COLUMNS;
-use crate::client::api::Tenancy;
+use crate::client::api::TenantArgs;
 use crate::client::filter::{self, Conditions};
-use crate::client::paging::{Kind, Paging};
+use crate::client::paging::{ListKind, Paging};
 use crate::failure::Failure;
 
-/// List accesses, by what they are and when they were made
+/// List accesses, filtered by their properties and times
 ///
 /// Times are like 2026-11-01, which is midnight UTC, or 2026-11-01T12:30:00+02:00.
 #[derive(Args)]
@@ -18,53 +18,53 @@ Examples:
   gatehouse access list --all --output csv > accesses.csv
   gatehouse access list --filter 'name=pump-7;username=meter-12'")]
 pub(crate) struct List {
-    /// Those of this contract
-    #[arg(long, value_name = "ID", help_heading = "Which accesses")]
+    /// Accesses of this contract
+    #[arg(long, value_name = "ID", help_heading = "Filters")]
     contract: Option<String>,
-    /// Those of this product offering
-    #[arg(long, value_name = "ID", help_heading = "Which accesses")]
+    /// Accesses of this product offering
+    #[arg(long, value_name = "ID", help_heading = "Filters")]
     offering: Option<String>,
-    /// Those that this batch made
-    #[arg(long, value_name = "TASK", help_heading = "Which accesses")]
+    /// Accesses that this batch created
+    #[arg(long, value_name = "TASK", help_heading = "Filters")]
     batch: Option<String>,
-    /// Those with this username: at most one of them has not ended
-    #[arg(long, value_name = "NAME", help_heading = "Which accesses")]
+    /// Accesses with this username: at most one of them is not terminated
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
     username: Option<String>,
-    /// Those with this name: the device's, or else the username
-    #[arg(long, value_name = "NAME", help_heading = "Which accesses")]
+    /// Accesses with this name: the device's, or else the username
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
     name: Option<String>,
-    /// Made at this time or later
-    #[arg(long, value_name = "TIME", help_heading = "Which accesses")]
+    /// Created at this time or later
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     created_since: Option<String>,
-    /// Made before this time
-    #[arg(long, value_name = "TIME", help_heading = "Which accesses")]
+    /// Created before this time
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     created_before: Option<String>,
     /// Active from this time on, or later
-    #[arg(long, value_name = "TIME", help_heading = "Which accesses")]
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     starts_since: Option<String>,
     /// Active from before this time on
-    #[arg(long, value_name = "TIME", help_heading = "Which accesses")]
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     starts_before: Option<String>,
-    /// With an end at this time or later
-    #[arg(long, value_name = "TIME", help_heading = "Which accesses")]
+    /// Ending at this time or later
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     ends_since: Option<String>,
-    /// With an end before this time
-    #[arg(long, value_name = "TIME", help_heading = "Which accesses")]
+    /// Ending before this time
+    #[arg(long, value_name = "TIME", help_heading = "Filters")]
     ends_before: Option<String>,
-    /// A filter as the API has it: `&` joins, `;` separates alternatives, as in
+    /// Filter in the API's syntax: `&` means and, `;` separates alternatives, as in
     /// 'contractId=C-1;createdAt>=2026-11-01'. Flags narrow each alternative
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Which accesses")]
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Filters")]
     filter: Option<String>,
     #[command(flatten)]
     paging: Paging,
 }
 
 impl List {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let (server, form) = tenancy.open().await?;
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
         let filter = filter::as_parameter(&self.expression());
-        let kind = Kind { plural: "accesses", columns: COLUMNS };
-        self.paging.show(&server, &["access"], filter.as_deref(), kind, form).await
+        let kind = ListKind { plural: "accesses", columns: COLUMNS };
+        self.paging.show(&server, &["access"], filter.as_deref(), kind, format).await
     }
 
     fn expression(&self) -> String {

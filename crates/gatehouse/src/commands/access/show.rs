@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::COLUMNS;
-use super::chosen::Chosen;
-use crate::client::api::Tenancy;
+use super::selection::AccessSelection;
+use crate::client::api::TenantArgs;
 use crate::failure::Failure;
 use crate::terminal::output::show_one;
 
@@ -12,12 +12,12 @@ use crate::terminal::output::show_one;
 #[derive(Args)]
 pub(crate) struct Show {
     #[command(flatten)]
-    chosen: Chosen,
+    selection: AccessSelection,
 }
 
 impl Show {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let (server, form) = tenancy.open().await?;
-        show_one(form, COLUMNS, &self.chosen.find(&server).await?)
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
+        show_one(format, COLUMNS, &self.selection.find(&server).await?)
     }
 }

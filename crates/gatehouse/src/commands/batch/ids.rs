@@ -1,4 +1,4 @@
-//! Which accesses a batch changes: IDs from the command line, a file or standard input.
+//! The accesses that a batch changes: IDs from the command line, a file or standard input.
 
 use std::path::PathBuf;
 
@@ -13,27 +13,27 @@ use crate::terminal::text_input;
 /// Most bytes of a file of IDs.
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// The columns that hold IDs, in tables that gatehouse writes.
+/// Columns with IDs in the tables that gatehouse writes.
 const COLUMNS: [&str; 2] = ["id", "accessId"];
 
-/// Accesses by their IDs.
+/// Accesses selected by their IDs.
 #[derive(Args)]
-pub(crate) struct Chosen {
+pub(crate) struct IdSelection {
     /// IDs of accesses
     #[arg(value_name = "ID", required_unless_present = "from")]
     ids: Vec<String>,
-    /// A file with IDs, one a line, or a table (CSV) with a column `id`; `-` for standard input
+    /// File with IDs, one per line, or a table (CSV) with a column `id`; `-` for standard input
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
 }
 
-impl Chosen {
-    /// Whether they come in on standard input.
+impl IdSelection {
+    /// Whether the IDs come from standard input.
     pub(crate) fn reads_stdin(&self) -> bool {
         self.from.as_deref().is_some_and(|path| path.as_os_str() == "-")
     }
 
-    /// The IDs, all of which could be some.
+    /// The IDs, all valid.
     pub(crate) fn read(&self) -> Result<Vec<String>, Failure> {
         let mut ids = Vec::new();
         for given in &self.ids {
@@ -64,7 +64,7 @@ pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<String>, Failure> {
             None => faults.add(*line, "has no ID"),
         }
     }
-    faults.none()?;
+    faults.into_result()?;
     if ids.is_empty() {
         return Err(Failure::input(format!("{source} has no IDs")));
     }
@@ -105,13 +105,13 @@ mod tests {
 
     #[test]
     fn what_is_no_id_is_told_with_its_line() {
-        let said = |text: &str| parse("ids", text).unwrap_err().said().to_owned();
-        let several = said(&format!("{A}\npump-7\n{B}\n12\n"));
+        let message = |text: &str| parse("ids", text).unwrap_err().message().to_owned();
+        let several = message(&format!("{A}\npump-7\n{B}\n12\n"));
         assert!(several.contains("line 2: `pump-7` is no access ID"), "{several}");
         assert!(several.contains("line 4: `12` is no access ID"), "{several}");
-        assert!(said("").contains("has no IDs"));
-        assert!(said("id\n").contains("has no IDs"));
-        assert!(said("name,status\na,b\n").contains("no column is called `id`"));
-        assert!(said(&format!("name,id\na,\nb,{A}\n")).contains("line 2: has no ID"));
+        assert!(message("").contains("has no IDs"));
+        assert!(message("id\n").contains("has no IDs"));
+        assert!(message("name,status\na,b\n").contains("no column is called `id`"));
+        assert!(message(&format!("name,id\na,\nb,{A}\n")).contains("line 2: has no ID"));
     }
 }

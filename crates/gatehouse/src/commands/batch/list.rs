@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::task::LIST_COLUMNS;
-use crate::client::api::Tenancy;
-use crate::client::paging::{Kind, Paging};
+use crate::client::api::TenantArgs;
+use crate::client::paging::{ListKind, Paging};
 use crate::failure::Failure;
 
 /// List batches, the newest first
@@ -15,9 +15,9 @@ pub(crate) struct List {
 }
 
 impl List {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let (server, form) = tenancy.open().await?;
-        let kind = Kind { plural: "batches", columns: LIST_COLUMNS };
-        self.paging.show(&server, &["access", "batch"], None, kind, form).await
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
+        let kind = ListKind { plural: "batches", columns: LIST_COLUMNS };
+        self.paging.show(&server, &["access", "batch"], None, kind, format).await
     }
 }

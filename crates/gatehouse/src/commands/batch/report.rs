@@ -1,4 +1,4 @@
-//! What came of a batch: shown, and told to whoever started the command by how it ends.
+//! A batch's result: shown, and turned into an exit code.
 
 use std::path::Path;
 
@@ -7,50 +7,50 @@ use serde_json::Value;
 use super::export::is_stdout;
 use super::task::{COLUMNS, Task};
 use crate::client::api::{TenantServer, explained};
-use crate::failure::{Failure, Kind};
-use crate::terminal::output::{Form, show_one, text};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::output::{OutputFormat, show_one, text};
 use crate::terminal::screen::harmless;
 
-/// So many failed items are named.
+/// Most failed items that are listed.
 const NAMED_MAX: usize = 10;
 
-/// Shows a Task that is over, with the file that its accesses went to.
+/// Shows a finished Task, with the file of its accesses.
 pub(crate) async fn show(
     server: &TenantServer,
-    form: Form,
+    format: OutputFormat,
     task: &Task,
     file: Option<&Path>,
 ) -> Result<(), Failure> {
-    // Behind the accesses themselves, nothing else stands on standard output.
+    // Standard output holds the accesses then, and nothing else.
     if !file.is_some_and(is_stdout) {
         let file = file.map(|path| path.display().to_string());
-        show_one(form, COLUMNS, &task.shown(file.as_deref()))?;
+        show_one(format, COLUMNS, &task.shown(file.as_deref()))?;
     }
-    if task.progress.failed > 0 && task.is_over() {
+    if task.progress.failed > 0 && task.has_ended() {
         name_failed(server, task).await?;
     }
     Ok(())
 }
 
-/// How a command ends that wanted the Task done.
-pub(crate) fn judge(server: &TenantServer, task: &Task) -> Result<(), Failure> {
+/// The exit code of a command that needs the Task to succeed.
+pub(crate) fn exit_result(server: &TenantServer, task: &Task) -> Result<(), Failure> {
     let (id, progress) = (&task.id, task.progress);
     let export = server.command(&format!("batch export {id}"));
     let failed = format!("{} of {} items failed", progress.failed, progress.total);
     match task.state.as_str() {
         "DONE" => Ok(()),
-        "FAILED" => Err(Failure::new(Kind::Partial, failed)
+        "FAILED" => Err(Failure::new(FailureKind::Partial, failed)
             .advise(format!("`{export} --failed` writes all of them to a file"))),
         "REJECTED" => {
             let why = task.errors.first().map(explained).unwrap_or_default();
             Err(Failure::new(
-                Kind::Refused,
+                FailureKind::Refused,
                 format!("the batch was rejected, nothing was done: {why}"),
             )
-            .under(task.errors.first().map(|it| text(it, "correlationId"))))
+            .with_correlation(task.errors.first().map(|it| text(it, "correlationId"))))
         }
         "TERMINATED" => Err(Failure::new(
-            Kind::Partial,
+            FailureKind::Partial,
             format!(
                 "the batch was stopped when {} of {} were done",
                 progress.succeeded, progress.total
@@ -61,7 +61,7 @@ pub(crate) fn judge(server: &TenantServer, task: &Task) -> Result<(), Failure> {
     }
 }
 
-/// Names the first items that failed, each with its reason.
+/// Lists the first failed items, each with its reason.
 async fn name_failed(server: &TenantServer, task: &Task) -> Result<(), Failure> {
     let path = ["access", "batch", &task.id, "items"];
     let items = server.get(&path).query("state=failed").success().await?.body;
@@ -77,7 +77,7 @@ async fn name_failed(server: &TenantServer, task: &Task) -> Result<(), Failure> 
     Ok(())
 }
 
-/// An item that failed, in a line. People count from one.
+/// A failed item in a line, counted from one.
 fn failed_line(error: &Value) -> String {
     let position = error.get("index").and_then(Value::as_u64).map_or(0, |it| it + 1);
     let named = ["username", "deviceName", "accessId"].iter().find_map(|name| {

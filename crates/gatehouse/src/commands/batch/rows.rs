@@ -12,13 +12,13 @@ use crate::terminal::row_faults::RowFaults;
 use crate::terminal::table_input::{Row, read_rows};
 use crate::terminal::text_input;
 
-/// Most bytes of a table: as many as a server reads of a batch.
+/// Most bytes of a table: a server's limit for a batch.
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// The columns that a table may have.
+/// Columns that a table may have.
 const COLUMNS: [&str; 3] = ["username", "password", "deviceName"];
 
-/// Reads a table from a file, or from standard input if that is `-`.
+/// Reads a table from a file, or from standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
     let (source, text) = text_input::read(path, BYTES_MAX)?;
     parse(&source, &text)
@@ -47,13 +47,13 @@ pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<Value>, Failure> {
             if *name == "username"
                 && let Some(before) = seen.insert(cell, *line)
             {
-                faults.add(*line, format!("username `{cell}` stands on line {before} already"));
+                faults.add(*line, format!("username `{cell}` is already on line {before}"));
             }
             item.insert((*name).to_owned(), cell.into());
         }
         items.push(Value::Object(item));
     }
-    faults.none()?;
+    faults.into_result()?;
     Ok(items)
 }
 
@@ -73,14 +73,14 @@ fn read_names(source: &str, head: &Row) -> Result<Vec<&'static str>, Failure> {
             )));
         };
         if names.contains(&name) {
-            return Err(Failure::input(format!("{source}, line {line}: {name} is there twice")));
+            return Err(Failure::input(format!("{source}, line {line}: {name} occurs twice")));
         }
         names.push(name);
     }
     Ok(names)
 }
 
-/// What no access could have. A password is never repeated.
+/// Checks a cell. The error never repeats a password.
 fn check(name: &str, cell: &str) -> Result<(), String> {
     let has_edge = |cell: &str| cell.trim() != cell;
     match name {

@@ -3,24 +3,24 @@
 use clap::Args;
 
 use super::report;
-use super::task::{Named, Task};
-use crate::client::api::{Tenancy, explained};
+use super::task::{Task, TaskArg};
+use crate::client::api::{TenantArgs, explained};
 use crate::failure::Failure;
 use crate::terminal::screen::harmless;
 
-/// Show how far a batch is, or what came of it
+/// Show the progress of a batch, or its result
 #[derive(Args)]
 pub(crate) struct Show {
     #[command(flatten)]
-    named: Named,
+    task: TaskArg,
 }
 
 impl Show {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let id = self.named.id()?;
-        let (server, form) = tenancy.open().await?;
-        let task = Task::look(&server, &id).await?;
-        report::show(&server, form, &task, None).await?;
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let id = self.task.id()?;
+        let (server, format) = tenant_args.open().await?;
+        let task = Task::fetch(&server, &id).await?;
+        report::show(&server, format, &task, None).await?;
         if let Some(error) = task.errors.first() {
             eprintln!("{}", harmless(&explained(error)));
         }

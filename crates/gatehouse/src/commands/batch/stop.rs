@@ -4,26 +4,26 @@ use clap::Args;
 use reqwest::Method;
 
 use super::report;
-use super::task::{Named, Task};
-use crate::client::api::Tenancy;
+use super::task::{Task, TaskArg};
+use crate::client::api::TenantArgs;
 use crate::failure::Failure;
-use crate::terminal::output::Form;
+use crate::terminal::output::OutputFormat;
 
-/// Stop a batch; what it has done stays
+/// Stop a batch; finished items stay
 #[derive(Args)]
 pub(crate) struct Stop {
     #[command(flatten)]
-    named: Named,
+    task: TaskArg,
 }
 
 impl Stop {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let id = self.named.id()?;
-        let (server, form) = tenancy.open().await?;
-        server.ask(Method::DELETE, &["access", "batch", &id]).success().await?;
-        let task = Task::look(&server, &id).await?;
-        report::show(&server, form, &task, None).await?;
-        if form == Form::Table && task.progress.succeeded > 0 {
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let id = self.task.id()?;
+        let (server, format) = tenant_args.open().await?;
+        server.request(Method::DELETE, &["access", "batch", &id]).success().await?;
+        let task = Task::fetch(&server, &id).await?;
+        report::show(&server, format, &task, None).await?;
+        if format == OutputFormat::Table && task.progress.succeeded > 0 {
             let export = server.command(&format!("batch export {id}"));
             eprintln!("what it did stays; `{export}` writes it to a file");
         }

@@ -1,4 +1,4 @@
-//! A Task, as the server tells of it.
+//! A Task in the server's responses.
 
 use clap::Args;
 use gatehouse_core::TaskId;
@@ -7,65 +7,65 @@ use reqwest::Response;
 use serde_json::{Value, json};
 
 use crate::client::api::TenantServer;
-use crate::failure::{Failure, Kind};
-use crate::terminal::output::{Column, Room, text};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::output::{Column, ColumnFit, text};
 use crate::terminal::screen::harmless;
 
-/// A batch, as a person names it.
+/// A batch named by the user.
 #[derive(Args)]
-pub(crate) struct Named {
-    /// The batch: the ID of its Task, such as `gatehouse batch list` shows
+pub(crate) struct TaskArg {
+    /// Task ID of the batch, as `gatehouse batch list` shows it
     #[arg(value_name = "TASK")]
     task: String,
 }
 
-/// A Task as it is now.
+/// A Task as the server reports it.
 pub(crate) struct Task {
     pub(crate) id: String,
     pub(crate) state: String,
     /// `batchCreation`, `batchUpdate` or `batchTerminate`.
     pub(crate) kind: String,
-    /// Why it was rejected, if it was.
+    /// Why the server rejected the Task.
     pub(crate) errors: Vec<Value>,
     pub(crate) progress: Progress,
 }
 
-/// How far a Task is.
+/// Counts of a Task's items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) total: u64,
     pub(crate) succeeded: u64,
     pub(crate) failed: u64,
-    /// Whether it gives passwords to accesses that are there.
+    /// Whether the Task changes passwords of existing accesses.
     pub(crate) rotates_password: bool,
 }
 
-/// What a list shows of a Task.
+/// Columns of a list of Tasks.
 pub(crate) const LIST_COLUMNS: &[Column] = &[ID, STATE, KIND, ACCEPTED];
 
-/// What is shown of one Task.
+/// Columns of a single Task.
 pub(crate) const COLUMNS: &[Column] = &[
     ID,
     STATE,
     KIND,
     ACCEPTED,
-    Column::text("TOTAL", "total", Room::IfLeft(1)),
-    Column::text("SUCCEEDED", "succeeded", Room::IfLeft(1)),
-    Column::text("FAILED", "failed", Room::IfLeft(1)),
-    Column::text("FILE", "file", Room::IfLeft(2)),
+    Column::text("TOTAL", "total", ColumnFit::Optional(1)),
+    Column::text("SUCCEEDED", "succeeded", ColumnFit::Optional(1)),
+    Column::text("FAILED", "failed", ColumnFit::Optional(1)),
+    Column::text("FILE", "file", ColumnFit::Optional(2)),
 ];
 
-const ID: Column = Column::text("ID", "id", Room::Whole);
-const STATE: Column = Column::text("STATE", "state", Room::Whole);
-const KIND: Column = Column::made("KIND", "type", |it| text(it, "@type"), Room::Whole);
-const ACCEPTED: Column = Column::made_time(
+const ID: Column = Column::text("ID", "id", ColumnFit::Whole);
+const STATE: Column = Column::text("STATE", "state", ColumnFit::Whole);
+const KIND: Column = Column::computed("KIND", "type", |it| text(it, "@type"), ColumnFit::Whole);
+const ACCEPTED: Column = Column::computed_time(
     "ACCEPTED (UTC)",
     "accepted",
     |it| accepted(&text(it, "id")),
-    Room::IfLeft(0),
+    ColumnFit::Optional(0),
 );
 
-/// When a Task was accepted: its ID says so.
+/// When a Task was accepted, taken from its ID.
 fn accepted(id: &str) -> String {
     let milliseconds = id.parse::<TaskId>().ok().map(|id| id.unix_milliseconds());
     let milliseconds = milliseconds.and_then(|it| i64::try_from(it).ok());
@@ -73,8 +73,8 @@ fn accepted(id: &str) -> String {
     time.map(|it| it.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()).unwrap_or_default()
 }
 
-impl Named {
-    /// The ID, which is checked here: a mistyped one needs no server.
+impl TaskArg {
+    /// The ID, checked without a server.
     pub(crate) fn id(&self) -> Result<String, Failure> {
         let id = self.task.to_ascii_lowercase();
         match id.parse::<TaskId>() {
@@ -83,19 +83,19 @@ impl Named {
                 "`{}` is no Task: their IDs are like job-01a1df5b-a81e-7f70-ad36-39b2f2519770",
                 self.task
             ))
-            .advise("`gatehouse batch list` shows those that there are")),
+            .advise("`gatehouse batch list` shows the batches")),
         }
     }
 }
 
 impl Task {
-    /// The Task as it was accepted.
+    /// The Task in the response that accepted it.
     pub(crate) fn accepted(body: &Value) -> Self {
         Self::from_base(body, Progress::default())
     }
 
-    /// Asks for a Task and how far it is.
-    pub(crate) async fn look(server: &TenantServer, id: &str) -> Result<Self, Failure> {
+    /// Reads a Task and its progress.
+    pub(crate) async fn fetch(server: &TenantServer, id: &str) -> Result<Self, Failure> {
         let response = server.get(&["access", "batch", id]).stream().await?;
         let base = read_base(server, response).await?;
         let progress = server.get(&["access", "batch", id, "progress"]).success().await?.body;
@@ -110,34 +110,34 @@ impl Task {
     }
 
     fn from_base(base: &Value, progress: Progress) -> Self {
-        // They go to terminals, and into commands that are suggested.
+        // They go to terminals, and into suggested commands.
         let text = |name: &str| harmless(&text(base, name)).into_owned();
         let errors = base.get("errors").and_then(Value::as_array).cloned().unwrap_or_default();
         Self { id: text("id"), state: text("state"), kind: text("@type"), errors, progress }
     }
 
-    /// Whether nothing happens to it any more.
-    pub(crate) fn is_over(&self) -> bool {
+    /// Whether the Task has ended.
+    pub(crate) fn has_ended(&self) -> bool {
         matches!(self.state.as_str(), "DONE" | "FAILED" | "REJECTED" | "TERMINATED")
     }
 
-    /// Whether the server makes a table of it.
+    /// Whether the server has a CSV of the Task.
     pub(crate) fn has_table(&self) -> bool {
         matches!(self.state.as_str(), "DONE" | "FAILED")
     }
 
-    /// Whether its accesses come with passwords.
+    /// Whether the Task's accesses come with passwords.
     pub(crate) fn gives_passwords(&self) -> bool {
         self.kind == "batchCreation" || self.progress.rotates_password
     }
 
-    /// What is shown of it, with the file that its accesses went to.
+    /// The Task's fields to show, with the file of its accesses.
     pub(crate) fn shown(&self, file: Option<&str>) -> Value {
         let Progress { total, succeeded, failed, .. } = self.progress;
         let mut shown = json!({
             "id": self.id, "state": self.state, "@baseType": "task", "@type": self.kind
         });
-        // What was only just accepted has not been asked how far it is.
+        // A Task that was only just accepted has no counts.
         if total > 0 {
             shown["total"] = total.into();
             shown["succeeded"] = succeeded.into();
@@ -152,17 +152,16 @@ impl Task {
         shown
     }
 
-    /// Why it is no good to fetch anything from it.
-    pub(crate) fn not_over(&self, server: &TenantServer) -> Failure {
+    /// The failure of a command that needs the Task to have ended.
+    pub(crate) fn not_ended(&self, server: &TenantServer) -> Failure {
         let Self { id, state, .. } = self;
         let wait = server.command(&format!("batch wait {id}"));
-        Failure::new(Kind::Refused, format!("{id} is {state}, and not over yet"))
+        Failure::new(FailureKind::Refused, format!("{id} is {state}, and has not ended yet"))
             .advise(format!("`{wait}` waits for it"))
     }
 }
 
-/// Reads what a Task says of itself, and leaves out its accesses: there may be a hundred thousand of them, and they come
-/// behind the rest.
+/// Reads a Task's fields without its accesses, which come last and may be a hundred thousand.
 async fn read_base(server: &TenantServer, mut response: Response) -> Result<Value, Failure> {
     let mut read = Vec::new();
     let broken = |error| server.server.broke_off(&error);
@@ -175,7 +174,7 @@ async fn read_base(server: &TenantServer, mut response: Response) -> Result<Valu
     serde_json::from_slice(&read).map_err(|_| server.server.not_understood())
 }
 
-/// What stands in front of the list of accesses, as soon as that begins.
+/// The Task's fields, as soon as the list of accesses begins.
 pub(crate) fn before_accesses(read: &[u8]) -> Option<Value> {
     const LIST: &[u8] = br#","accesses":["#;
     let at = read.windows(LIST.len()).position(|it| it == LIST)?;

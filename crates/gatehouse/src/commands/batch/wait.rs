@@ -1,4 +1,4 @@
-//! `gatehouse batch wait`, and what every command does that waits.
+//! `gatehouse batch wait`, and the wait of other commands.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -7,56 +7,56 @@ use clap::Args;
 
 use super::export::Destination;
 use super::report;
-use super::task::{COLUMNS, Named, Task};
+use super::task::{COLUMNS, Task, TaskArg};
 use super::watch::{Ending, Interrupts, watch};
-use crate::client::api::{Tenancy, TenantServer};
-use crate::failure::{Failure, Kind};
-use crate::terminal::output::{Form, show_one};
+use crate::client::api::{TenantArgs, TenantServer};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::output::{OutputFormat, show_one};
 
-/// Wait until a batch is over
+/// Wait until a batch ends
 ///
-/// Ends with 0 when all of it is done, with 3 when some of it is not, with 6 when it was rejected.
+/// Exits with 0 if every item succeeded, with 3 if some failed, with 6 if the batch was rejected.
 #[derive(Args)]
 pub(crate) struct Wait {
     #[command(flatten)]
-    named: Named,
+    task: TaskArg,
     /// Write the accesses, with their passwords, to this file; `-` for standard output
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Overwrite the file if it is there
+    /// Overwrite an existing file
     #[arg(long, requires = "to")]
     force: bool,
 }
 
 impl Wait {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let id = self.named.id()?;
-        let form = tenancy.chosen_form()?;
-        let destination = self.to.map(|to| Destination::new(Some(to), self.force, form));
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let id = self.task.id()?;
+        let format = tenant_args.chosen_format()?;
+        let destination = self.to.map(|to| Destination::new(Some(to), self.force, format));
         if let Some(destination) = &destination {
             destination.check()?;
         }
-        let (server, form) = tenancy.open().await?;
-        follow(&server, form, &id, destination.as_ref(), None).await
+        let (server, format) = tenant_args.open().await?;
+        follow(&server, format, &id, destination.as_ref(), None).await
     }
 }
 
-/// What a command does whose batch is accepted: it waits for it, or says how that is done.
-pub(crate) async fn after(
+/// Follows an accepted batch: waits for it, or shows the command for that.
+pub(crate) async fn follow_accepted(
     server: &TenantServer,
-    form: Form,
+    format: OutputFormat,
     task: &Task,
     waits: bool,
     destination: Option<&Destination>,
 ) -> Result<(), Failure> {
     let id = &task.id;
     if waits {
-        // Whatever happens to this terminal, the batch can be found again.
+        // Printed first, so that the batch can be found again if the terminal goes away.
         eprintln!("{id} is accepted");
-        return follow(server, form, id, destination, Some(Instant::now())).await;
+        return follow(server, format, id, destination, Some(Instant::now())).await;
     }
-    show_one(form, COLUMNS, &task.shown(None))?;
-    if form == Form::Table {
+    show_one(format, COLUMNS, &task.shown(None))?;
+    if format == OutputFormat::Table {
         let [wait, export] =
             ["wait", "export"].map(|verb| server.command(&format!("batch {verb} {id}")));
         match destination {
@@ -69,11 +69,11 @@ pub(crate) async fn after(
     Ok(())
 }
 
-/// Waits for a Task, writes its accesses to where they are wanted, and shows what came of it. `since` is when the server was
-/// there last, if it was.
+/// Waits for a Task, writes its accesses to the destination, and shows the result. `since` is when the server last
+/// responded.
 async fn follow(
     server: &TenantServer,
-    form: Form,
+    format: OutputFormat,
     id: &str,
     destination: Option<&Destination>,
     since: Option<Instant>,
@@ -85,44 +85,44 @@ async fn follow(
     let resume = server.command(&resume);
     let mut interrupts = Interrupts::catch()?;
     let (task, was_stopped) = match watch(server, id, &resume, since, &mut interrupts).await? {
-        Ending::Over(task) => (task, false),
+        Ending::Ended(task) => (task, false),
         Ending::Stopped(task) => (task, true),
     };
-    let rest = async {
+    let finish = async {
         let file = match destination {
             Some(destination) if task.progress.succeeded > 0 => {
-                Some(keep(server, &task, destination).await?)
+                Some(write_accesses(server, &task, destination).await?)
             }
             _ => None,
         };
-        report::show(server, form, &task, file.as_deref()).await
+        report::show(server, format, &task, file.as_deref()).await
     };
-    interrupts.or(rest).await.map_err(|why| match why.kind {
-        Kind::Interrupted => {
+    interrupts.or(finish).await.map_err(|why| match why.kind {
+        FailureKind::Interrupted => {
             let [show, export] =
                 ["show", "export"].map(|verb| server.command(&format!("batch {verb} {id}")));
-            why.advise(format!("`{show}` says what came of it, `{export}` fetches the credentials"))
+            why.advise(format!("`{show}` shows the result, `{export}` fetches the credentials"))
         }
         _ => why,
     })?;
-    let judged = report::judge(server, &task);
-    if was_stopped { judged.map_err(|why| why.of_kind(Kind::Interrupted)) } else { judged }
+    let result = report::exit_result(server, &task);
+    if was_stopped { result.map_err(|why| why.of_kind(FailureKind::Interrupted)) } else { result }
 }
 
-/// Writes the accesses down. What can't be written is still there to be fetched.
-async fn keep(
+/// Writes the accesses. If that fails, the advice says how to fetch them again.
+async fn write_accesses(
     server: &TenantServer,
     task: &Task,
     destination: &Destination,
 ) -> Result<PathBuf, Failure> {
-    let kept = destination.write(server, task).await;
-    kept.map_err(|why| {
-        if why.kind == Kind::NoReader {
+    let written = destination.write(server, task).await;
+    written.map_err(|why| {
+        if why.kind == FailureKind::NoReader {
             return why;
         }
         let export = server.command(&format!("batch export {} --to FILE", task.id));
-        // The batch is done all the same.
-        why.of_kind(Kind::Partial)
+        // The batch itself has succeeded.
+        why.of_kind(FailureKind::Partial)
             .advise(format!("nothing is lost: `{export}` fetches the credentials again"))
     })?;
     Ok(destination.path(&task.id))

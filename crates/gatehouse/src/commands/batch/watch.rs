@@ -1,6 +1,6 @@
-//! Waiting for a Task: with a bar that shows how far it is, until it is over or somebody has waited long enough.
+//! Waiting for a Task, with a progress bar, until it ends or the user interrupts.
 //!
-//! A server that is away for a while is waited for, too: the batch is none the worse for it.
+//! An unreachable server is waited for, too: the batch continues when it is back.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -11,44 +11,44 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::task::Task;
 use crate::client::api::TenantServer;
-use crate::failure::{Failure, Kind};
-use crate::terminal::question::{ask, can_be_asked};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::question::{ask, is_interactive};
 
-/// Between two looks: at first, and at most.
+/// Pause between two polls: the first, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a server may be away.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Longest time for which a server may be unreachable.
+const UNREACHABLE_MAX: Duration = Duration::from_secs(120);
 
-/// How long one look may take.
-const LOOK_TIMEOUT: Duration = Duration::from_secs(20);
+/// Timeout of a poll.
+const POLL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How the waiting ended.
+/// The end of a wait.
 pub(crate) enum Ending {
-    /// The Task is over.
-    Over(Task),
-    /// Somebody pressed Ctrl-C, and had it stopped.
+    /// The Task ended.
+    Ended(Task),
+    /// The user pressed Ctrl-C and stopped the Task.
     Stopped(Task),
 }
 
-/// Waits until a Task is over, or somebody no longer wants to. `resume` is the command that waits for it
-/// again, `seen` is when the server was there last.
+/// Waits until a Task ends or the user interrupts. `resume` is the command that waits again; `seen` is when the server
+/// last responded.
 pub(crate) async fn watch(
     server: &TenantServer,
     id: &str,
     resume: &str,
-    mut seen: Option<Instant>,
+    mut last_response: Option<Instant>,
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
     loop {
         let bar = Bar::new();
         tokio::select! {
-            over = until_over(server, id, &bar, &mut seen) => {
+            end = until_end(server, id, &bar, &mut last_response) => {
                 bar.clear();
                 let advice = format!("the batch goes on without you; `{resume}` waits for it again");
-                let was_there = seen.is_some();
-                return over.map(Ending::Over).map_err(|why| match was_there {
+                let has_responded = last_response.is_some();
+                return end.map(Ending::Ended).map_err(|why| match has_responded {
                     true => why.advise_also(advice),
                     false => why,
                 });
@@ -56,18 +56,18 @@ pub(crate) async fn watch(
             () = interrupts.next() => {}
         }
         bar.clear();
-        match ask_what_to_do(id, interrupts).await? {
-            // Nobody looked meanwhile.
-            Wish::Wait => seen = seen.map(|_| Instant::now()),
-            Wish::Leave => {
-                let said = format!("{id} goes on without you");
-                return Err(Failure::new(Kind::Interrupted, said)
+        match ask_for_choice(id, interrupts).await? {
+            // The time that the question took doesn't count.
+            InterruptChoice::Wait => last_response = last_response.map(|_| Instant::now()),
+            InterruptChoice::Leave => {
+                let message = format!("{id} goes on without you");
+                return Err(Failure::new(FailureKind::Interrupted, message)
                     .advise(format!("`{resume}` waits for it again")));
             }
-            Wish::Stop => {
+            InterruptChoice::Stop => {
                 let stopped = async {
                     stop(server, id).await?;
-                    Task::look(server, id).await
+                    Task::fetch(server, id).await
                 };
                 return interrupts.or(stopped).await.map(Ending::Stopped);
             }
@@ -75,34 +75,39 @@ pub(crate) async fn watch(
     }
 }
 
-/// Stops a Task. One that was over already is left as it is.
+/// Stops a Task. One that has ended stays as it is.
 async fn stop(server: &TenantServer, id: &str) -> Result<(), Failure> {
-    let ask = server.ask(Method::DELETE, &["access", "batch", id]).repeatable();
-    let answer = ask.answer().await?;
+    let request = server.request(Method::DELETE, &["access", "batch", id]).repeatable();
+    let answer = request.response().await?;
     if answer.is_success() || answer.status == 409 { Ok(()) } else { Err(answer.failure()) }
 }
 
-async fn until_over(
+async fn until_end(
     server: &TenantServer,
     id: &str,
     bar: &Bar,
-    seen: &mut Option<Instant>,
+    last_response: &mut Option<Instant>,
 ) -> Result<Task, Failure> {
     let mut pause = FIRST_PAUSE;
     loop {
-        // A token that is renewed has its own time.
+        // Renewing a token has its own timeout.
         server.server.token().await?;
-        let looked = tokio::time::timeout(LOOK_TIMEOUT, Task::look(server, id)).await;
-        match looked.unwrap_or_else(|_| Err(Failure::new(Kind::Unreachable, "no answer in time"))) {
-            Ok(task) if task.is_over() => return Ok(task),
+        let polled = tokio::time::timeout(POLL_TIMEOUT, Task::fetch(server, id)).await;
+        match polled
+            .unwrap_or_else(|_| Err(Failure::new(FailureKind::Unreachable, "no answer in time")))
+        {
+            Ok(task) if task.has_ended() => return Ok(task),
             Ok(task) => {
-                *seen = Some(Instant::now());
+                *last_response = Some(Instant::now());
                 bar.show(&task);
             }
-            // A server that goes away comes back; one that was never there does not.
-            Err(why) => match *seen {
-                Some(seen) if why.kind == Kind::Unreachable && seen.elapsed() < PATIENCE => {
-                    bar.tell_away();
+            // Only a server that responded before is waited for.
+            Err(why) => match *last_response {
+                Some(last_response)
+                    if why.kind == FailureKind::Unreachable
+                        && last_response.elapsed() < UNREACHABLE_MAX =>
+                {
+                    bar.show_unreachable();
                 }
                 _ => return Err(why),
             },
@@ -112,7 +117,7 @@ async fn until_over(
     }
 }
 
-/// Every Ctrl-C from now on. Without anyone who asks for the next one, it does nothing any more.
+/// Catches every Ctrl-C from now on; while nothing awaits the next one, it has no effect.
 pub(crate) struct Interrupts(Signal);
 
 impl Interrupts {
@@ -125,57 +130,57 @@ impl Interrupts {
         self.0.recv().await;
     }
 
-    /// Does something that Ctrl-C ends.
+    /// Runs `work` until Ctrl-C.
     pub(crate) async fn or<T>(
         &mut self,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         tokio::select! {
             done = work => done,
-            () = self.next() => Err(Failure::new(Kind::Interrupted, "interrupted")),
+            () = self.next() => Err(Failure::new(FailureKind::Interrupted, "interrupted")),
         }
     }
 }
 
-/// What whoever pressed Ctrl-C wants.
-enum Wish {
+/// The user's choice after Ctrl-C.
+enum InterruptChoice {
     Stop,
     Leave,
     Wait,
 }
 
-/// Asks what Ctrl-C was meant to say. Another one means: just let me go.
-async fn ask_what_to_do(id: &str, interrupts: &mut Interrupts) -> Result<Wish, Failure> {
-    if !can_be_asked() {
-        return Ok(Wish::Leave);
+/// Asks what to do after Ctrl-C. A second Ctrl-C leaves the batch running.
+async fn ask_for_choice(id: &str, interrupts: &mut Interrupts) -> Result<InterruptChoice, Failure> {
+    if !is_interactive() {
+        return Ok(InterruptChoice::Leave);
     }
     loop {
         let question =
             format!("\n{id}:\nstop it (s), leave it running (l), or go on waiting (w)? ");
         let answer = tokio::task::spawn_blocking(move || ask(&question));
         let answer = tokio::select! {
-            answer = answer => answer.map_err(|_| "nobody can be asked".to_owned())?,
+            answer = answer => answer.map_err(|_| "the question can't be asked".to_owned())?,
             () = interrupts.next() => {
                 eprintln!();
-                return Ok(Wish::Leave);
+                return Ok(InterruptChoice::Leave);
             }
         };
         match answer.ok().flatten().as_deref() {
-            Some("s" | "stop") => return Ok(Wish::Stop),
-            Some("w" | "wait") => return Ok(Wish::Wait),
-            // At the end of what can be typed, nobody is there any more.
-            Some("l" | "leave") | None => return Ok(Wish::Leave),
+            Some("s" | "stop") => return Ok(InterruptChoice::Stop),
+            Some("w" | "wait") => return Ok(InterruptChoice::Wait),
+            // At the end of input there is no user to ask.
+            Some("l" | "leave") | None => return Ok(InterruptChoice::Leave),
             Some(_) => {}
         }
     }
 }
 
-/// How far a Task is, on a terminal; nothing elsewhere.
+/// A Task's progress bar, on a terminal only.
 struct Bar {
     bar: ProgressBar,
-    /// Until it is known how much there is, there is nothing to see.
-    is_seen: Cell<bool>,
-    has_told: Cell<bool>,
+    /// Hidden until the total is known.
+    is_visible: Cell<bool>,
+    has_warned: Cell<bool>,
 }
 
 const TEMPLATE: &str = "{prefix} {wide_bar} {human_pos}/{human_len}{pace}{msg}";
@@ -185,37 +190,41 @@ impl Bar {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template(TEMPLATE).expect("the template is a constant");
         bar.set_style(style.progress_chars("=> ").with_key("pace", pace));
-        Self { bar, is_seen: Cell::new(false), has_told: Cell::new(false) }
+        Self { bar, is_visible: Cell::new(false), has_warned: Cell::new(false) }
     }
 
     fn show(&self, task: &Task) {
         let progress = task.progress;
         self.bar.set_length(progress.total);
         self.bar.set_prefix(task.state.clone());
-        self.say(&match progress.failed {
+        self.set_message(&match progress.failed {
             0 => String::new(),
             n => format!("{n} failed"),
         });
         self.bar.set_position(progress.succeeded + progress.failed);
-        if !self.is_seen.replace(true) {
-            // What was done before says nothing about how fast it goes.
+        if !self.is_visible.replace(true) {
+            // Earlier items say nothing about the present rate.
             self.bar.reset_eta();
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
             self.bar.tick();
         }
     }
 
-    /// The server is away. Where there is no bar yet, it is said once.
-    fn tell_away(&self) {
-        const AWAY: &str = "the server can't be reached; trying again";
-        self.say(AWAY);
-        if !self.is_seen.get() && !self.has_told.replace(true) {
-            eprintln!("{AWAY}");
+    /// Shows that the server is unreachable; once as a line while there is no bar.
+    fn show_unreachable(&self) {
+        const UNREACHABLE: &str = "the server can't be reached; trying again";
+        self.set_message(UNREACHABLE);
+        if !self.is_visible.get() && !self.has_warned.replace(true) {
+            eprintln!("{UNREACHABLE}");
         }
     }
 
-    fn say(&self, what: &str) {
-        self.bar.set_message(if what.is_empty() { String::new() } else { format!("  {what}") });
+    fn set_message(&self, message: &str) {
+        self.bar.set_message(if message.is_empty() {
+            String::new()
+        } else {
+            format!("  {message}")
+        });
     }
 
     fn clear(&self) {
@@ -223,7 +232,7 @@ impl Bar {
     }
 }
 
-/// How fast it goes and how long it will take, once it goes.
+/// The rate and the remaining time, once there is a rate.
 fn pace(state: &ProgressState, out: &mut dyn std::fmt::Write) {
     let rate = state.per_sec();
     if rate > 0.0 {

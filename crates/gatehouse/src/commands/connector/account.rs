@@ -1,4 +1,4 @@
-//! How an account is given to a command that asks one: out of an estate file, or by flags.
+//! The account to query: from an estate file, or from flags.
 
 use std::path::{Path, PathBuf};
 
@@ -10,75 +10,75 @@ use gatehouse_server::app::account::AccountInput;
 use gatehouse_server::estate::{Estate, Surroundings};
 use serde_json::{Number, Value};
 
-use crate::terminal::text_input::given_secret;
+use crate::terminal::text_input::secret_or_file;
 
-/// The tenant and the account that flags alone make.
-const NOBODY: &str = "nobody";
+/// Tenant and account name of an account from flags.
+const PLACEHOLDER: &str = "nobody";
 
-/// The account to ask
+/// The account to query
 #[derive(Args)]
-#[command(next_help_heading = "The account to ask")]
+#[command(next_help_heading = "Account to query")]
 pub(in crate::commands::connector) struct AccountArgs {
-    /// An estate file that has the account
+    /// Estate file with the account
     #[arg(long, value_name = "FILE", requires = "account")]
     estate: Option<PathBuf>,
-    /// The account in the estate file
+    /// Account in the estate file
     #[arg(long, value_name = "NAME", requires = "estate")]
     account: Option<String>,
-    /// The tenant in the estate file, where several have such an account
+    /// Tenant in the estate file, where several have such an account
     #[arg(long, value_name = "NAME", requires = "estate")]
     tenant: Option<String>,
-    /// A setting of the account, such as baseUrl=URL; again for each
+    /// Setting of the account, such as baseUrl=URL; repeat for each
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
-    /// A credential of the account; the value may be @FILE, ${env:NAME} or ${file:PATH}; again for each
+    /// Credential of the account; the value may be @FILE, ${env:NAME} or ${file:PATH}; repeat for each
     #[arg(long, value_name = "NAME=VALUE")]
     credential: Vec<String>,
-    /// Let platforms elsewhere than on this machine and in private networks be reached without encryption
+    /// Allow unencrypted connections to platforms outside of this machine and private networks
     #[arg(long)]
     pub(in crate::commands::connector) allow_insecure_urls: bool,
 }
 
-/// An account that can be asked.
-pub(in crate::commands::connector) struct GivenAccount {
+/// An account to query.
+pub(in crate::commands::connector) struct QueriedAccount {
     pub(in crate::commands::connector) tenant: TenantName,
     pub(in crate::commands::connector) account: Account,
     pub(in crate::commands::connector) settings: Settings,
     pub(in crate::commands::connector) credentials: Credentials,
 }
 
-impl GivenAccount {
-    /// The account that a stand-in knows.
-    pub(in crate::commands::connector) fn of_stand_in(
+impl QueriedAccount {
+    /// The account of a replay platform.
+    pub(in crate::commands::connector) fn of_replay(
         connector: &ConnectorName,
-        stand_in: &ReplayPlatform,
+        replay: &ReplayPlatform,
     ) -> Result<Self, String> {
-        let settings = stand_in.settings().clone();
-        let credentials = stand_in.credentials().clone();
+        let settings = replay.settings().clone();
+        let credentials = replay.credentials().clone();
         Ok(Self { settings, credentials, ..of_flags(connector)? })
     }
 }
 
 impl AccountArgs {
-    /// Whether there is one.
+    /// Whether the flags name an account.
     pub(in crate::commands::connector) fn is_given(&self) -> bool {
         self.estate.is_some() || !self.set.is_empty() || !self.credential.is_empty()
     }
 
-    /// The account, as a connector can ask it; or all that is wrong with it.
+    /// The account, checked by its connector; or all of its faults.
     pub(in crate::commands::connector) fn read(
         &self,
         catalog: &Catalog,
         connector: &ConnectorName,
-    ) -> Result<GivenAccount, String> {
+    ) -> Result<QueriedAccount, String> {
         let mut given = match &self.estate {
             Some(path) => self.in_estate(path)?,
             None => of_flags(connector)?,
         };
         if given.account.connector != *connector {
-            let (account, theirs) = (&given.account.name, &given.account.connector);
+            let (account, other) = (&given.account.name, &given.account.connector);
             eprintln!(
-                "note: account {account} has the connector {theirs}; here {connector} is used"
+                "note: account {account} has the connector {other}; here {connector} is used"
             );
             given.account.connector = connector.clone();
         }
@@ -90,10 +90,10 @@ impl AccountArgs {
         }
         for pair in &self.credential {
             let (name, value) = pair_of("--credential", pair)?;
-            let told = |why: String| format!("--credential {name} {why}");
+            let fault = |why: String| format!("--credential {name} {why}");
             let secret = match value.strip_prefix('@') {
-                Some(_) => given_secret(value).map_err(|why| told(why.said().to_owned()))?,
-                None => here.expand(value).map_err(|why| told(why.to_string()))?,
+                Some(_) => secret_or_file(value).map_err(|why| fault(why.message().to_owned()))?,
+                None => here.expand(value).map_err(|why| fault(why.to_string()))?,
             };
             given.credentials.insert(name.to_owned(), secret);
         }
@@ -106,13 +106,13 @@ impl AccountArgs {
             .map(|SettingFault { name, reason }| format!("\n  {name} {reason}"))
             .collect();
         Err(format!(
-            "the account is not what {connector} asks for:{listed}\n\
+            "the account doesn't satisfy {connector}:{listed}\n\
              settings are given with --set NAME=VALUE, credentials with --credential NAME=VALUE, or both with \
              --estate FILE --account NAME"
         ))
     }
 
-    fn in_estate(&self, path: &Path) -> Result<GivenAccount, String> {
+    fn in_estate(&self, path: &Path) -> Result<QueriedAccount, String> {
         let estate = Estate::load(path).map_err(|bad| bad.to_string())?;
         let wanted = self.account.as_deref().unwrap_or_default();
         let of_tenant =
@@ -125,7 +125,7 @@ impl AccountArgs {
         let all: Vec<_> = all.collect();
         let of_name = all.iter().filter(|(_, it)| it.account.name.as_str() == wanted);
         match of_name.collect::<Vec<_>>()[..] {
-            [(tenant, AccountInput { account, settings, credentials })] => Ok(GivenAccount {
+            [(tenant, AccountInput { account, settings, credentials })] => Ok(QueriedAccount {
                 tenant: tenant.clone(),
                 account: account.clone(),
                 settings: settings.clone(),
@@ -146,29 +146,29 @@ impl AccountArgs {
     }
 }
 
-/// An account of which nothing is known yet.
-fn of_flags(connector: &ConnectorName) -> Result<GivenAccount, String> {
+/// An account without settings and credentials.
+fn of_flags(connector: &ConnectorName) -> Result<QueriedAccount, String> {
     let bad = |what: String| format!("no account can be made for {connector}: {what}");
     let platform = connector.as_str().to_ascii_uppercase().replace('-', "_");
     let platform = platform.parse::<PlatformName>().map_err(|why| bad(why.to_string()))?;
     let account = Account {
         platform,
-        name: NOBODY.parse().map_err(|_| bad(NOBODY.into()))?,
+        name: PLACEHOLDER.parse().map_err(|_| bad(PLACEHOLDER.into()))?,
         connector: connector.clone(),
-        platform_account: NOBODY.parse().map_err(|_| bad(NOBODY.into()))?,
+        platform_account: PLACEHOLDER.parse().map_err(|_| bad(PLACEHOLDER.into()))?,
     };
-    let tenant = NOBODY.parse().map_err(|_| bad(NOBODY.into()))?;
+    let tenant = PLACEHOLDER.parse().map_err(|_| bad(PLACEHOLDER.into()))?;
     let (settings, credentials) = (Settings::new(), Credentials::default());
-    Ok(GivenAccount { tenant, account, settings, credentials })
+    Ok(QueriedAccount { tenant, account, settings, credentials })
 }
 
-/// The parts of `NAME=VALUE`. What isn't one is not repeated: it may be a secret.
+/// The parts of `NAME=VALUE`. The error doesn't repeat the text, which may be a secret.
 fn pair_of<'p>(flag: &str, pair: &'p str) -> Result<(&'p str, &'p str), String> {
     let parts = pair.split_once('=').filter(|(name, _)| !name.is_empty());
     parts.ok_or_else(|| format!("{flag} must be a name, `=` and a value"))
 }
 
-/// A setting: a number or a truth value where it is written like one, else a text.
+/// A setting: a number or a boolean where it is written like one, else a text.
 fn setting(text: String) -> Value {
     let number = text.parse::<Number>().ok().filter(|it| it.to_string() == text);
     match (text.as_str(), number) {

@@ -1,4 +1,4 @@
-//! `gatehouse connector check`: whether files are manifests, and whether an account can be asked with one.
+//! `gatehouse connector check`: checks manifests, and queries an account with one.
 
 use std::path::PathBuf;
 
@@ -7,13 +7,13 @@ use gatehouse_connectors::{Manifests, ProductParts};
 use gatehouse_core::{ConnectorName, PageRequest};
 
 use super::account::AccountArgs;
-use super::asking::{Question, Whom, ask};
-use super::{counted, say, transcript};
+use super::query::{Query, QueryTarget, run_query};
+use super::{counted, print, transcript};
 
-/// Products that are asked for to see whether that works.
+/// Products of the query.
 const PAGE_SIZE: u64 = 3;
 
-/// Check manifests, and ask an account with one where an account is given
+/// Check manifests, and query an account with one if an account is given
 #[derive(Args)]
 pub(in crate::commands::connector) struct Check {
     /// The manifests
@@ -40,7 +40,7 @@ impl Check {
                 }
             };
             let name = own.manifest.name();
-            say(&format!("ok  {}: {name}, {}\n", file.display(), own.manifest.summary().title));
+            print(&format!("ok  {}: {name}, {}\n", file.display(), own.manifest.summary().title));
             if self.account.is_given() {
                 self.try_it(manifests, name)?;
             }
@@ -52,17 +52,18 @@ impl Check {
     }
 
     fn try_it(&self, manifests: Manifests, connector: &ConnectorName) -> Result<(), String> {
-        let question = Question::Page(PageRequest { number: 1, size: PAGE_SIZE });
-        let whom = Whom::Account(&self.account);
-        let outcome = ask(manifests, connector, &whom, question, ProductParts::ALL, |_, _| ())?;
+        let query = Query::Page(PageRequest { number: 1, size: PAGE_SIZE });
+        let target = QueryTarget::Account(&self.account);
+        let outcome =
+            run_query(manifests, connector, &target, query, ProductParts::ALL, |_, _| ())?;
         for failure in &outcome.failures {
-            say(&transcript::failure(failure));
+            print(&transcript::failure(failure));
         }
         if !outcome.failures.is_empty() {
-            let trying = "`gatehouse connector try` shows what was said";
-            return Err(format!("the account was asked: {}; {trying}", outcome.summary()));
+            let trying = "`gatehouse connector try` shows every exchange";
+            return Err(format!("the account was queried: {}; {trying}", outcome.summary()));
         }
-        say(&format!("ok  the account was asked: {}\n", outcome.summary()));
+        print(&format!("ok  the account was queried: {}\n", outcome.summary()));
         Ok(())
     }
 }

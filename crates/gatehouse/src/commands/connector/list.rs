@@ -3,16 +3,16 @@
 use clap::{Args, ValueEnum};
 use gatehouse_connectors::ConnectorSummary;
 
-use super::{OwnConnectors, say};
+use super::{ConnectorsDir, print};
 
-/// List connectors, and what their platforms can do
+/// List connectors and their platforms' capabilities
 #[derive(Args)]
 pub(in crate::commands::connector) struct List {
-    /// How to show them
-    #[arg(long, value_name = "FORM", default_value = "table")]
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
     output: Output,
     #[command(flatten)]
-    own: OwnConnectors,
+    connectors: ConnectorsDir,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -27,15 +27,15 @@ enum Output {
 
 impl List {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
-        let manifests = self.own.manifests()?;
+        let manifests = self.connectors.manifests()?;
         let all: Vec<ConnectorSummary> = manifests.all().map(|it| it.summary()).collect();
         match self.output {
-            Output::Table => say(&table(&all)),
-            Output::Markdown => say(&manifests.markdown()),
+            Output::Table => print(&table(&all)),
+            Output::Markdown => print(&manifests.markdown()),
             Output::Json => {
                 let text = serde_json::to_string_pretty(&all);
                 let text = text.map_err(|cause| format!("can't be shown as JSON: {cause}"))?;
-                say(&format!("{text}\n"));
+                print(&format!("{text}\n"));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `gatehouse connector record`: keeps a cleaned conversation with a platform, which becomes a test.
+//! `gatehouse connector record`: records a conversation with a platform, without secrets, as a test.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,39 +8,39 @@ use gatehouse_connectors::testing::recording::{RecordOptions, record};
 use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;
-use super::{OwnConnectors, counted, named, say};
+use super::{ConnectorsDir, counted, find_connector, print};
 
-/// Keep a conversation with a platform, without secrets, to test a connector with
+/// Record a conversation with a platform, without secrets, to test a connector with
 ///
-/// A page or some are asked for, and a hit and a miss of each way to look connections up. Numbers of cards and what
-/// the platform calls them are replaced; what people wrote on them stays: read the file before you share it.
+/// Requests pages, and a hit and a miss of each way to look connections up. Card numbers and the platform's IDs are
+/// replaced; texts that people wrote stay: read the file before you share it.
 #[derive(Args)]
 pub(in crate::commands::connector) struct Record {
     /// A connector's name, or a manifest's file
     #[arg(value_name = "NAME|FILE")]
     connector: String,
-    /// Where to keep it
+    /// File for the recording
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// How many of the platform's largest pages to ask for
+    /// Number of the platform's largest pages to request
     #[arg(long, value_name = "N", default_value_t = 1)]
     pages: u32,
-    /// Leave numbers and names of connections as they are
+    /// Keep the numbers and IDs of connections as they are
     #[arg(long)]
     keep_numbers: bool,
     #[command(flatten)]
     account: AccountArgs,
     #[command(flatten)]
-    own: OwnConnectors,
+    connectors: ConnectorsDir,
 }
 
 impl Record {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
-        let mut manifests = self.own.manifests()?;
-        let connector = named(&mut manifests, &self.connector)?;
+        let mut manifests = self.connectors.manifests()?;
+        let connector = find_connector(&mut manifests, &self.connector)?;
         let allow_insecure_urls = self.account.allow_insecure_urls;
         let Some(manifest) = manifests.get(connector.as_str()).map(Arc::clone) else {
-            return Err(format!("{connector} is built in, and is no manifest"));
+            return Err(format!("{connector} is built in, and has no manifest"));
         };
         let catalog = Catalog::new(AddressRules::for_local_user(allow_insecure_urls), manifests);
         let given = self.account.read(&catalog, &connector)?;
@@ -50,12 +50,12 @@ impl Record {
             allow_insecure_urls,
         };
         let runtime = super::runtime()?;
-        let asking = record(&manifest, &given.settings, &given.credentials, options);
-        let recording = runtime.block_on(asking)?;
+        let recording = record(&manifest, &given.settings, &given.credentials, options);
+        let recording = runtime.block_on(recording)?;
         let out = self.out.display();
         std::fs::write(&self.out, recording.to_text())
             .map_err(|cause| format!("{out}: {cause}"))?;
-        say(&format!("{}: {} kept\n", out, counted(recording.n_exchanges(), "exchange")));
+        print(&format!("{}: {} recorded\n", out, counted(recording.n_exchanges(), "exchange")));
         Ok(())
     }
 }

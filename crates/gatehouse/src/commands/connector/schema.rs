@@ -3,7 +3,7 @@
 use clap::Args;
 use gatehouse_connectors::Manifest;
 
-use super::say;
+use super::print;
 
 /// Show the JSON Schema of manifests, for editors
 #[derive(Args)]
@@ -11,7 +11,7 @@ pub(in crate::commands::connector) struct SchemaCommand {}
 
 impl SchemaCommand {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
-        say(Manifest::SCHEMA);
+        print(Manifest::SCHEMA);
         Ok(())
     }
 }

@@ -3,21 +3,21 @@
 use clap::Args;
 use gatehouse_connectors::{AddressRules, Catalog};
 
-use super::{OwnConnectors, say, unknown};
+use super::{ConnectorsDir, print, unknown};
 
-/// Show a connector's manifest, to be read, or copied and changed
+/// Show a connector's manifest, to read, or to copy and change
 #[derive(Args)]
 pub(in crate::commands::connector) struct Show {
     /// The connector, as `gatehouse connector list` shows it
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
-    own: OwnConnectors,
+    connectors: ConnectorsDir,
 }
 
 impl Show {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
-        let manifests = self.own.manifests()?;
+        let manifests = self.connectors.manifests()?;
         let name = &self.name;
         let Some(text) = manifests.text(name) else {
             let is_built_in =
@@ -27,7 +27,7 @@ impl Show {
                 false => unknown(name, &manifests),
             });
         };
-        say(text);
+        print(text);
         Ok(())
     }
 }

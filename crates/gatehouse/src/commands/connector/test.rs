@@ -1,4 +1,4 @@
-//! `gatehouse connector test`: whether a connector does what connectors do.
+//! `gatehouse connector test`: runs the conformance checks on a connector.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,31 +9,31 @@ use gatehouse_connectors::testing::recording::Recording;
 use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;
-use super::{OwnConnectors, counted, named, say};
+use super::{ConnectorsDir, counted, find_connector, print};
 
 /// Test a connector with a recording or an account
 ///
-/// A shipped connector has a recording of its own, which is taken where nothing else is given.
+/// Without a recording or an account, a shipped connector is tested with its own recording.
 #[derive(Args)]
 pub(in crate::commands::connector) struct Test {
     /// A connector's name, or a manifest's file
     #[arg(value_name = "NAME|FILE")]
     connector: String,
-    /// A recording, as `gatehouse connector record` keeps them
+    /// Recording, as `gatehouse connector record` writes it
     #[arg(long, value_name = "FILE")]
     recording: Option<PathBuf>,
     #[command(flatten)]
     account: AccountArgs,
     #[command(flatten)]
-    own: OwnConnectors,
+    connectors: ConnectorsDir,
 }
 
 impl Test {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
-        let mut manifests = self.own.manifests()?;
-        let connector = named(&mut manifests, &self.connector)?;
+        let mut manifests = self.connectors.manifests()?;
+        let connector = find_connector(&mut manifests, &self.connector)?;
         let Some(manifest) = manifests.get(connector.as_str()).map(Arc::clone) else {
-            return Err(format!("{connector} is built in, and is no manifest"));
+            return Err(format!("{connector} is built in, and has no manifest"));
         };
         let suite = if self.account.is_given() {
             if self.recording.is_some() {
@@ -60,7 +60,7 @@ impl Test {
         let n_failed = n_of(|it| matches!(it, Verdict::Failed(_)));
         let n_passed = n_of(|it| *it == Verdict::Passed);
         let n_others = checks.len() - n_failed - n_passed;
-        say(&format!("{listed}\n{n_passed} passed, {n_failed} failed, {n_others} don't apply\n"));
+        print(&format!("{listed}\n{n_passed} passed, {n_failed} failed, {n_others} don't apply\n"));
         if n_failed > 0 {
             return Err(format!("{} of {connector} failed", counted(n_failed, "check")));
         }

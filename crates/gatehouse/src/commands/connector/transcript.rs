@@ -1,5 +1,4 @@
-//! What is said to a platform and what comes of it, for people to read. What platforms say can't move a
-//! terminal's cursor.
+//! Exchanges with a platform as text, without control characters.
 
 use gatehouse_connectors::{Exchange, Failure, ProductParts, ShownResponse};
 use gatehouse_core::Product;
@@ -7,14 +6,14 @@ use gatehouse_core::product::Property;
 use http::HeaderName;
 use serde_json::Value;
 
-/// Lines of an answer's body that are shown, unless all are wanted.
+/// Lines of a response's body that are shown without `--full`.
 const LINES_MAX: usize = 24;
 
-/// Characters of a line that are shown, unless all are wanted.
+/// Characters of a line that are shown without `--full`.
 const LINE_CHARS_MAX: usize = 200;
 
-/// Headers that are about the connection, or about browsers: they are shown only where everything is.
-const DULL: [&str; 16] = [
+/// Headers about the connection or for browsers, which are shown only with `--full`.
+const MINOR_HEADERS: [&str; 16] = [
     "accept",
     "accept-encoding",
     "alt-svc",
@@ -33,7 +32,7 @@ const DULL: [&str; 16] = [
     "x-content-type-options",
 ];
 
-/// A call and its answer.
+/// A request and its response.
 pub(in crate::commands::connector) fn exchange(
     n: usize,
     exchange: &Exchange<'_>,
@@ -45,10 +44,10 @@ pub(in crate::commands::connector) fn exchange(
     text += &body(">", &exchange.body, is_full);
     let took = exchange.took.as_millis();
     match &exchange.result {
-        Ok(ShownResponse { status, headers: told, body: said }) => {
+        Ok(ShownResponse { status, headers: received, body: text_body }) => {
             text += &format!("    < {status}, after {took} ms\n");
-            text += &headers("<", told, is_full);
-            text += &body("<", said, is_full);
+            text += &headers("<", received, is_full);
+            text += &body("<", text_body, is_full);
         }
         Err(failure) => {
             text += &format!("    < no answer, after {took} ms: {}\n", plain(&failure.detail));
@@ -58,7 +57,8 @@ pub(in crate::commands::connector) fn exchange(
 }
 
 fn headers(arrow: &str, headers: &[(HeaderName, String)], is_full: bool) -> String {
-    let shown = headers.iter().filter(|(name, _)| is_full || !DULL.contains(&name.as_str()));
+    let shown =
+        headers.iter().filter(|(name, _)| is_full || !MINOR_HEADERS.contains(&name.as_str()));
     shown.map(|(name, value)| format!("    {arrow} {name}: {}\n", plain(value))).collect()
 }
 
@@ -88,15 +88,16 @@ fn shortened(line: &str, is_full: bool) -> String {
     }
 }
 
-/// A product, as far as it was asked for.
+/// A product's requested parts.
 pub(in crate::commands::connector) fn product(product: &Product, parts: ProductParts) -> String {
     let connection = &product.connection;
     let mut text = format!("product {}\n", plain(&connection.local_id));
     let mut line = |name: &str, value: &str| text += &format!("    {name:13}  {}\n", plain(value));
     if parts.status {
-        let word = connection.platform_status.as_ref();
-        let word = word.map(|it| format!(" (the platform says {it})")).unwrap_or_default();
-        line("status", &format!("{}{word}", connection.status));
+        let platform_status = connection.platform_status.as_ref();
+        let platform_status =
+            platform_status.map(|it| format!(" (the platform says {it})")).unwrap_or_default();
+        line("status", &format!("{}{platform_status}", connection.status));
     }
     line("connectivity", connection.connectivity.as_str());
     if parts.characteristics {
@@ -115,16 +116,20 @@ pub(in crate::commands::connector) fn product(product: &Product, parts: ProductP
     text
 }
 
-/// A failure, with what the platform said.
+/// A failure, with the platform's response.
 pub(in crate::commands::connector) fn failure(failure: &Failure) -> String {
     let mut text = format!("FAILED  {}\n", plain(&failure.detail));
-    if let Some(said) = &failure.said {
-        let words = if said.body.is_empty() { said.message.as_deref() } else { Some(&*said.body) };
-        let words = plain(words.unwrap_or_default());
-        text += &format!("    the platform says: {} {words}\n", said.status);
+    if let Some(response) = &failure.said {
+        let text_body = if response.body.is_empty() {
+            response.message.as_deref()
+        } else {
+            Some(&*response.body)
+        };
+        let text_body = plain(text_body.unwrap_or_default());
+        text += &format!("    the platform says: {} {text_body}\n", response.status);
     }
     if let Some(wait) = failure.retry_after {
-        text += &format!("    it wants to be left alone for {} s\n", wait.as_secs());
+        text += &format!("    it asks for a pause of {} s\n", wait.as_secs());
     }
     text
 }

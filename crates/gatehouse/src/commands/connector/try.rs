@@ -1,4 +1,4 @@
-//! `gatehouse connector try`: asks an account as the server would, and shows all that is said.
+//! `gatehouse connector try`: queries an account as the server would, and shows every exchange.
 
 use std::path::PathBuf;
 
@@ -8,59 +8,58 @@ use gatehouse_core::product::is_local_id;
 use gatehouse_core::{Identifier, IdentifierKind, PageRequest};
 
 use super::account::AccountArgs;
-use super::asking::{Question, Whom, ask};
-use super::{OwnConnectors, counted, named, say, transcript};
+use super::query::{Query, QueryTarget, run_query};
+use super::{ConnectorsDir, counted, find_connector, print, transcript};
 
-/// Ask an account, and show every request, answer and product
+/// Query an account, and show every request, response and product
 ///
-/// Without numbers to look for, a page of the account's list is asked for. Secrets are shown as ***; what
-/// platforms say about connections is shown as it is.
+/// Without identifiers, requests a page of the account's list. Secrets are shown as ***; the platform's data about
+/// connections is shown as it is.
 #[derive(Args)]
 pub(in crate::commands::connector) struct Try {
     /// A connector's name, or a manifest's file
     #[arg(value_name = "NAME|FILE")]
     connector: String,
-    /// How many products to ask for
+    /// Number of products to request
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1000))]
     page_size: u64,
-    /// Which page of them
+    /// Page number
     #[arg(long = "page", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     page: u64,
-    /// ICCIDs to look for, with commas between them
+    /// ICCIDs to look up, separated by commas
     #[arg(long, value_name = "ICCIDS", value_delimiter = ',')]
     iccid: Vec<String>,
-    /// IMSIs to look for
+    /// IMSIs to look up
     #[arg(long, value_name = "IMSIS", value_delimiter = ',')]
     imsi: Vec<String>,
-    /// MSISDNs to look for
+    /// MSISDNs to look up
     #[arg(long, value_name = "MSISDNS", value_delimiter = ',')]
     msisdn: Vec<String>,
-    /// Serial numbers to look for
+    /// Serial numbers to look up
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',')]
     serial_number: Vec<String>,
-    /// What the platform calls connections, to look for
+    /// The platform's own IDs to look up
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     id: Vec<String>,
-    /// What is to be known of products, with commas between: details are asked for only where they are
-    /// needed
+    /// Parts of products to request, separated by commas: details are requested only where needed
     #[arg(long, value_name = "FIELDS", value_delimiter = ',')]
     fields: Vec<Field>,
-    /// Show all of each answer
+    /// Show every response in full
     #[arg(long)]
     full: bool,
-    /// Ask a stand-in that is made of a recording, instead of an account
+    /// Query a replay of this recording, instead of an account
     #[arg(long, value_name = "FILE")]
     recording: Option<PathBuf>,
     #[command(flatten)]
     account: AccountArgs,
     #[command(flatten)]
-    own: OwnConnectors,
+    connectors: ConnectorsDir,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "camelCase")]
 enum Field {
-    /// Nothing but what they are called
+    /// Nothing but their IDs
     None,
     Status,
     ProductCharacteristic,
@@ -69,38 +68,38 @@ enum Field {
 
 impl Try {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
-        let question = self.question()?;
-        let mut manifests = self.own.manifests()?;
-        let connector = named(&mut manifests, &self.connector)?;
+        let query = self.query()?;
+        let mut manifests = self.connectors.manifests()?;
+        let connector = find_connector(&mut manifests, &self.connector)?;
         let (parts, is_full) = (self.parts(), self.full);
         let shown = move |n: usize, it: &gatehouse_connectors::Exchange<'_>| {
-            say(&transcript::exchange(n, it, is_full));
+            print(&transcript::exchange(n, it, is_full));
         };
-        let whom = match &self.recording {
+        let target = match &self.recording {
             Some(_) if self.account.is_given() => {
                 return Err("give a recording or an account, not both".into());
             }
-            Some(path) => Whom::Recording(path),
-            None => Whom::Account(&self.account),
+            Some(path) => QueryTarget::Recording(path),
+            None => QueryTarget::Account(&self.account),
         };
-        let outcome = ask(manifests, &connector, &whom, question, parts, shown)?;
+        let outcome = run_query(manifests, &connector, &target, query, parts, shown)?;
         for product in &outcome.products {
-            say(&transcript::product(product, parts));
+            print(&transcript::product(product, parts));
         }
         for missing in &outcome.missing {
-            say(&format!("not found: {missing}\n"));
+            print(&format!("not found: {missing}\n"));
         }
         for failure in &outcome.failures {
-            say(&transcript::failure(failure));
+            print(&transcript::failure(failure));
         }
-        say(&format!("\n{}\n", outcome.summary()));
+        print(&format!("\n{}\n", outcome.summary()));
         match outcome.failures.len() {
             0 => Ok(()),
             n => Err(counted(n, "failure")),
         }
     }
 
-    fn question(&self) -> Result<Question, String> {
+    fn query(&self) -> Result<Query, String> {
         let mut identifiers = Vec::new();
         for (flag, kind, texts) in [
             ("--iccid", IdentifierKind::Iccid, &self.iccid),
@@ -122,12 +121,12 @@ impl Try {
             ));
         }
         if identifiers.is_empty() && self.id.is_empty() {
-            return Ok(Question::Page(PageRequest { number: self.page, size: self.page_size }));
+            return Ok(Query::Page(PageRequest { number: self.page, size: self.page_size }));
         }
         let mut local_ids = self.id.clone();
         local_ids.sort();
         local_ids.dedup();
-        Ok(Question::Find { wanted: FindRequest { identifiers, ids: Vec::new() }, local_ids })
+        Ok(Query::Find { wanted: FindRequest { identifiers, ids: Vec::new() }, local_ids })
     }
 
     fn parts(&self) -> ProductParts {

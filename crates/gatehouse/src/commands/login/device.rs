@@ -1,4 +1,4 @@
-//! People sign in: with a browser, on whichever device has one, while the command waits (RFC 8628).
+//! Signing in people: in a browser on any device, while the command waits (RFC 8628).
 
 use std::time::{Duration, Instant};
 
@@ -7,31 +7,31 @@ use reqwest::Client;
 use serde_json::Value;
 
 use super::issuer::Issuer;
-use crate::client::oauth::{self, Form, Granted, Refusal};
-use crate::client::session::{RefreshToken, Wish};
-use crate::client::wire::Talk;
-use crate::failure::{Failure, Kind};
+use crate::client::oauth::{self, Form, TokenError, TokenResponse};
+use crate::client::session::{RefreshToken, TokenParameters};
+use crate::client::wire::Verbose;
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless;
 use crate::terminal::secret::Secret;
 
 const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
-/// How long is waited between two looks, if the issuer doesn't say (RFC 8628, section 3.2).
+/// Pause between polls, if the issuer names none (RFC 8628, section 3.2).
 const INTERVAL_DEFAULT: Duration = Duration::from_secs(5);
 
-/// How much longer after the issuer has asked for it (section 3.5).
-const SLOWER_BY: Duration = Duration::from_secs(5);
+/// Longer pause that `slow_down` asks for (section 3.5).
+const SLOW_DOWN_BY: Duration = Duration::from_secs(5);
 
-/// Shortest and longest between two looks.
+/// Shortest and longest pause between polls.
 pub(in crate::commands::login) const INTERVAL_MIN: Duration = Duration::from_secs(1);
 pub(in crate::commands::login) const INTERVAL_MAX: Duration = Duration::from_secs(60);
 
-/// How long a code is good for, if the issuer doesn't say, and at most.
+/// Lifetime of a code: if the issuer names none, and at most.
 const LIFETIME_DEFAULT: Duration = Duration::from_secs(10 * 60);
 pub(in crate::commands::login) const LIFETIME_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// A sign-in that has begun.
-pub(in crate::commands::login) struct Begun {
+/// A device authorisation in progress.
+pub(in crate::commands::login) struct DeviceAuthorization {
     device_code: Secret,
     user_code: String,
     verification_uri: String,
@@ -40,135 +40,138 @@ pub(in crate::commands::login) struct Begun {
     pub(in crate::commands::login) interval: Duration,
 }
 
-/// What comes after a look.
+/// The step after a refused poll.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// Look again after so long.
+    /// Poll again after this pause.
     Wait(Duration),
-    /// It has come to nothing.
-    Over,
+    /// The authorisation has failed.
+    Failed,
 }
 
-/// A token, and how the next one is got, if it is.
+/// Gets a token; also returns the credentials for the next one, if there are any.
 pub(in crate::commands::login) async fn sign_in(
     client: &Client,
-    talk: Talk,
+    verbose: Verbose,
     issuer: &Issuer,
     client_id: String,
-    wish: Wish,
-) -> Result<(Granted, Option<RefreshToken>), Failure> {
+    parameters: TokenParameters,
+) -> Result<(TokenResponse, Option<RefreshToken>), Failure> {
     let (device_endpoint, token_endpoint) = (issuer.device_endpoint()?, issuer.token_endpoint()?);
-    let form = asking(&client_id, &wish, |scope| issuer.has_scope(scope));
-    let body = oauth::post(client, talk, &device_endpoint, form).await;
-    let body = body.map_err(Refusal::into_failure)?;
-    let begun = Begun::read(&body).ok_or_else(|| {
-        let said = format!("{device_endpoint} answered without a code to sign in with");
-        Failure::new(Kind::Unreachable, said)
+    let form = authorization_form(&client_id, &parameters, |scope| issuer.has_scope(scope));
+    let body = oauth::post(client, verbose, &device_endpoint, form).await;
+    let body = body.map_err(TokenError::into_failure)?;
+    let authorization = DeviceAuthorization::read(&body).ok_or_else(|| {
+        let message = format!("{device_endpoint} answered without a code to sign in with");
+        Failure::new(FailureKind::Unreachable, message)
     })?;
-    begun.show();
+    authorization.show();
 
     let form = Form::default()
         .with("grant_type", GRANT_TYPE)
         .with("client_id", &client_id)
-        .with_secret("device_code", &begun.device_code)
-        .with_any("resource", wish.resource.as_deref());
-    let (began, mut interval) = (Instant::now(), begun.interval);
-    // Why the issuer could not be asked last, if it could not.
-    let mut away: Option<Failure> = None;
+        .with_secret("device_code", &authorization.device_code)
+        .with_optional("resource", parameters.resource.as_deref());
+    let (began, mut interval) = (Instant::now(), authorization.interval);
+    // Why the latest poll got no response.
+    let mut unreachable: Option<Failure> = None;
     loop {
-        // Nobody can have typed the code before there was time to read it.
-        let left = begun.lifetime.saturating_sub(began.elapsed());
+        // The first poll waits, too: the user must read the code first.
+        let left = authorization.lifetime.saturating_sub(began.elapsed());
         if left.is_zero() {
-            return Err(away.unwrap_or_else(expired));
+            return Err(unreachable.unwrap_or_else(expired));
         }
         tokio::time::sleep(interval.min(left)).await;
-        let body = match oauth::post(client, talk, &token_endpoint, form.clone()).await {
+        let body = match oauth::post(client, verbose, &token_endpoint, form.clone()).await {
             Ok(body) => body,
-            Err(refusal) => match next(&refusal, interval) {
+            Err(error) => match next(&error, interval) {
                 Next::Wait(longer) => {
                     interval = longer;
-                    let is_away = matches!(refusal, Refusal::Failed(_));
-                    if is_away && away.is_none() {
-                        eprintln!("The issuer can't be asked just now; trying again.");
+                    let is_unreachable = matches!(error, TokenError::Failed(_));
+                    if is_unreachable && unreachable.is_none() {
+                        eprintln!("The issuer can't be reached just now; trying again.");
                     }
-                    away = is_away.then(|| refusal.into_failure());
+                    unreachable = is_unreachable.then(|| error.into_failure());
                     continue;
                 }
-                Next::Over => return Err(over(refusal)),
+                Next::Failed => return Err(failure_of(error)),
             },
         };
-        let granted = Granted::read(&token_endpoint, &body, oauth::now());
-        let granted = granted.map_err(Refusal::into_failure)?;
+        let granted = TokenResponse::read(&token_endpoint, &body, oauth::now());
+        let granted = granted.map_err(TokenError::into_failure)?;
         let renewal = granted.refresh_token.clone().map(|refresh_token| RefreshToken {
             issuer: issuer.name.clone(),
             token_endpoint,
             revocation_endpoint: issuer.revocation_endpoint(),
             client_id,
             refresh_token,
-            wish,
+            parameters,
         });
         return Ok((granted, renewal));
     }
 }
 
-/// What the sign-in is asked for with.
-fn asking(client_id: &str, wish: &Wish, has_scope: impl Fn(&str) -> bool) -> Form {
-    let mut scopes: Vec<&str> = match &wish.scope {
+/// The form of the device authorisation request.
+fn authorization_form(
+    client_id: &str,
+    parameters: &TokenParameters,
+    has_scope: impl Fn(&str) -> bool,
+) -> Form {
+    let mut scopes: Vec<&str> = match &parameters.scope {
         Some(scope) => scope.split_whitespace().collect(),
-        // What people do with these commands. Who manages tenants says so.
+        // The scopes for these commands; managing tenants needs an explicit `--scope`.
         None => {
             let ours = Scope::ALL.iter().filter(|it| **it != Scope::Admin).map(|it| it.as_str());
             ["openid"].into_iter().chain(ours).filter(|it| has_scope(it)).collect()
         }
     };
-    // Without it, many issuers give nothing that a token could be renewed with.
+    // Many issuers issue no refresh token without it.
     const OFFLINE: &str = "offline_access";
     if has_scope(OFFLINE) && !scopes.contains(&OFFLINE) {
         scopes.push(OFFLINE);
     }
-    // OpenID Connect Core, section 11: it is ignored unless consent is asked for.
+    // OpenID Connect Core, section 11: the scope is ignored without a prompt for consent.
     let prompt = scopes.contains(&OFFLINE).then_some("consent");
     let scope = (!scopes.is_empty()).then(|| scopes.join(" "));
-    Wish { scope, ..wish.clone() }
+    TokenParameters { scope, ..parameters.clone() }
         .add_to(Form::default().with("client_id", client_id))
-        .with_any("prompt", prompt)
+        .with_optional("prompt", prompt)
 }
 
-/// What comes after a refusal.
-fn next(refusal: &Refusal, interval: Duration) -> Next {
+fn next(error: &TokenError, interval: Duration) -> Next {
     let longer = |wait: Duration| Next::Wait(wait.min(INTERVAL_MAX));
-    match refusal.error() {
+    match error.error() {
         Some("authorization_pending") => Next::Wait(interval),
-        Some("slow_down") => longer(interval + SLOWER_BY),
-        // Whoever is signing in goes on meanwhile: the issuer may be back before they are done.
-        None if matches!(refusal, Refusal::Failed(_)) => longer(interval * 2),
-        Some(_) | None => Next::Over,
+        Some("slow_down") => longer(interval + SLOW_DOWN_BY),
+        // The user goes on meanwhile, and the issuer may be back by then.
+        None if matches!(error, TokenError::Failed(_)) => longer(interval * 2),
+        Some(_) | None => Next::Failed,
     }
 }
 
-fn over(refusal: Refusal) -> Failure {
-    match refusal.error() {
+fn failure_of(error: TokenError) -> Failure {
+    match error.error() {
         Some("access_denied") => {
-            Failure::new(Kind::NotAllowed, "the sign-in was denied in the browser")
+            Failure::new(FailureKind::NotAllowed, "the sign-in was denied in the browser")
         }
         Some("expired_token") => expired(),
-        _ => refusal.into_failure(),
+        _ => error.into_failure(),
     }
 }
 
 fn expired() -> Failure {
-    Failure::new(Kind::NotAllowed, "nobody signed in while the code was good")
+    Failure::new(FailureKind::NotAllowed, "the code has expired before the sign-in")
         .advise("begin again, and open the address before the code expires")
 }
 
-impl Begun {
+impl DeviceAuthorization {
     pub(in crate::commands::login) fn read(body: &Value) -> Option<Self> {
         let text = |name: &str| body.get(name)?.as_str().filter(|it| !it.is_empty());
         let seconds = |name: &str| body.get(name)?.as_u64().map(Duration::from_secs);
         Some(Self {
             device_code: Secret::new(text("device_code")?),
             user_code: text("user_code")?.to_owned(),
-            // Some have the name of a draft.
+            // Some issuers use a draft's name.
             verification_uri: text("verification_uri").or(text("verification_url"))?.to_owned(),
             verification_uri_complete: text("verification_uri_complete").map(str::to_owned),
             lifetime: seconds("expires_in").unwrap_or(LIFETIME_DEFAULT).min(LIFETIME_MAX),
@@ -178,7 +181,7 @@ impl Begun {
         })
     }
 
-    /// Says what to do, beside what a script may read.
+    /// Prints the instructions on standard error.
     fn show(&self) {
         let (uri, code) = (harmless(&self.verification_uri), harmless(&self.user_code));
         eprintln!("To sign in, open this address in a browser, on any device:\n\n    {uri}\n");
@@ -199,33 +202,37 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn refused(error: &str) -> Refusal {
+    fn refused(error: &str) -> TokenError {
         let (endpoint, error) = ("https://id.example/token".to_owned(), error.to_owned());
-        Refusal::Error { endpoint, error, description: None }
+        TokenError::Error { endpoint, error, description: None }
     }
 
     #[test]
     fn waiting_goes_on_as_the_issuer_says() {
         let seconds = Duration::from_secs;
-        let failed = || Refusal::Failed(Failure::new(Kind::Unreachable, "gone"));
-        let strange = || Refusal::NotUnderstood(Failure::new(Kind::Unreachable, "a page"));
-        for (refusal, interval, expected) in [
+        let failed = || TokenError::Failed(Failure::new(FailureKind::Unreachable, "gone"));
+        let strange =
+            || TokenError::NotUnderstood(Failure::new(FailureKind::Unreachable, "a page"));
+        for (error, interval, expected) in [
             (refused("authorization_pending"), 5, Next::Wait(seconds(5))),
             (refused("slow_down"), 5, Next::Wait(seconds(10))),
             (refused("slow_down"), 58, Next::Wait(seconds(60))),
             (failed(), 5, Next::Wait(seconds(10))),
-            (strange(), 5, Next::Over),
-            (refused("access_denied"), 5, Next::Over),
-            (refused("expired_token"), 5, Next::Over),
-            (refused("invalid_grant"), 5, Next::Over),
+            (strange(), 5, Next::Failed),
+            (refused("access_denied"), 5, Next::Failed),
+            (refused("expired_token"), 5, Next::Failed),
+            (refused("invalid_grant"), 5, Next::Failed),
         ] {
-            assert_eq!(next(&refusal, seconds(interval)), expected, "{refusal:?}");
+            assert_eq!(next(&error, seconds(interval)), expected, "{error:?}");
         }
         for (error, expected) in
-            [("access_denied", "denied"), ("expired_token", "nobody"), ("other", "says other")]
+            [("access_denied", "denied"), ("expired_token", "expired"), ("other", "says other")]
         {
-            let why = over(refused(error));
-            assert!(why.kind == Kind::NotAllowed && why.said().contains(expected), "{why}");
+            let why = failure_of(refused(error));
+            assert!(
+                why.kind == FailureKind::NotAllowed && why.message().contains(expected),
+                "{why}"
+            );
         }
     }
 
@@ -233,28 +240,38 @@ mod tests {
     fn a_beginning_is_read_with_what_is_usual() {
         let least =
             json!({"device_code": "d", "user_code": "U-1", "verification_uri": "https://v"});
-        let begun = Begun::read(&least).unwrap();
-        assert_eq!((begun.interval, begun.lifetime), (INTERVAL_DEFAULT, LIFETIME_DEFAULT));
+        let authorization = DeviceAuthorization::read(&least).unwrap();
+        assert_eq!(
+            (authorization.interval, authorization.lifetime),
+            (INTERVAL_DEFAULT, LIFETIME_DEFAULT)
+        );
         let mut most = least.clone();
         most["interval"] = 1.into();
         most["expires_in"] = 1_000_000.into();
-        let begun = Begun::read(&most).unwrap();
-        assert_eq!((begun.interval, begun.lifetime), (Duration::from_secs(1), LIFETIME_MAX));
+        let authorization = DeviceAuthorization::read(&most).unwrap();
+        assert_eq!(
+            (authorization.interval, authorization.lifetime),
+            (Duration::from_secs(1), LIFETIME_MAX)
+        );
         most["interval"] = 0.into();
-        assert_eq!(Begun::read(&most).unwrap().interval, INTERVAL_MIN);
+        assert_eq!(DeviceAuthorization::read(&most).unwrap().interval, INTERVAL_MIN);
         for missing in ["device_code", "user_code", "verification_uri"] {
             let mut body = least.clone();
             body.as_object_mut().unwrap().remove(missing);
-            assert!(Begun::read(&body).is_none(), "{missing}");
+            assert!(DeviceAuthorization::read(&body).is_none(), "{missing}");
         }
     }
 
     #[test]
     fn what_is_asked_for_is_what_the_issuer_knows() {
         let known = ["openid", "offline_access", "access:read", "admin"];
-        let scope = |wish: Option<&str>, known: &[&str]| {
-            let wish = Wish { scope: wish.map(str::to_owned), ..Wish::default() };
-            let form = asking("gatehouse", &wish, |it| known.contains(&it)).shown();
+        let scope = |parameters: Option<&str>, known: &[&str]| {
+            let parameters = TokenParameters {
+                scope: parameters.map(str::to_owned),
+                ..TokenParameters::default()
+            };
+            let form =
+                authorization_form("gatehouse", &parameters, |it| known.contains(&it)).shown();
             (form["scope"].as_str().map(str::to_owned), form["prompt"].as_str() == Some("consent"))
         };
         let text = |scope: &str| Some(scope.to_owned());

@@ -1,16 +1,16 @@
-//! Where an issuer is asked for what, by the document that it has about itself (OpenID Connect Discovery).
+//! An issuer's endpoints, from its metadata document (OpenID Connect Discovery).
 
 use gatehouse_server::config::IssuerUrl;
 use reqwest::{Client, Url};
 use serde_json::Value;
 
-use super::client_credentials::Asked;
+use super::client_credentials::TokenEndpoint;
 use crate::client::oauth::{self, Proof};
-use crate::client::wire::Talk;
-use crate::failure::{Failure, Kind};
+use crate::client::wire::Verbose;
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless;
 
-/// An issuer that has told about itself.
+/// An issuer with its metadata.
 #[derive(Debug)]
 pub(in crate::commands::login) struct Issuer {
     pub(in crate::commands::login) name: String,
@@ -20,24 +20,24 @@ pub(in crate::commands::login) struct Issuer {
 impl Issuer {
     pub(in crate::commands::login) async fn discover(
         client: &Client,
-        talk: Talk,
+        verbose: Verbose,
         name: &str,
     ) -> Result<Self, Failure> {
         let name = IssuerUrl::try_from(name.to_owned())
             .map_err(|bad| Failure::input(format!("--issuer: {bad}")))?;
         let url =
             format!("{}/.well-known/openid-configuration", name.as_str().trim_end_matches('/'));
-        let document = oauth::get(client, talk, &url).await?;
+        let document = oauth::get(client, verbose, &url).await?;
         Self::read(name.as_str(), document)
     }
 
-    /// The document must be the one of whoever was asked, and not of somebody else.
+    /// Parses the document, which must name the issuer that it was requested from.
     pub(in crate::commands::login) fn read(name: &str, document: Value) -> Result<Self, Failure> {
-        let called = document.get("issuer").and_then(Value::as_str).unwrap_or("nothing");
-        if called != name {
-            let said = format!("{name} calls itself `{}`", harmless(called));
-            return Err(Failure::new(Kind::Refused, said)
-                .advise("if that is the right one, say --issuer so, letter by letter"));
+        let claimed = document.get("issuer").and_then(Value::as_str).unwrap_or("nothing");
+        if claimed != name {
+            let message = format!("{name} calls itself `{}`", harmless(claimed));
+            return Err(Failure::new(FailureKind::Refused, message)
+                .advise("if that is the right one, give --issuer exactly so"));
         }
         Ok(Self { name: name.to_owned(), document })
     }
@@ -46,7 +46,7 @@ impl Issuer {
         self.endpoint("token_endpoint")
     }
 
-    /// Where people begin to sign in.
+    /// The endpoint where people begin to sign in.
     pub(in crate::commands::login) fn device_endpoint(&self) -> Result<String, Failure> {
         self.endpoint("device_authorization_endpoint").map_err(|why| {
             why.advise("sign in with a client and its secret (--client-id, --client-secret-file), or with --with-token")
@@ -57,38 +57,43 @@ impl Issuer {
         self.endpoint("revocation_endpoint").ok()
     }
 
-    /// Where clients are asked for their secret, and how they may show it.
-    pub(in crate::commands::login) fn for_machines(&self) -> Result<Asked, Failure> {
+    /// The token endpoint, and its methods of client authentication.
+    pub(in crate::commands::login) fn client_credentials_endpoint(
+        &self,
+    ) -> Result<TokenEndpoint, Failure> {
         let methods = self.list("token_endpoint_auth_methods_supported");
-        // Who doesn't say takes HTTP Basic (OpenID Connect Discovery, section 3).
+        // HTTP Basic is the default (OpenID Connect Discovery, section 3).
         let has =
             |it| methods.as_ref().map_or(it == "client_secret_basic", |all| all.contains(&it));
-        let ways = [(Proof::Basic, "client_secret_basic"), (Proof::Form, "client_secret_post")];
-        let proofs: Vec<Proof> = ways.iter().filter(|it| has(it.1)).map(|it| it.0).collect();
+        let methods_by_proof =
+            [(Proof::Basic, "client_secret_basic"), (Proof::Form, "client_secret_post")];
+        let proofs: Vec<Proof> =
+            methods_by_proof.iter().filter(|it| has(it.1)).map(|it| it.0).collect();
         if proofs.is_empty() {
-            let said = format!("{} takes no secret from clients", self.name);
-            return Err(Failure::new(Kind::Refused, said));
+            let message = format!("{} takes no secret from clients", self.name);
+            return Err(Failure::new(FailureKind::Refused, message));
         }
-        Ok(Asked { token_endpoint: self.token_endpoint()?, proofs })
+        Ok(TokenEndpoint { token_endpoint: self.token_endpoint()?, proofs })
     }
 
-    /// Whether it knows a scope.
+    /// Whether the issuer supports a scope.
     pub(in crate::commands::login) fn has_scope(&self, scope: &str) -> bool {
         self.list("scopes_supported").is_some_and(|all| all.contains(&scope))
     }
 
-    /// An address out of the document. Who is asked by https is not left for less.
+    /// An address from the document. An https issuer must have https endpoints.
     fn endpoint(&self, what: &str) -> Result<String, Failure> {
         let name = &self.name;
         let Some(url) = self.document.get(what).and_then(Value::as_str) else {
-            return Err(Failure::new(Kind::Refused, format!("{name} has no {what}")));
+            return Err(Failure::new(FailureKind::Refused, format!("{name} has no {what}")));
         };
         let is_plain = name.starts_with("http://");
         if is_safe(url) && (is_plain || url.starts_with("https://")) {
             return Ok(url.to_owned());
         }
-        let said = format!("{name} says that its {what} is `{}`, which is not safe", harmless(url));
-        Err(Failure::new(Kind::Refused, said))
+        let message =
+            format!("{name} says that its {what} is `{}`, which is not safe", harmless(url));
+        Err(Failure::new(FailureKind::Refused, message))
     }
 
     fn list(&self, name: &str) -> Option<Vec<&str>> {
@@ -97,9 +102,9 @@ impl Issuer {
     }
 }
 
-/// Whether nobody on the way can read along: https, or this machine itself.
+/// Whether the connection can't be read by others: https, or this machine.
 pub(in crate::commands::login) fn is_safe(url: &str) -> bool {
-    // An issuer's address must be safe, too, but is no endpoint: only what is in front of the path counts here.
+    // An issuer's address must be safe, too, but is no endpoint: only the part before the path counts here.
     let origin = Url::parse(url).map(|url| url.origin().ascii_serialization());
     origin.is_ok_and(|origin| IssuerUrl::try_from(origin).is_ok())
 }
@@ -111,11 +116,11 @@ mod tests {
 
     #[test]
     fn a_document_of_somebody_else_is_refused() {
-        let read = |called: &str| Issuer::read("https://id.example", json!({"issuer": called}));
+        let read = |claimed: &str| Issuer::read("https://id.example", json!({"issuer": claimed}));
         assert!(read("https://id.example").is_ok());
         for other in ["https://id.example/", "https://other.example", ""] {
             let why = read(other).unwrap_err();
-            assert_eq!(why.kind, Kind::Refused, "{other}");
+            assert_eq!(why.kind, FailureKind::Refused, "{other}");
         }
         assert!(Issuer::read("https://id.example", json!([])).is_err());
     }
@@ -150,7 +155,11 @@ mod tests {
         let proofs = |methods: Value| {
             let document = json!({"issuer": "https://a", "token_endpoint": "https://a/t",
                                   "token_endpoint_auth_methods_supported": methods});
-            Issuer::read("https://a", document).unwrap().for_machines().map(|it| it.proofs).ok()
+            Issuer::read("https://a", document)
+                .unwrap()
+                .client_credentials_endpoint()
+                .map(|it| it.proofs)
+                .ok()
         };
         assert_eq!(proofs(Value::Null), Some(vec![Proof::Basic]));
         assert_eq!(proofs(json!(["client_secret_post"])), Some(vec![Proof::Form]));

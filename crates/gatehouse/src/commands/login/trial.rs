@@ -1,20 +1,20 @@
-//! Whether the server takes the token: one request that changes nothing, before anything is kept.
+//! Tries the token with a read-only request, before it is stored.
 
 use reqwest::Method;
 
 use crate::client::api::{Server, explained};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
-/// What came of it, where the token can be kept.
+/// Result of a trial after which the token can be stored.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::commands::login) enum Trial {
-    /// The server takes it.
+    /// The server accepts the token.
     Passed,
-    /// The server takes it, and it doesn't allow everything.
+    /// The server accepts the token, but it lacks some rights.
     Limited(String),
-    /// The server could not say.
+    /// The server gave no verdict.
     Unknown(String),
-    /// Without a tenant there is nothing to ask for.
+    /// Without a tenant there is nothing to request.
     NoTenant,
 }
 
@@ -24,40 +24,40 @@ impl Trial {
         tenant: &str,
         issuer: Option<&str>,
     ) -> Result<Self, Failure> {
-        let ask = server.ask(Method::GET, &[tenant, "contract"]).query("pageSize=1");
-        let answer = match ask.answer().await {
-            Ok(answer) => answer,
-            Err(why) if why.kind == Kind::Unreachable => {
-                return Ok(Self::Unknown(why.said().to_owned()));
+        let request = server.request(Method::GET, &[tenant, "contract"]).query("pageSize=1");
+        let response = match request.response().await {
+            Ok(response) => response,
+            Err(why) if why.kind == FailureKind::Unreachable => {
+                return Ok(Self::Unknown(why.message().to_owned()));
             }
             Err(why) => return Err(why),
         };
-        match answer.status {
+        match response.status {
             200..=299 => Ok(Self::Passed),
             401 => Err(Failure::new(
-                Kind::NotAllowed,
+                FailureKind::NotAllowed,
                 format!(
-                    "the server doesn't take this token, so nothing is kept: {}",
-                    explained(&answer.body)
+                    "the server doesn't accept this token, so nothing is stored: {}",
+                    explained(&response.body)
                 ),
             )
             .advise(advice(issuer))),
-            403 => Ok(Self::Limited(explained(&answer.body))),
-            _ => Ok(Self::Unknown(explained(&answer.body))),
+            403 => Ok(Self::Limited(explained(&response.body))),
+            _ => Ok(Self::Unknown(explained(&response.body))),
         }
     }
 
-    /// What is worth knowing about it.
+    /// A note on the result, for the user.
     pub(in crate::commands::login) fn note(&self, tenant: Option<&str>) -> Option<String> {
         let tenant = tenant.unwrap_or_default();
         match self {
             Self::Passed => None,
             Self::Limited(why) => Some(format!(
-                "the server takes the token, but it doesn't allow reading the contracts of {tenant}: {why}"
+                "the server accepts the token, but it doesn't allow reading the contracts of {tenant}: {why}"
             )),
             Self::Unknown(why) => Some(format!("the token could not be tried: {why}")),
             Self::NoTenant => Some(
-                "the token was not tried, because no tenant is known: say --tenant with each command, or \
+                "the token was not tried, because no tenant is known: give --tenant with each command, or \
                  with `gatehouse login`"
                     .into(),
             ),
@@ -69,10 +69,8 @@ fn advice(issuer: Option<&str>) -> String {
     match issuer {
         Some(issuer) => format!(
             "has the server `{issuer}` among its auth.issuers, with the audience that the token has? \
-             --audience or --resource may have to say whom it is for"
+             --audience or --resource may be needed"
         ),
-        None => {
-            "see that --url is the server that the token is for, and that it has not expired".into()
-        }
+        None => "check that --url is the token's server, and that the token has not expired".into(),
     }
 }

@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::identifier_guess::{IdentifierGuess, NumberKind, split};
 use super::problem::Problems;
-use super::search::{Finding, search};
-use super::sought::{Kind, Sought, split};
+use super::search::{LookUpResult, search};
 use super::{
     ACCOUNT, ICCID, ID, IMEI, IMSI, MSISDN, PLATFORM, PLATFORM_STATUS, PROPERTIES, SERIAL_NUMBER,
     STATUS, TYPE,
 };
-use crate::client::api::Tenancy;
-use crate::failure::{self, Failure};
-use crate::terminal::output::{Column, Form, Listing, Room, csv};
+use crate::client::api::TenantArgs;
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::output::{Column, ColumnFit, Listing, OutputFormat, csv};
 use crate::terminal::screen::{Screen, harmless, width};
 use crate::terminal::text_input;
 
-/// Most bytes of identifiers that are read.
+/// Most bytes of identifiers.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// So many that can't be identifiers are named.
+/// Most malformed identifiers that are listed.
 const NAMED_MAX: usize = 20;
 
-/// Find connections by their numbers, wherever they are
+/// Find connections by their numbers, on any platform
 ///
-/// What a number is, is told by its form: ICCID, IMSI, MSISDN, the serial number of a terminal, or the ID of a product.
-/// Ends with 0 when all were found, with 5 when some are surely nowhere, with 3 when of some nobody knows.
+/// The kind of a number is recognised by its form: ICCID, IMSI, MSISDN, the serial number of a terminal, or a product
+/// ID. Exits with 0 if all were found, with 5 if some don't exist, with 3 if the result for some is unknown.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -37,36 +37,36 @@ Examples:
   gatehouse product find --from lost.txt --output csv
   cut -d, -f3 stock.csv | gatehouse product find")]
 pub(crate) struct Find {
-    /// The numbers; `-` for standard input, and so is none at all when something is piped in
+    /// Numbers to look up; `-` or piped input without any number means standard input
     #[arg(value_name = "NUMBER")]
     numbers: Vec<String>,
-    /// A file with numbers: one a line, or with spaces, commas or semicolons between
+    /// File with numbers: one per line, or separated by spaces, commas or semicolons
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// What all of them are [default: by their form]
+    /// Kind of all numbers [default: recognised by their form]
     #[arg(long, value_name = "KIND")]
-    kind: Option<Kind>,
+    kind: Option<NumberKind>,
 }
 
-/// What is shown of what was found.
+/// Columns of connections that were found.
 const FOUND_COLUMNS: &[Column] = &[
-    Column::text("SOUGHT", "sought", Room::Whole),
+    Column::text("SOUGHT", "sought", ColumnFit::Whole),
     ID,
     STATUS,
-    ACCOUNT.with_room(Room::IfLeft(0)),
-    Column::text("KIND", "kind", Room::IfLeft(1)),
-    ICCID.with_room(Room::IfLeft(2)),
+    ACCOUNT.with_fit(ColumnFit::Optional(0)),
+    Column::text("KIND", "kind", ColumnFit::Optional(1)),
+    ICCID.with_fit(ColumnFit::Optional(2)),
     IMSI,
     MSISDN,
     SERIAL_NUMBER,
     TYPE,
 ];
 
-/// What CSV has of everything that was looked for.
+/// CSV columns of every identifier that was looked up.
 const ALL_COLUMNS: &[Column] = &[
-    Column::text("SOUGHT", "sought", Room::Whole),
-    Column::text("RESULT", "result", Room::Whole),
-    Column::text("KIND", "kind", Room::Whole),
+    Column::text("SOUGHT", "sought", ColumnFit::Whole),
+    Column::text("RESULT", "result", ColumnFit::Whole),
+    Column::text("KIND", "kind", ColumnFit::Whole),
     ID,
     STATUS,
     PLATFORM,
@@ -82,35 +82,36 @@ const ALL_COLUMNS: &[Column] = &[
 ];
 
 impl Find {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
         let given = self.read()?;
-        // What is there twice is looked for once.
-        let (mut seen, mut sought, mut malformed) = (HashSet::new(), Vec::new(), Vec::new());
+        // Duplicates are looked up once.
+        let (mut seen, mut guesses, mut malformed) = (HashSet::new(), Vec::new(), Vec::new());
         for text in given {
-            match Sought::recognise(&text, self.kind) {
-                Some(it) if seen.insert((it.value.clone(), it.likely.clone())) => sought.push(it),
+            match IdentifierGuess::recognise(&text, self.kind) {
+                Some(it) if seen.insert((it.value.clone(), it.likely.clone())) => guesses.push(it),
                 None if seen.insert((text.clone(), Vec::new())) => malformed.push(text),
                 _ => {}
             }
         }
-        if sought.is_empty() {
+        if guesses.is_empty() {
             let named = malformed.iter().take(NAMED_MAX).map(|it| format!("\n    {it}"));
-            let said = format!("none of these can be an identifier:{}", named.collect::<String>());
-            return Err(Failure::input(said).advise(
-                "an ICCID, IMSI, MSISDN, serial number or product ID is; --kind says which, if the form doesn't",
+            let message =
+                format!("none of these can be an identifier:{}", named.collect::<String>());
+            return Err(Failure::input(message).advise(
+                "give ICCIDs, IMSIs, MSISDNs, serial numbers or product IDs; --kind names the kind, if the form doesn't show it",
             ));
         }
-        let (server, form) = tenancy.open().await?;
+        let (server, format) = tenant_args.open().await?;
         let mut problems = Problems::default();
-        let findings = search(&server, &sought, &mut problems).await?;
-        let results = Results { sought, findings, malformed, problems };
-        match form {
-            Form::Table => results.show_table()?,
-            Form::Json => results.show_json()?,
-            Form::Csv => results.show_csv()?,
+        let results = search(&server, &guesses, &mut problems).await?;
+        let results = Results { guesses, results, malformed, problems };
+        match format {
+            OutputFormat::Table => results.show_table()?,
+            OutputFormat::Json => results.show_json()?,
+            OutputFormat::Csv => results.show_csv()?,
         }
-        results.tell_of_imeis();
-        results.judge()
+        results.hint_at_imeis();
+        results.exit_result()
     }
 
     /// The identifiers, as they were given.
@@ -118,9 +119,9 @@ impl Find {
         let typed = self.numbers.iter().filter(|it| *it != "-");
         let mut given: Vec<String> = typed.flat_map(|it| split(it)).collect();
         let mut sources: Vec<&Path> = self.from.as_deref().into_iter().collect();
-        let says_stdin = self.numbers.iter().any(|it| it == "-");
-        let says_nothing = self.numbers.is_empty() && sources.is_empty();
-        if says_stdin || (says_nothing && !io::stdin().is_terminal()) {
+        let names_stdin = self.numbers.iter().any(|it| it == "-");
+        let names_nothing = self.numbers.is_empty() && sources.is_empty();
+        if names_stdin || (names_nothing && !io::stdin().is_terminal()) {
             sources.push(Path::new("-"));
         }
         for source in sources {
@@ -128,39 +129,39 @@ impl Find {
             given.extend(split(&text));
         }
         if given.is_empty() {
-            return Err(Failure::input("there is nothing to look for")
+            return Err(Failure::input("no number is given")
                 .advise("give numbers as arguments, in a file with --from, or on standard input"));
         }
         Ok(given)
     }
 }
 
-/// What came of everything that was looked for.
+/// Results of all look-ups.
 struct Results {
-    sought: Vec<Sought>,
-    findings: Vec<Finding>,
+    guesses: Vec<IdentifierGuess>,
+    results: Vec<LookUpResult>,
     malformed: Vec<String>,
     problems: Problems,
 }
 
 impl Results {
-    fn each(&self) -> impl Iterator<Item = (&Sought, &Finding)> {
-        self.sought.iter().zip(&self.findings)
+    fn each(&self) -> impl Iterator<Item = (&IdentifierGuess, &LookUpResult)> {
+        self.guesses.iter().zip(&self.results)
     }
 
-    fn of(&self, finding: Finding) -> Vec<&Sought> {
-        self.each().filter(|(_, it)| **it == finding).map(|(sought, _)| sought).collect()
+    fn of(&self, result: LookUpResult) -> Vec<&IdentifierGuess> {
+        self.each().filter(|(_, it)| **it == result).map(|(guess, _)| guess).collect()
     }
 
-    /// Everything that was found, with what it was found by.
+    /// Every connection that was found, with its identifier.
     fn found(&self) -> Vec<Value> {
         let mut rows = Vec::new();
-        for (sought, finding) in self.each() {
-            let Finding::Found(found) = finding else { continue };
+        for (guess, result) in self.each() {
+            let LookUpResult::Found(found) = result else { continue };
             for (kind, product) in found {
                 let mut row = product.clone();
-                row["sought"] = sought.given.clone().into();
-                row["kind"] = kind.word().into();
+                row["sought"] = guess.given.clone().into();
+                row["kind"] = kind.name().into();
                 rows.push(row);
             }
         }
@@ -168,7 +169,7 @@ impl Results {
     }
 
     fn show_table(&self) -> Result<(), Failure> {
-        let mut listing = Listing::new(Form::Table, FOUND_COLUMNS);
+        let mut listing = Listing::new(OutputFormat::Table, FOUND_COLUMNS);
         let found = self.found();
         listing.show(&found)?;
         listing.finish()?;
@@ -185,37 +186,37 @@ impl Results {
             writeln!(out, "{}", screen.heading(&format!("{heading} ({})", lines.len())))?;
             lines.iter().try_for_each(|line| writeln!(out, "  {}", harmless(line)))
         };
-        let longest = self.sought.iter().map(|it| width(&it.given)).max().unwrap_or(0);
-        let named = |it: &Sought| format!("{:longest$}  {}", it.given, it.words());
-        let missing = self.of(Finding::NotFound).into_iter().map(named);
+        let longest = self.guesses.iter().map(|it| width(&it.given)).max().unwrap_or(0);
+        let named = |it: &IdentifierGuess| format!("{:longest$}  {}", it.given, it.kind_names());
+        let missing = self.of(LookUpResult::NotFound).into_iter().map(named);
         section("NOT FOUND", missing.collect())?;
-        let unknown = self.of(Finding::Unknown).into_iter().map(named);
-        section("UNKNOWN: an account that might have it could not be asked", unknown.collect())?;
+        let unknown = self.of(LookUpResult::Unknown).into_iter().map(named);
+        section("UNKNOWN: an account that might have it could not be queried", unknown.collect())?;
         section("NOT IDENTIFIERS", self.malformed.clone())?;
         out.flush()?;
         drop(out);
-        self.problems.tell();
+        self.problems.print();
         Ok(())
     }
 
     fn show_json(&self) -> Result<(), Failure> {
         let mut found = Vec::new();
-        for (sought, finding) in self.each() {
-            if let Finding::Found(products) = finding {
+        for (guess, result) in self.each() {
+            if let LookUpResult::Found(products) = result {
                 for (kind, product) in products {
                     found.push(json!({
-                        "sought": sought.given, "kind": kind.word(), "product": product
+                        "sought": guess.given, "kind": kind.name(), "product": product
                     }));
                 }
             }
         }
-        let given = |it: Vec<&Sought>| -> Vec<Value> {
+        let given = |it: Vec<&IdentifierGuess>| -> Vec<Value> {
             it.iter().map(|it| it.given.as_str().into()).collect()
         };
         let all = json!({
             "found": found,
-            "notFound": given(self.of(Finding::NotFound)),
-            "unknown": given(self.of(Finding::Unknown)),
+            "notFound": given(self.of(LookUpResult::NotFound)),
+            "unknown": given(self.of(LookUpResult::Unknown)),
             "malformed": self.malformed,
             "errors": self.problems.all(),
         });
@@ -232,10 +233,12 @@ impl Results {
             row["result"] = "found".into();
             csv::show_row(&mut out, ALL_COLUMNS, &row, screen)?;
         }
-        for (finding, result) in [(Finding::NotFound, "not found"), (Finding::Unknown, "unknown")] {
-            for sought in self.of(finding) {
+        for (result, label) in
+            [(LookUpResult::NotFound, "not found"), (LookUpResult::Unknown, "unknown")]
+        {
+            for guess in self.of(result) {
                 let row =
-                    json!({ "sought": sought.given, "result": result, "kind": sought.words() });
+                    json!({ "sought": guess.given, "result": label, "kind": guess.kind_names() });
                 csv::show_row(&mut out, ALL_COLUMNS, &row, screen)?;
             }
         }
@@ -244,37 +247,38 @@ impl Results {
             csv::show_row(&mut out, ALL_COLUMNS, &row, screen)?;
         }
         out.flush()?;
-        self.problems.tell();
+        self.problems.print();
         Ok(())
     }
 
-    /// Devices carry a number, too, which nothing can be looked for by.
-    fn tell_of_imeis(&self) {
-        if self.of(Finding::NotFound).iter().any(|it| it.may_be_imei()) {
+    /// Hints that IMEIs can't be looked up.
+    fn hint_at_imeis(&self) {
+        if self.of(LookUpResult::NotFound).iter().any(|it| it.may_be_imei()) {
             eprintln!(
-                "some of them may be IMEIs, which platforms can't be asked for; `gatehouse product list --all --output csv` has those that are known"
+                "some of them may be IMEIs, which platforms can't look up; `gatehouse product list --all --output csv` has the known ones"
             );
         }
     }
 
-    /// How the command ends.
-    fn judge(&self) -> Result<(), Failure> {
-        let (n_unknown, n_malformed) = (self.of(Finding::Unknown).len(), self.malformed.len());
+    /// The exit code.
+    fn exit_result(&self) -> Result<(), Failure> {
+        let (n_unknown, n_malformed) = (self.of(LookUpResult::Unknown).len(), self.malformed.len());
         if n_unknown > 0 || n_malformed > 0 {
-            let n_missing = self.of(Finding::NotFound).len();
+            let n_missing = self.of(LookUpResult::NotFound).len();
             let parts = [
                 (n_missing, "not found"),
                 (n_unknown, "unknown"),
                 (n_malformed, "not identifiers"),
             ];
-            let said = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-            let said = said.collect::<Vec<_>>().join(", ");
-            let failure = Failure::new(failure::Kind::Partial, said);
-            return Err(failure.under(self.problems.correlation()));
+            let message =
+                parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+            let message = message.collect::<Vec<_>>().join(", ");
+            let failure = Failure::new(FailureKind::Partial, message);
+            return Err(failure.with_correlation(self.problems.correlation()));
         }
-        match self.of(Finding::NotFound).len() {
+        match self.of(LookUpResult::NotFound).len() {
             0 => Ok(()),
-            n => Err(Failure::new(failure::Kind::NotFound, format!("{n} not found"))),
+            n => Err(Failure::new(FailureKind::NotFound, format!("{n} not found"))),
         }
     }
 }

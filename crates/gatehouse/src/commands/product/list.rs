@@ -7,83 +7,83 @@ use serde_json::{Value, json};
 
 use super::COLUMNS;
 use super::problem::Problems;
-use crate::client::api::{Tenancy, TenantServer};
+use crate::client::api::{TenantArgs, TenantServer};
 use crate::client::filter::{self, Conditions};
 use crate::client::paging::Paging;
-use crate::failure::{Failure, Kind};
-use crate::terminal::output::{Form, Listing};
+use crate::failure::{Failure, FailureKind};
+use crate::terminal::output::{Listing, OutputFormat};
 use crate::terminal::screen::Screen;
 
-/// What a page has room for unless something else is said.
+/// Page size without `--page-size`.
 const PAGE_SIZE: u64 = 100;
 
-/// The same where all of it is read: as much as a page may have.
+/// Page size with `--all`: the largest that servers allow.
 const WHOLE_PAGE_SIZE: u64 = 1000;
 
-/// So many pages in a row may be empty because something fails, before the rest is given up.
+/// Most consecutive pages that may be empty because of failures, before `--all` gives up.
 const FAILED_PAGES_MAX: u32 = 3;
 
 /// List connections, over all platforms
 ///
-/// A page is shared evenly among the accounts at platforms, so it may have fewer than --page-size.
+/// A page is shared evenly among the accounts at platforms, so it may have fewer connections than --page-size.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   gatehouse product list --platform ALPHA --platform BETA
   gatehouse product list --all --property fleet=metering --output csv > metering.csv")]
 pub(crate) struct List {
-    /// Those at this platform, by its name in capitals; several mean any of them
-    #[arg(long, value_name = "PLATFORM", help_heading = "Which connections")]
+    /// Connections at this platform, by its name in capitals; several mean any of them
+    #[arg(long, value_name = "PLATFORM", help_heading = "Filters")]
     platform: Vec<String>,
-    /// Those of this account
-    #[arg(long, value_name = "NAME", help_heading = "Which connections")]
+    /// Connections of this account
+    #[arg(long, value_name = "NAME", help_heading = "Filters")]
     account: Option<String>,
-    /// Those with this property, or with this value of it
-    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Which connections")]
+    /// Connections with this property, or with this value of it
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Filters")]
     property: Option<String>,
-    /// The cards with these numbers, with commas between; any kind of number may match
-    #[arg(long, value_name = "LIST", help_heading = "Which connections")]
+    /// Cards with these ICCIDs, separated by commas; any kind of number may match
+    #[arg(long, value_name = "LIST", help_heading = "Filters")]
     iccid: Option<String>,
-    /// The subscriptions with these numbers
-    #[arg(long, value_name = "LIST", help_heading = "Which connections")]
+    /// Subscriptions with these IMSIs
+    #[arg(long, value_name = "LIST", help_heading = "Filters")]
     imsi: Option<String>,
-    /// Those that are called by these numbers
-    #[arg(long, value_name = "LIST", help_heading = "Which connections")]
+    /// Connections with these MSISDNs
+    #[arg(long, value_name = "LIST", help_heading = "Filters")]
     msisdn: Option<String>,
-    /// The terminals with these numbers
-    #[arg(long, value_name = "LIST", help_heading = "Which connections")]
+    /// Terminals with these serial numbers
+    #[arg(long, value_name = "LIST", help_heading = "Filters")]
     serial: Option<String>,
-    /// A filter as the API has it: `&` joins, `;` separates alternatives, as in
+    /// Filter in the API's syntax: `&` means and, `;` separates alternatives, as in
     /// 'platform=ALPHA&customProperty.name=fleet;platform=BETA'. Flags narrow each alternative
-    #[arg(long, value_name = "EXPRESSION", help_heading = "Which connections")]
+    #[arg(long, value_name = "EXPRESSION", help_heading = "Filters")]
     filter: Option<String>,
     #[command(flatten)]
     paging: Paging,
 }
 
 impl List {
-    pub(crate) async fn run(self, tenancy: &Tenancy) -> Result<(), Failure> {
-        let (server, form) = tenancy.open().await?;
+    pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
         let expression = self.expression();
         let all = self.paging.all;
         let size = self.paging.page_size.unwrap_or(if all { WHOLE_PAGE_SIZE } else { PAGE_SIZE });
         let mut number = self.paging.page.unwrap_or(1);
-        let mut shown = Shown::new(form);
+        let mut shown = ProductOutput::new(format);
         let mut problems = Problems::default();
         let (mut n_failed_pages, mut is_cut) = (0, false);
         loop {
-            let page = Page::ask(&server, &expression, number, size, "").await?;
+            let page = Page::fetch(&server, &expression, number, size, "").await?;
             problems.add(&page.errors);
             shown.add(&page.products)?;
             if !all {
                 break;
             }
-            match self.behind(&server, &expression, number, size, &page, &mut problems).await? {
-                Behind::Nothing => break,
-                // What is missing is told; others may have more.
-                Behind::Unknown if n_failed_pages == FAILED_PAGES_MAX => break,
-                Behind::Unknown => n_failed_pages += 1,
-                Behind::Something => n_failed_pages = 0,
+            match self.more_pages(&server, &expression, number, size, &page, &mut problems).await? {
+                MorePages::No => break,
+                // The failures are reported; other accounts may have more.
+                MorePages::Unknown if n_failed_pages == FAILED_PAGES_MAX => break,
+                MorePages::Unknown => n_failed_pages += 1,
+                MorePages::Yes => n_failed_pages = 0,
             }
             if !page.has_next {
                 is_cut = true;
@@ -93,23 +93,24 @@ impl List {
         }
         let is_empty = shown.n_shown() == 0;
         shown.finish(&problems)?;
-        problems.tell();
+        problems.print();
         if !is_empty && !all {
             eprintln!("there may be more: --page {} shows the next, --all shows all", number + 1);
         }
-        if is_empty && problems.is_empty() && form == Form::Table {
+        if is_empty && problems.is_empty() && format == OutputFormat::Table {
             eprintln!("no connections{}", if number > 1 && !all { " on this page" } else { "" });
         }
-        problems.judge()?;
+        problems.exit_result()?;
         if is_cut {
-            let said = format!("this is not all: page {number} is the last that may be asked for");
-            return Err(Failure::new(Kind::Partial, said).advise("ask for larger pages"));
+            let message =
+                format!("the list is incomplete: page {number} is the last that can be requested");
+            return Err(Failure::new(FailureKind::Partial, message).advise("ask for larger pages"));
         }
         Ok(())
     }
 
-    /// What comes behind a page. By properties a page in the middle may be empty: then the page tells that has all of them.
-    async fn behind(
+    /// Whether more pages follow. An empty page of a property filter says nothing: the unfiltered page decides.
+    async fn more_pages(
         &self,
         server: &TenantServer,
         expression: &str,
@@ -117,21 +118,21 @@ impl List {
         size: u64,
         page: &Page,
         problems: &mut Problems,
-    ) -> Result<Behind, Failure> {
+    ) -> Result<MorePages, Failure> {
         if !page.products.is_empty() {
-            return Ok(Behind::Something);
+            return Ok(MorePages::Yes);
         }
         let mut has_failed = !page.errors.is_empty();
         if expression.contains("customProperty") {
             let accounts = only_accounts(expression);
-            let whole = Page::ask(server, &accounts, number, size, "&fields=none").await?;
+            let whole = Page::fetch(server, &accounts, number, size, "&fields=none").await?;
             problems.add(&whole.errors);
             if !whole.products.is_empty() {
-                return Ok(Behind::Something);
+                return Ok(MorePages::Yes);
             }
             has_failed |= !whole.errors.is_empty();
         }
-        Ok(if has_failed { Behind::Unknown } else { Behind::Nothing })
+        Ok(if has_failed { MorePages::Unknown } else { MorePages::No })
     }
 
     fn expression(&self) -> String {
@@ -151,7 +152,7 @@ impl List {
             .add("MSISDN", "=", self.msisdn.as_deref())
             .add("serialNumber", "=", self.serial.as_deref());
         let narrowed = conditions.with_raw(self.filter.as_deref());
-        // Each platform is an alternative of its own: nothing is at two of them.
+        // An alternative for each platform, because a connection is at only one.
         let at = |platform: &String| {
             let mut here = Conditions::default();
             here.add("platform", "=", Some(platform)).with_raw(Some(&narrowed))
@@ -163,11 +164,11 @@ impl List {
     }
 }
 
-/// What comes behind a page.
-enum Behind {
-    Something,
-    Nothing,
-    /// The page is empty because something failed.
+/// Whether more connections follow a page.
+enum MorePages {
+    Yes,
+    No,
+    /// The page is empty because of a failure.
     Unknown,
 }
 
@@ -179,7 +180,7 @@ struct Page {
 }
 
 impl Page {
-    async fn ask(
+    async fn fetch(
         server: &TenantServer,
         expression: &str,
         number: u64,
@@ -188,10 +189,10 @@ impl Page {
     ) -> Result<Self, Failure> {
         let mut query = vec![format!("pageSize={size}&pageNumber={number}{more}")];
         query.extend(filter::as_parameter(expression));
-        let ask = server.get(&["product"]).query(&query.join("&")).strictly();
-        let answer = ask.success().await?;
-        let has_next = answer.has_next();
-        let mut body = answer.body;
+        let request = server.get(&["product"]).query(&query.join("&")).strictly();
+        let response = request.success().await?;
+        let has_next = response.has_next();
+        let mut body = response.body;
         let mut list = |name: &str| match body.get_mut(name).map(Value::take) {
             Some(Value::Array(items)) => Ok(items),
             _ => Err(server.server.not_understood()),
@@ -200,16 +201,16 @@ impl Page {
     }
 }
 
-/// Connections as they are shown. JSON has them beside what is missing, as the server does.
-enum Shown {
+/// Output of connections. JSON has them next to the errors, as the server's response does.
+enum ProductOutput {
     Listing(Listing),
     Json(usize),
 }
 
-impl Shown {
-    fn new(form: Form) -> Self {
-        match form {
-            Form::Json => Self::Json(0),
+impl ProductOutput {
+    fn new(format: OutputFormat) -> Self {
+        match format {
+            OutputFormat::Json => Self::Json(0),
             other => Self::Listing(Listing::new(other, COLUMNS)),
         }
     }
@@ -252,18 +253,18 @@ impl Shown {
     }
 }
 
-/// What of an expression says at which accounts to look. The pages of a list by properties are those of the list that
-/// has only these conditions.
+/// The conditions of an expression that select accounts. A list filtered by properties has the same pages as the list
+/// with only these conditions.
 fn only_accounts(expression: &str) -> String {
-    let is_of_account = |piece: &&str| {
-        let piece = piece.strip_prefix("filter=").unwrap_or(piece);
-        piece.starts_with("platform=") || piece.starts_with("relatedParty.name=")
+    let is_of_account = |condition: &&str| {
+        let condition = condition.strip_prefix("filter=").unwrap_or(condition);
+        condition.starts_with("platform=") || condition.starts_with("relatedParty.name=")
     };
     let alternatives = expression.split(';').map(|alternative| {
         alternative.split('&').filter(is_of_account).collect::<Vec<_>>().join("&")
     });
     let alternatives: Vec<String> = alternatives.collect();
-    // One that lets every account pass lets all of them pass.
+    // An alternative without such conditions selects every account.
     if alternatives.iter().any(String::is_empty) { String::new() } else { alternatives.join(";") }
 }
 

@@ -1,26 +1,26 @@
-//! What is missing of an answer about connections, and why. It is told, always: what others gave is not the whole.
+//! Failures in results about connections. They are always reported, because the result is incomplete.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use crate::client::api::explained;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::text;
 use crate::terminal::screen::harmless;
 
-/// Problems of several answers, each told once.
+/// Problems of several responses, without duplicates.
 #[derive(Default)]
 pub(crate) struct Problems {
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     all: Vec<Value>,
 }
 
 impl Problems {
-    /// Adds those of an answer.
+    /// Adds a response's problems.
     pub(crate) fn add(&mut self, errors: &[Value]) {
         for error in errors {
-            if self.told.insert(explained(error)) {
+            if self.reported.insert(explained(error)) {
                 self.all.push(error.clone());
             }
         }
@@ -34,23 +34,23 @@ impl Problems {
         &self.all
     }
 
-    /// Tells them on standard error.
-    pub(crate) fn tell(&self) {
+    /// Prints the problems on standard error.
+    pub(crate) fn print(&self) {
         for error in &self.all {
             eprintln!("! {}", harmless(&explained(error)));
         }
     }
 
-    /// How a command ends that wanted all of it.
-    pub(crate) fn judge(&self) -> Result<(), Failure> {
+    /// The exit code of a command that needs a complete result.
+    pub(crate) fn exit_result(&self) -> Result<(), Failure> {
         if self.all.is_empty() {
             return Ok(());
         }
-        let said = "this is not all: some of it could not be had, as told above";
-        Err(Failure::new(Kind::Partial, said).under(self.correlation()))
+        let message = "the list is incomplete: some accounts failed, as shown above";
+        Err(Failure::new(FailureKind::Partial, message).with_correlation(self.correlation()))
     }
 
-    /// Under which name the server's log knows the first of them.
+    /// The first problem's ID in the server's log.
     pub(crate) fn correlation(&self) -> Option<String> {
         self.all.first().map(|first| text(first, "correlationId"))
     }

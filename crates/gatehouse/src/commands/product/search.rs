@@ -1,106 +1,108 @@
-//! Looking for identifiers: which were found, which are surely nowhere, and of which nobody knows.
+//! Looks identifiers up: found, not found, or unknown.
 
 use reqwest::Method;
 use serde_json::{Map, Value};
 
+use super::identifier_guess::{IdentifierGuess, NumberKind};
 use super::problem::Problems;
-use super::sought::{Kind, Sought};
 use crate::client::api::TenantServer;
 use crate::failure::Failure;
 use crate::terminal::output::text;
 
-/// So many items one search may have.
+/// Most items of one search.
 const ITEMS_MAX: usize = 1000;
 
-/// What became of an identifier.
+/// Result for an identifier.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Finding {
-    /// Connections that carry it, each with what the identifier is there.
-    Found(Vec<(Kind, Value)>),
+pub(crate) enum LookUpResult {
+    /// Connections with the identifier, each with the identifier's kind.
+    Found(Vec<(NumberKind, Value)>),
     /// No account has it.
     NotFound,
-    /// An account that might have it could not be asked.
+    /// An account that might have it could not be queried.
     Unknown,
 }
 
-/// Looks for all of them: as what they are likely to be, and what isn't found then as what it may be as well.
+/// Looks identifiers up by their likely kinds, and by their other possible kinds where that finds nothing.
 pub(crate) async fn search(
     server: &TenantServer,
-    sought: &[Sought],
+    guesses: &[IdentifierGuess],
     problems: &mut Problems,
-) -> Result<Vec<Finding>, Failure> {
-    let mut findings = vec![Finding::NotFound; sought.len()];
-    let likely: Vec<_> = sought.iter().enumerate().map(|(n, it)| (n, it, &it.likely[..])).collect();
-    look_for(server, &likely, &mut findings, problems).await?;
-    let perhaps: Vec<_> = sought
+) -> Result<Vec<LookUpResult>, Failure> {
+    let mut results = vec![LookUpResult::NotFound; guesses.len()];
+    let likely: Vec<_> =
+        guesses.iter().enumerate().map(|(n, it)| (n, it, &it.likely[..])).collect();
+    look_up(server, &likely, &mut results, problems).await?;
+    let possible: Vec<_> = guesses
         .iter()
         .enumerate()
-        .filter(|(n, it)| !matches!(findings[*n], Finding::Found(_)) && !it.perhaps.is_empty())
-        .map(|(n, it)| (n, it, &it.perhaps[..]))
+        .filter(|(n, it)| !matches!(results[*n], LookUpResult::Found(_)) && !it.possible.is_empty())
+        .map(|(n, it)| (n, it, &it.possible[..]))
         .collect();
-    look_for(server, &perhaps, &mut findings, problems).await?;
-    Ok(findings)
+    look_up(server, &possible, &mut results, problems).await?;
+    Ok(results)
 }
 
-/// One of those that are looked for: its place, itself, and what it is taken for.
-type Item<'s> = (usize, &'s Sought, &'s [Kind]);
+/// An identifier to look up: its index, itself, and the kinds to try.
+type Item<'s> = (usize, &'s IdentifierGuess, &'s [NumberKind]);
 
-async fn look_for(
+async fn look_up(
     server: &TenantServer,
     items: &[Item<'_>],
-    findings: &mut [Finding],
+    results: &mut [LookUpResult],
     problems: &mut Problems,
 ) -> Result<(), Failure> {
     for part in parts(items) {
-        let ask = server.ask(Method::POST, &["product", "find"]).repeatable().body(body(part));
-        let answer = ask.success().await?.body;
-        let list = |name: &str| answer.get(name).and_then(Value::as_array);
+        let request =
+            server.request(Method::POST, &["product", "find"]).repeatable().body(body(part));
+        let response = request.success().await?.body;
+        let list = |name: &str| response.get(name).and_then(Value::as_array);
         let (Some(products), Some(errors)) = (list("entities"), list("errors")) else {
             return Err(server.server.not_understood());
         };
         let (missing, failed): (Vec<_>, Vec<_>) =
             errors.iter().cloned().partition(|error| error["status"] == 404);
         problems.add(&failed);
-        for (n, sought, kinds) in part {
-            let finding = judge(sought, kinds, products, &missing, !failed.is_empty());
-            // What nobody knew before isn't nowhere now.
-            if !(findings[*n] == Finding::Unknown && finding == Finding::NotFound) {
-                findings[*n] = finding;
+        for (n, guess, kinds) in part {
+            let result = result_for(guess, kinds, products, &missing, !failed.is_empty());
+            // An unknown result stays unknown.
+            if !(results[*n] == LookUpResult::Unknown && result == LookUpResult::NotFound) {
+                results[*n] = result;
             }
         }
     }
     Ok(())
 }
 
-/// What an answer says about one of them.
-fn judge(
-    sought: &Sought,
-    kinds: &[Kind],
+/// The result for one identifier.
+fn result_for(
+    guess: &IdentifierGuess,
+    kinds: &[NumberKind],
     products: &[Value],
     missing: &[Value],
     has_failures: bool,
-) -> Finding {
+) -> LookUpResult {
     let mut found = Vec::new();
     for product in products {
-        let carried = kinds.iter().find(|kind| kind.is_carried(product, &sought.value));
+        let carried = kinds.iter().find(|kind| kind.is_carried(product, &guess.value));
         found.extend(carried.map(|kind| (*kind, product.clone())));
     }
     if !found.is_empty() {
-        return Finding::Found(found);
+        return LookUpResult::Found(found);
     }
-    // Of IMSIs and MSISDNs an answer says nothing; of the others it names those that are surely nowhere.
-    let is_this = |named: &str| kinds.iter().any(|kind| kind.is_same(named, &sought.value));
-    let is_named =
-        kinds.len() == 1 && missing.iter().any(|it| named_in(it).is_some_and(|it| is_this(&it)));
-    if has_failures && !is_named { Finding::Unknown } else { Finding::NotFound }
+    // A response names missing ICCIDs, serial numbers and IDs, but neither IMSIs nor MSISDNs.
+    let is_this = |named: &str| kinds.iter().any(|kind| kind.is_same(named, &guess.value));
+    let is_named = kinds.len() == 1
+        && missing.iter().any(|it| missing_identifier(it).is_some_and(|it| is_this(&it)));
+    if has_failures && !is_named { LookUpResult::Unknown } else { LookUpResult::NotFound }
 }
 
-/// What a problem names as missing: it stands in backquotes.
-fn named_in(problem: &Value) -> Option<String> {
+/// The identifier that a problem names, in backquotes.
+fn missing_identifier(problem: &Value) -> Option<String> {
     text(problem, "detail").split('`').nth(1).map(str::to_owned)
 }
 
-/// As many at a time as a search may have, each with all that it is taken for.
+/// Splits items into searches of at most [`ITEMS_MAX`], each item with all of its kinds.
 fn parts<'i, 's>(items: &'i [Item<'s>]) -> Vec<&'i [Item<'s>]> {
     let mut parts = Vec::new();
     let (mut start, mut n) = (0, 0);
@@ -119,11 +121,11 @@ fn parts<'i, 's>(items: &'i [Item<'s>]) -> Vec<&'i [Item<'s>]> {
 
 fn body(items: &[Item<'_>]) -> Value {
     let mut body = Map::new();
-    for (_, sought, kinds) in items {
+    for (_, guess, kinds) in items {
         for kind in *kinds {
             let list = body.entry(kind.list()).or_insert_with(|| Value::Array(Vec::new()));
             if let Value::Array(list) = list {
-                list.push(sought.value.as_str().into());
+                list.push(guess.value.as_str().into());
             }
         }
     }
@@ -141,28 +143,24 @@ mod tests {
 
     #[test]
     fn found_missing_and_unknown_are_told_apart() {
-        let iccid = Sought::recognise("8948692690826143258", None).unwrap();
-        let imsi = Sought::recognise("487016466663624", None).unwrap();
+        let iccid = IdentifierGuess::recognise("8948692690826143258", None).unwrap();
+        let imsi = IdentifierGuess::recognise("487016466663624", None).unwrap();
         let missing =
             [json!({"detail": "there is no product with the ICCID `8948692690826143258`"})];
-        let of = |sought: &Sought, products: &[Value], missing: &[Value], has_failures| match judge(
-            sought,
-            &sought.likely,
-            products,
-            missing,
-            has_failures,
-        ) {
-            Finding::Found(_) => "found",
-            Finding::NotFound => "not found",
-            Finding::Unknown => "unknown",
+        let of = |guess: &IdentifierGuess, products: &[Value], missing: &[Value], has_failures| {
+            match result_for(guess, &guess.likely, products, missing, has_failures) {
+                LookUpResult::Found(_) => "found",
+                LookUpResult::NotFound => "not found",
+                LookUpResult::Unknown => "unknown",
+            }
         };
         assert_eq!(of(&iccid, &[card("8948692690826143258")], &[], true), "found");
         assert_eq!(of(&iccid, &[card("8900000000000000000")], &missing, true), "not found");
         assert_eq!(of(&iccid, &[], &missing, false), "not found");
-        // The same card with its check digit: the server names it as it was written first.
-        let checked = Sought::recognise("89486926908261432580", None).unwrap();
+        // The same card with its check digit: the server names it in the form that came first.
+        let checked = IdentifierGuess::recognise("89486926908261432580", None).unwrap();
         let digit = gatehouse_core::identifier::luhn_digit("8948692690826143258").unwrap();
-        let checked = Sought { value: format!("8948692690826143258{digit}"), ..checked };
+        let checked = IdentifierGuess { value: format!("8948692690826143258{digit}"), ..checked };
         assert_eq!(of(&checked, &[], &missing, true), "not found");
         assert_eq!(of(&iccid, &[], &[], true), "unknown");
         assert_eq!(of(&imsi, &[], &[], false), "not found");
@@ -171,8 +169,8 @@ mod tests {
 
     #[test]
     fn searches_are_as_large_as_they_may_be() {
-        let imsis: Vec<Sought> = (0..1200)
-            .map(|n| Sought::recognise(&format!("{}", 100_000_000 + n), None).unwrap())
+        let imsis: Vec<IdentifierGuess> = (0..1200)
+            .map(|n| IdentifierGuess::recognise(&format!("{}", 100_000_000 + n), None).unwrap())
             .collect();
         let items: Vec<Item<'_>> = imsis.iter().map(|it| (0, it, &it.likely[..])).collect();
         let sizes: Vec<usize> = parts(&items).iter().map(|part| part.len()).collect();

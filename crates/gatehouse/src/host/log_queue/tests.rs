@@ -2,7 +2,7 @@ use super::*;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-/// Takes what is written once it may, and can fail.
+/// A sink that blocks on a lock, and can fail.
 struct Sink {
     may: Arc<Mutex<()>>,
     began: Sender<()>,
@@ -43,7 +43,7 @@ fn a_sink_that_stands_still_holds_up_nobody_and_what_is_lost_is_counted() {
     assert_eq!(queue.progress.n_lost.load(Ordering::Relaxed), 7);
     queue.flush(Duration::ZERO);
     drop(shut);
-    // There is no room left in the queue, and yet all of it is waited for.
+    // The queue is full, and yet `flush` waits for all of it.
     queue.flush(LONG);
     assert_eq!(queue.progress.n_lost.load(Ordering::Relaxed), 0, "said, and begun anew");
     let text = String::from_utf8(written.lock().unwrap().clone()).unwrap();

@@ -2,9 +2,9 @@ use super::*;
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-impl std::io::Write for Paper {
+impl std::io::Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -15,45 +15,45 @@ impl std::io::Write for Paper {
     }
 }
 
-/// What is written while something is said.
+/// The log of `say`.
 fn written(json: bool, say: impl FnOnce()) -> String {
-    let paper = Paper::default();
+    let buffer = Buffer::default();
     let writer = {
-        let paper = paper.clone();
-        move || paper.clone()
+        let buffer = buffer.clone();
+        move || buffer.clone()
     };
-    let layer = if json { for_programs(writer) } else { for_people(writer, false) };
-    let layer = layer.with_filter(of_ours(LogLevel::Info).and(filter_fn(is_said)));
+    let layer = if json { json_layer(writer) } else { text_layer(writer, false) };
+    let layer = layer.with_filter(level_filter(LogLevel::Info).and(filter_fn(is_logged)));
     tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), say);
-    let bytes = paper.0.lock().unwrap().clone();
+    let bytes = buffer.0.lock().unwrap().clone();
     String::from_utf8(bytes).unwrap()
 }
 
-/// Whatever a token's subject may hold.
-const UNRULY: &str = "a\nb\r\u{1b}[31mred\u{85}\u{2028}\u{202e}x\0 \"q\" {\"level\":\"ERROR\"}";
+/// Text that a token's subject may hold.
+const HOSTILE: &str = "a\nb\r\u{1b}[31mred\u{85}\u{2028}\u{202e}x\0 \"q\" {\"level\":\"ERROR\"}";
 
 #[test]
 fn nothing_breaks_a_line() {
-    let cause = std::io::Error::other(UNRULY);
+    let cause = std::io::Error::other(HOSTILE);
     let say = || {
-        tracing::info!(subject = UNRULY, %cause, other = ?UNRULY, "request");
-        tracing::info!("a message with {UNRULY}");
+        tracing::info!(subject = HOSTILE, %cause, other = ?HOSTILE, "request");
+        tracing::info!("a message with {HOSTILE}");
     };
     let text = written(false, say);
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(
-        text.ends_with('\n') && !text.trim_end_matches('\n').contains(is_unruly_but_line),
+        text.ends_with('\n') && !text.trim_end_matches('\n').contains(needs_escape_but_line),
         "{text:?}"
     );
     let json = written(true, say);
     let lines: Vec<&str> = json.split_terminator('\n').collect();
     assert_eq!(lines.len(), 2, "{json}");
     let first: serde_json::Value = serde_json::from_str(lines[0]).unwrap();
-    assert_eq!((&first["level"], &first["subject"]), (&"INFO".into(), &UNRULY.into()));
+    assert_eq!((&first["level"], &first["subject"]), (&"INFO".into(), &HOSTILE.into()));
 }
 
-fn is_unruly_but_line(c: char) -> bool {
-    is_unruly(c) && c != '\n'
+fn needs_escape_but_line(c: char) -> bool {
+    needs_escape(c) && c != '\n'
 }
 
 #[test]

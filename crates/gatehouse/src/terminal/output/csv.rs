@@ -1,4 +1,4 @@
-//! Tables as text (RFC 4180), with the same guard against formulas as the server's own.
+//! CSV (RFC 4180), with the server's guard against formulas.
 
 use std::io::{self, Write};
 
@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::Column;
 use crate::terminal::screen::{Screen, harmless};
 
-/// Writes the names of the columns.
+/// Writes the header row.
 pub(crate) fn write_head(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
     write_cells(out, columns.iter().map(|column| CsvCell::Text(column.name)))
 }
 
-/// Shows what one thing has in them. A terminal gets nothing that would steer it; everything else gets it as it is.
+/// Shows an item's row. A terminal gets no control characters; other outputs get the text as it is.
 pub(crate) fn show_row(
     out: &mut impl Write,
     columns: &[Column],
@@ -27,12 +27,12 @@ pub(crate) fn show_row(
     write_texts(out, columns, cells)
 }
 
-/// Writes what one thing has in them.
+/// Writes an item's row.
 pub(crate) fn write_row(out: &mut impl Write, columns: &[Column], item: &Value) -> io::Result<()> {
     write_texts(out, columns, columns.iter().map(|column| column.exact(item)))
 }
 
-/// Writes a text for each column.
+/// Writes a row with a text for each column.
 fn write_texts(
     out: &mut impl Write,
     columns: &[Column],
@@ -43,7 +43,7 @@ fn write_texts(
     write_cells(out, named.map(|(column, text)| CsvCell::of_column(column.name, text)))
 }
 
-/// Writes a row.
+/// Writes a row of cells.
 fn write_cells<'c>(
     out: &mut impl Write,
     cells: impl IntoIterator<Item = CsvCell<'c>>,
@@ -55,14 +55,14 @@ fn write_cells<'c>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Room;
+    use super::super::ColumnFit;
     use super::*;
     use serde_json::json;
 
     #[test]
     fn a_credential_comes_out_as_it_is() {
-        let columns =
-            ["username", "password", "deviceName"].map(|name| Column::text("", name, Room::Whole));
+        let columns = ["username", "password", "deviceName"]
+            .map(|name| Column::text("", name, ColumnFit::Whole));
         let item = json!({"username": "=a", "password": "-b", "deviceName": "@c"});
         let mut table = Vec::new();
         write_head(&mut table, &columns).unwrap();

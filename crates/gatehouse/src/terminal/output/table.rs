@@ -1,19 +1,19 @@
 //! Tables that fit the terminal.
 //!
-//! What people copy stays whole, what is long is cut, what doesn't fit is left out; the other forms have all of it. Where
-//! output is no terminal, nothing is cut.
+//! Some columns stay whole, because people copy them; others are cut or left out. The other formats have everything.
+//! Where the output is no terminal, nothing is cut.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{Column, Room};
+use super::{Column, ColumnFit};
 use crate::terminal::screen::{Screen, cut, harmless, status_style, width};
 
-/// Between two columns.
+/// Spaces between two columns.
 const GAP: usize = 2;
 
-/// Columns that were fitted to a terminal.
+/// Columns fitted to a terminal.
 pub(crate) struct Table {
     columns: Vec<Fitted>,
     screen: Screen,
@@ -30,17 +30,17 @@ impl Table {
         let fit = |column: &'static Column| {
             let cells = rows.iter().map(|row| width(&harmless(&column.short(row))));
             let widest = cells.max().unwrap_or(0);
-            // What nobody has is worth no column on a terminal; programs count on all of them.
-            let is_shown = match column.room {
-                Room::Never => false,
-                Room::IfLeft(_) => widest > 0 || screen.width.is_none(),
-                Room::Whole | Room::Cut(_) => true,
+            // A terminal hides an optional column that is empty; programs rely on every column.
+            let is_shown = match column.fit {
+                ColumnFit::CsvOnly => false,
+                ColumnFit::Optional(_) => widest > 0 || screen.width.is_none(),
+                ColumnFit::Whole | ColumnFit::Cut(_) => true,
             };
             is_shown.then(|| Fitted { column, width: widest.max(width(column.head)) })
         };
         let mut fitted: Vec<Fitted> = columns.iter().filter_map(fit).collect();
-        if let Some(room) = screen.width {
-            shrink(&mut fitted, room);
+        if let Some(width_max) = screen.width {
+            shrink(&mut fitted, width_max);
         }
         Self { columns: fitted, screen }
     }
@@ -57,7 +57,7 @@ impl Table {
         let cell = |it: &Fitted| {
             let text = it.column.short(row);
             let text = harmless(&text);
-            let is_cut = self.screen.width.is_some() && it.column.room != Room::Whole;
+            let is_cut = self.screen.width.is_some() && it.column.fit != ColumnFit::Whole;
             let text = if is_cut { cut(&text, it.width) } else { text };
             let taken = width(&text);
             (paint(self.screen, it.column, &text), taken, it.width)
@@ -78,48 +78,48 @@ fn total<'f>(columns: impl IntoIterator<Item = &'f Fitted>) -> usize {
     widths.sum::<usize>().saturating_sub(GAP)
 }
 
-/// Makes columns fit: leaves out what needn't be there, and then cuts what may be cut.
-fn shrink(columns: &mut Vec<Fitted>, room: usize) {
-    let rank = |it: &Fitted| match it.column.room {
-        Room::IfLeft(rank) => Some(rank),
+/// Makes columns fit: drops optional ones, then cuts others.
+fn shrink(columns: &mut Vec<Fitted>, width_max: usize) {
+    let rank = |it: &Fitted| match it.column.fit {
+        ColumnFit::Optional(rank) => Some(rank),
         _ => None,
     };
-    // The last go first, so that what is less important never stays in place of what is more.
-    while total(&*columns) > room {
+    // From the right, so that a less important column never stays in place of a more important one.
+    while total(&*columns) > width_max {
         let least = columns.iter().enumerate().filter_map(|(n, it)| Some((rank(it)?, n))).max();
         match least {
             Some((_, n)) => columns.remove(n),
             None => break,
         };
     }
-    // The widest gives first, as long as it may.
-    while total(&*columns) > room {
-        let may_give =
-            |it: &&mut Fitted| matches!(it.column.room, Room::Cut(least) if it.width > least);
-        match columns.iter_mut().filter(may_give).max_by_key(|it| it.width) {
+    // The widest column shrinks first, down to its minimum.
+    while total(&*columns) > width_max {
+        let can_shrink =
+            |it: &&mut Fitted| matches!(it.column.fit, ColumnFit::Cut(least) if it.width > least);
+        match columns.iter_mut().filter(can_shrink).max_by_key(|it| it.width) {
             Some(widest) => widest.width -= 1,
             None => break,
         }
     }
 }
 
-/// Writes cells, each with the columns that it takes and those that it has. Nothing stands behind the last.
+/// Writes cells, each with its text's width and its column's. No spaces follow the last text.
 fn write_line(out: &mut impl Write, cells: Vec<(String, usize, usize)>) -> io::Result<()> {
     let mut line = String::new();
-    let mut owed = 0;
-    for (text, taken, room) in cells {
+    let mut padding = 0;
+    for (text, taken, width_max) in cells {
         if taken > 0 {
-            line.extend(std::iter::repeat_n(' ', owed));
+            line.extend(std::iter::repeat_n(' ', padding));
             line.push_str(&text);
-            owed = room.saturating_sub(taken) + GAP;
+            padding = width_max.saturating_sub(taken) + GAP;
         } else {
-            owed += room + GAP;
+            padding += width_max + GAP;
         }
     }
     writeln!(out, "{line}")
 }
 
-/// Writes one thing: a line for each field that it has.
+/// Writes an item: a line for each field that it has.
 pub(crate) fn write_fields(
     out: &mut impl Write,
     columns: &[Column],
@@ -128,8 +128,8 @@ pub(crate) fn write_fields(
 ) -> io::Result<()> {
     let shown: Vec<(&Column, String, String)> = columns
         .iter()
-        .filter(|column| column.room != Room::Never)
-        // Beside a whole time, its zone needs no saying.
+        .filter(|column| column.fit != ColumnFit::CsvOnly)
+        // The full time names its zone, so the heading needn't.
         .map(|column| {
             (column, column.head.replace(" (UTC)", "").to_lowercase(), column.exact(item))
         })

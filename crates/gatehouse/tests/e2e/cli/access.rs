@@ -207,7 +207,7 @@ fn ending_one_is_asked_for_at_a_terminal_and_never_in_a_script() {
     let mut terminal = desk.terminal(&["access", "terminate", "a"], 80);
     let asked = terminal.until("a question", |screen| screen.contains("[y/N]"));
     insta::assert_snapshot!(steady(&asked), @"
-    a (01234567-89ab-7cde-f012-3456789abcde, contract C-PAYG, ACTIVE) ends now and for good: its device is kept out, and nothing brings the access back.
+    a (01234567-89ab-7cde-f012-3456789abcde, contract C-PAYG, ACTIVE) is terminated now and for good: its device is refused, and the access can't be restored.
     Go on? [y/N]
     ");
     terminal.press("n\n");

@@ -106,7 +106,7 @@ fn a_table_is_checked_before_anything_is_sent() {
     insta::assert_snapshot!(ran.stderr, @"
     gatehouse: bad.csv has faults, and nothing was sent:
         line 3: username must not hold control characters, such as U+0007
-        line 4: username `ok` stands on line 2 already
+        line 4: username `ok` is already on line 2
         line 5: has 2 cells, where the table has 3 columns
     ");
     assert_eq!(desk.ok(&["batch", "list", "-o", "json"]), "[]\n", "nothing was sent");

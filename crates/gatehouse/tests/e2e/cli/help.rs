@@ -55,7 +55,7 @@ fn help_is_as_it_was_agreed() {
 }
 
 /// What every client's help says.
-const COMMON: &str = "Which server, and who asks:";
+const COMMON: &str = "Server and credentials:";
 
 /// Help without what every client's says: up to the next line that isn't indented.
 fn without_common(text: &str) -> String {

@@ -1,17 +1,20 @@
 use super::*;
 use crate::client::oauth::Proof;
-use crate::client::session::{ClientCredentials, Wish};
+use crate::client::session::{ClientCredentials, TokenParameters};
 use std::os::unix::fs::PermissionsExt;
 
-fn kept() -> Kept {
+fn stored() -> StoredSession {
     let renewal = Renewal::ClientCredentials(ClientCredentials {
         token_endpoint: "https://a/-/oauth2/token".into(),
         client_id: "acme~x".into(),
         client_secret: Secret::new("the secret"),
         proof: Proof::Basic,
-        wish: Wish { scope: Some("access:read".into()), ..Wish::default() },
+        parameters: TokenParameters {
+            scope: Some("access:read".into()),
+            ..TokenParameters::default()
+        },
     });
-    Kept {
+    StoredSession {
         url: "https://a".into(),
         access_token: Secret::new("the token"),
         expires_at: Some("2026-11-16T17:20:00Z".parse().unwrap()),
@@ -25,7 +28,7 @@ fn what_is_kept_is_read_again_and_never_printed() {
     let file = SessionFile::at(&home.path().join("sessions"), &"prod".parse().unwrap());
     assert!(file.read().unwrap().is_none());
     assert!(!file.remove().unwrap());
-    file.write(&kept()).unwrap();
+    file.write(&stored()).unwrap();
     let read = file.read().unwrap().unwrap();
     assert_eq!(
         serde_json::to_value(&read).unwrap(),
@@ -47,36 +50,36 @@ fn what_is_kept_is_read_again_and_never_printed() {
 fn a_file_that_others_can_read_is_refused_and_so_is_one_of_somebody_else() {
     let home = tempfile::tempdir().unwrap();
     let file = SessionFile::at(home.path(), &"prod".parse().unwrap());
-    file.write(&kept()).unwrap();
+    file.write(&stored()).unwrap();
     for (mode, is_taken) in [(0o600, true), (0o400, true), (0o640, false), (0o604, false)] {
         let permissions = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(file.path(), permissions).unwrap();
         let read = file.read();
         assert_eq!(read.is_ok(), is_taken, "{mode:o}");
         if let Err(why) = read {
-            assert_eq!(why.kind, Kind::NotAllowed);
+            assert_eq!(why.kind, FailureKind::NotAllowed);
             assert!(why.to_string().contains(&format!("{mode:04o}")), "{why}");
         }
     }
     std::fs::remove_file(file.path()).unwrap();
     home_file::write(file.path(), b"{\"accessToken\": 1, \"url\": \"hunter2\"}").unwrap();
     let why = file.read().unwrap_err();
-    assert_eq!(why.kind, Kind::Input);
+    assert_eq!(why.kind, FailureKind::Input);
     assert!(!why.to_string().contains("hunter2"), "{why}");
 }
 
 #[test]
 fn a_token_is_good_until_it_expires() {
-    let kept = kept();
-    let end = kept.expires_at.unwrap();
+    let stored = stored();
+    let end = stored.expires_at.unwrap();
     for (now, more_seconds, expected) in [
         (end.plus_milliseconds(-30_001), 30, true),
         (end.plus_milliseconds(-30_000), 30, false),
         (end.plus_milliseconds(-1), 0, true),
         (end, 0, false),
     ] {
-        assert_eq!(kept.is_good(now, more_seconds), expected, "{now} and {more_seconds} s");
+        assert_eq!(stored.is_good(now, more_seconds), expected, "{now} and {more_seconds} s");
     }
-    let timeless = Kept { expires_at: None, ..kept };
+    let timeless = StoredSession { expires_at: None, ..stored };
     assert!(timeless.is_good(Timestamp::LATEST, 0));
 }

@@ -2,7 +2,7 @@ use super::*;
 use serde_json::json;
 
 fn read(text: &str) -> Result<Value, String> {
-    parse("t.csv", text).map(Value::from).map_err(|why| why.said().to_owned())
+    parse("t.csv", text).map(Value::from).map_err(|why| why.message().to_owned())
 }
 
 #[test]
@@ -31,18 +31,18 @@ fn every_fault_is_told_with_its_line() {
     t.csv has faults, and nothing was sent:
         line 3: username must not hold control characters, such as U+0007
         line 4: username ` ok2` begins or ends with a space
-        line 5: username `ok` stands on line 2 already
+        line 5: username `ok` is already on line 2
         line 6: password must have 1 to 72 bytes of UTF-8, not 73
         line 7: has 2 cells, where the table has 3 columns
         line 8: deviceName must have 1 to 128 characters, not 129
     ");
 }
 
-/// As spreadsheets write them: the lines are those that an editor shows.
+/// Spreadsheets' line ends: the line numbers are an editor's.
 #[test]
 fn lines_are_counted_however_they_end() {
-    let said = read("username;password\r\nok;\r\n\r\na\u{7}b;\r\n").unwrap_err();
-    assert!(said.contains("line 4: username must not hold"), "{said}");
+    let message = read("username;password\r\nok;\r\n\r\na\u{7}b;\r\n").unwrap_err();
+    assert!(message.contains("line 4: username must not hold"), "{message}");
 }
 
 #[test]
@@ -54,13 +54,13 @@ fn what_is_no_table_is_told() {
         ("username,colour\na,b\n", "`colour` is no column"),
         ("username,username\na,b\n", "twice"),
     ] {
-        let said = read(text).unwrap_err();
-        assert!(said.contains(expected), "{said}");
+        let message = read(text).unwrap_err();
+        assert!(message.contains(expected), "{message}");
     }
 }
 
 #[test]
 fn passwords_are_never_repeated() {
-    let said = read(&format!("password\n{}\n", "hunter2".repeat(20))).unwrap_err();
-    assert!(!said.contains("hunter2"), "{said}");
+    let message = read(&format!("password\n{}\n", "hunter2".repeat(20))).unwrap_err();
+    assert!(!message.contains("hunter2"), "{message}");
 }

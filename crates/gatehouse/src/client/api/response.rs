@@ -1,25 +1,25 @@
-//! What a server answered, and what a problem in it means to the command.
+//! A server's response, and its problem as a failure.
 
 use reqwest::header::HeaderMap;
 use serde_json::Value;
 
 use super::advice;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::text;
 
-/// What a server answered.
-pub(crate) struct Answer {
+/// A server's response.
+pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl ApiResponse {
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
 
-    /// A header that is a number.
+    /// A numeric header.
     pub(crate) fn number(&self, header: &str) -> Option<u64> {
         self.headers.get(header)?.to_str().ok()?.parse().ok()
     }
@@ -30,23 +30,23 @@ impl Answer {
         links.is_some_and(|links| links.contains("rel=\"next\""))
     }
 
-    /// What kind of problem it is.
+    /// The problem's title; empty without one.
     pub(crate) fn title(&self) -> &str {
         self.text("title").unwrap_or_default()
     }
 
-    /// The answer as the reason why a command did not do what it was asked.
+    /// The response as a command's failure.
     pub(crate) fn failure(&self) -> Failure {
-        let said = match self.title() {
-            "" => format!("the server answered {}, and not why", self.status),
+        let message = match self.title() {
+            "" => format!("the server answered {}, without a reason", self.status),
             _ => explained(&self.body),
         };
-        let failure = Failure::new(Kind::of_status(self.status), said);
+        let failure = Failure::new(FailureKind::of_status(self.status), message);
         let failure = match advice::on(self.status, self.title()) {
             Some(advice) => failure.advise(advice),
             None => failure,
         };
-        failure.under(self.correlation())
+        failure.with_correlation(self.correlation())
     }
 
     fn correlation(&self) -> Option<String> {
@@ -59,7 +59,7 @@ impl Answer {
     }
 }
 
-/// What a problem says, on one line.
+/// The problem on one line.
 pub(crate) fn explained(problem: &Value) -> String {
     let [status, title, detail] = ["status", "title", "detail"].map(|name| text(problem, name));
     if detail.is_empty() {

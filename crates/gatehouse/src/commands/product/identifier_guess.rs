@@ -1,8 +1,8 @@
-//! Identifiers as people have them: from labels, spreadsheets and mails, recognised by their form.
+//! Identifiers as people write them: from labels, spreadsheets and mails, with kinds guessed by their form.
 //!
-//! | form | taken for |
+//! | form | guess |
 //! |---|---|
-//! | `89` and 14 to 18 digits, perhaps with a filling `F` behind | an ICCID, then a serial number |
+//! | `89` and 14 to 18 digits, perhaps followed by a filling `F` | an ICCID, then a serial number |
 //! | `+` and digits | an MSISDN |
 //! | 6 to 15 digits | an IMSI or an MSISDN, then a serial number |
 //! | 5 digits, or up to 22, or `SL-DF-…` | a serial number |
@@ -16,36 +16,36 @@ use serde_json::Value;
 use super::values_of;
 use crate::terminal::output::text;
 
-/// What an identifier may be.
+/// Kind of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
-pub(crate) enum Kind {
-    /// The number of a card
+pub(crate) enum NumberKind {
+    /// ICCID, the number of a card
     Iccid,
-    /// The number of a subscription
+    /// IMSI, the number of a subscription
     Imsi,
-    /// The number that is called
+    /// MSISDN, the number to call
     Msisdn,
-    /// The number of a terminal
+    /// Serial number of a terminal
     Serial,
-    /// The ID of a product: PLATFORM-…
+    /// Product ID: PLATFORM-…
     Id,
 }
 
-/// An identifier that is looked for.
+/// An identifier with its possible kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sought {
-    /// As it was given.
+pub(crate) struct IdentifierGuess {
+    /// The text as it was given.
     pub(crate) given: String,
-    /// As the server is asked for it.
+    /// The value for the server.
     pub(crate) value: String,
-    /// What it is likely to be.
-    pub(crate) likely: Vec<Kind>,
-    /// What it may be as well, if it isn't found.
-    pub(crate) perhaps: Vec<Kind>,
+    /// The likely kinds, tried first.
+    pub(crate) likely: Vec<NumberKind>,
+    /// Other possible kinds, tried if nothing is found.
+    pub(crate) possible: Vec<NumberKind>,
 }
 
-impl Kind {
-    /// The list of a search that it belongs to.
+impl NumberKind {
+    /// The field of a search request for this kind.
     pub(crate) fn list(self) -> &'static str {
         match self {
             Self::Iccid => "iccidList",
@@ -56,8 +56,8 @@ impl Kind {
         }
     }
 
-    /// What people call it.
-    pub(crate) fn word(self) -> &'static str {
+    /// The name for people.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Iccid => "ICCID",
             Self::Imsi => "IMSI",
@@ -77,7 +77,7 @@ impl Kind {
         })
     }
 
-    /// Whether a text could be one.
+    /// Whether a text can be of this kind.
     fn fits(self, text: &str) -> bool {
         match self.identifier() {
             Some(kind) => Identifier::parse(kind, text).is_ok(),
@@ -96,51 +96,52 @@ impl Kind {
         }
     }
 
-    /// Whether a product carries it. A card with its check digit and without is the same card.
+    /// Whether a product has the identifier. A card with its check digit and without is the same card.
     pub(crate) fn is_carried(self, product: &Value, value: &str) -> bool {
         let Some(kind) = self.identifier() else { return text(product, "id") == value };
         values_of(product, kind.as_str()).any(|it| self.is_same(it.trim_start_matches('+'), value))
     }
 }
 
-impl Sought {
-    /// What a text is, by its form, or as whoever gave it says. Nothing where it can't be an identifier.
-    pub(crate) fn recognise(given: &str, said: Option<Kind>) -> Option<Self> {
+impl IdentifierGuess {
+    /// Guesses a text's kinds by its form, or takes the given kind; `None` where it can't be an identifier.
+    pub(crate) fn recognise(given: &str, given_kind: Option<NumberKind>) -> Option<Self> {
         let value = plain(given);
-        let fits = |kinds: &[Kind]| -> Vec<Kind> {
+        let fits = |kinds: &[NumberKind]| -> Vec<NumberKind> {
             kinds.iter().copied().filter(|kind| kind.fits(value)).collect()
         };
-        let (likely, perhaps) = if let Some(kind) = said {
+        let (likely, possible) = if let Some(kind) = given_kind {
             (fits(&[kind]), Vec::new())
         } else if given.starts_with('+') {
-            (fits(&[Kind::Msisdn]), Vec::new())
-        } else if Kind::Iccid.fits(value) {
-            (vec![Kind::Iccid], fits(&[Kind::Serial]))
-        } else if Kind::Imsi.fits(value) {
-            (vec![Kind::Imsi, Kind::Msisdn], fits(&[Kind::Serial]))
-        } else if Kind::Serial.fits(value) {
-            (vec![Kind::Serial], Vec::new())
+            (fits(&[NumberKind::Msisdn]), Vec::new())
+        } else if NumberKind::Iccid.fits(value) {
+            (vec![NumberKind::Iccid], fits(&[NumberKind::Serial]))
+        } else if NumberKind::Imsi.fits(value) {
+            (vec![NumberKind::Imsi, NumberKind::Msisdn], fits(&[NumberKind::Serial]))
+        } else if NumberKind::Serial.fits(value) {
+            (vec![NumberKind::Serial], Vec::new())
         } else {
-            (fits(&[Kind::Id]), Vec::new())
+            (fits(&[NumberKind::Id]), Vec::new())
         };
         let (given, value) = (given.to_owned(), value.to_owned());
-        (!likely.is_empty()).then_some(Self { given, value, likely, perhaps })
+        (!likely.is_empty()).then_some(Self { given, value, likely, possible })
     }
 
-    /// Whether it has the form of a device's number, its check digit included.
+    /// Whether the value has an IMEI's form, with its check digit.
     pub(crate) fn may_be_imei(&self) -> bool {
         let Some((digits, last)) = self.value.split_at_checked(14) else { return false };
         luhn_digit(digits).is_some_and(|digit| last.len() == 1 && last.starts_with(digit))
     }
 
-    /// What it may be, in words.
-    pub(crate) fn words(&self) -> String {
-        let all: Vec<_> = self.likely.iter().chain(&self.perhaps).map(|kind| kind.word()).collect();
+    /// The possible kinds, for people.
+    pub(crate) fn kind_names(&self) -> String {
+        let all: Vec<_> =
+            self.likely.iter().chain(&self.possible).map(|kind| kind.name()).collect();
         all.join(" or ")
     }
 }
 
-/// A number without what people and machines put around it: a plus, and the `F` that fills a card's last half byte.
+/// A number without a leading plus, or the `F` that fills a card number's last half byte.
 fn plain(given: &str) -> &str {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     if let Some(number) = given.strip_prefix('+').filter(|it| digits(it)) {
@@ -152,25 +153,24 @@ fn plain(given: &str) -> &str {
     }
 }
 
-/// The identifiers in a text: with line ends, commas, semicolons or spaces between. A first line may name the column.
+/// The identifiers in a text: separated by line ends, commas, semicolons or spaces. A first line may name the column.
 ///
-/// Labels group the digits of a number. Groups that are no identifiers by themselves, and are one together, are that one.
+/// Labels group a number's digits. Groups that form an identifier only together are one identifier.
 pub(crate) fn split(text: &str) -> Vec<String> {
     const NAMES: [&str; 8] =
         ["iccid", "imsi", "msisdn", "serial", "serialnumber", "id", "productid", "identifier"];
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let is_name = NAMES.contains(&first.trim().to_lowercase().replace([' ', '_'], "").as_str());
     let text = if is_name { rest } else { text };
-    let pieces =
-        text.split(['\n', '\r', '\t', ',', ';']).map(|piece| piece.trim_matches(['"', ' ']));
-    pieces.filter(|piece| !piece.is_empty()).flat_map(split_piece).collect()
+    let parts = text.split(['\n', '\r', '\t', ',', ';']).map(|part| part.trim_matches(['"', ' ']));
+    parts.filter(|part| !part.is_empty()).flat_map(split_part).collect()
 }
 
-fn split_piece(piece: &str) -> Vec<String> {
-    let parts: Vec<String> = piece.split_whitespace().map(str::to_owned).collect();
-    let is_one = |text: &str| Sought::recognise(text, None).is_some();
+fn split_part(part: &str) -> Vec<String> {
+    let parts: Vec<String> = part.split_whitespace().map(str::to_owned).collect();
+    let is_one = |text: &str| IdentifierGuess::recognise(text, None).is_some();
     let is_grouped =
-        piece.chars().all(|it| it.is_ascii_digit() || matches!(it, '+' | ' ' | 'F' | 'f'));
+        part.chars().all(|it| it.is_ascii_digit() || matches!(it, '+' | ' ' | 'F' | 'f'));
     let together = parts.concat();
     if parts.len() > 1 && is_grouped && !parts.iter().all(|it| is_one(it)) && is_one(&together) {
         vec![together]
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn identifiers_are_recognised_by_their_form() {
-        use Kind::{Iccid, Id, Imsi, Msisdn, Serial};
+        use NumberKind::{Iccid, Id, Imsi, Msisdn, Serial};
         #[rustfmt::skip]
-        let cases: [(&str, &str, &[Kind], &[Kind]); 10] = [
+        let cases: [(&str, &str, &[NumberKind], &[NumberKind]); 10] = [
             // given                  // asked for             // likely         // perhaps
             ("8948692690826143258",   "8948692690826143258",   &[Iccid],         &[Serial]),
             ("8948692690826143258F",  "8948692690826143258",   &[Iccid],         &[Serial]),
@@ -200,21 +200,22 @@ mod tests {
             ("BETA_2-x-y",            "BETA_2-x-y",            &[Id],            &[]),
             ("890000",                "890000",                &[Imsi, Msisdn],  &[Serial]),
         ];
-        for (given, value, likely, perhaps) in cases {
-            let sought = Sought::recognise(given, None).unwrap_or_else(|| panic!("{given}"));
-            assert_eq!((sought.value.as_str(), &*sought.likely), (value, likely), "{given}");
-            assert_eq!(sought.perhaps, perhaps, "{given}");
+        for (given, value, likely, possible) in cases {
+            let guess =
+                IdentifierGuess::recognise(given, None).unwrap_or_else(|| panic!("{given}"));
+            assert_eq!((guess.value.as_str(), &*guess.likely), (value, likely), "{given}");
+            assert_eq!(guess.possible, possible, "{given}");
         }
         for nothing in
             ["", "1234", "+", "+abc", "pump-7", "alpha-1", "12345678901234567890123", "89x"]
         {
-            assert_eq!(Sought::recognise(nothing, None), None, "{nothing}");
+            assert_eq!(IdentifierGuess::recognise(nothing, None), None, "{nothing}");
         }
-        let imei = |text| Sought::recognise(text, None).unwrap().may_be_imei();
+        let imei = |text| IdentifierGuess::recognise(text, None).unwrap().may_be_imei();
         assert_eq!((imei("864752047596813"), imei("864752047596814")), (true, false));
-        let said = Sought::recognise("487016466663624", Some(Imsi)).unwrap();
-        assert_eq!((said.likely, said.perhaps), (vec![Imsi], vec![]));
-        assert_eq!(Sought::recognise("ALPHA-1", Some(Iccid)), None);
+        let given_kind = IdentifierGuess::recognise("487016466663624", Some(Imsi)).unwrap();
+        assert_eq!((given_kind.likely, given_kind.possible), (vec![Imsi], vec![]));
+        assert_eq!(IdentifierGuess::recognise("ALPHA-1", Some(Iccid)), None);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What `--verbose` shows: every request and what came of it, on standard error, without secrets.
+//! `--verbose`: prints every request and its response on standard error, without secrets.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use reqwest::header::{HeaderMap, HeaderName};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::terminal::screen::remark;
+use crate::terminal::screen::print_notice;
 
-/// Fields whose value is nobody's to see, wherever they are.
+/// Fields whose value is masked, at any depth.
 const SECRET: [&str; 9] = [
     "password",
     "credentials",
@@ -24,8 +24,8 @@ const SECRET: [&str; 9] = [
 /// Characters of a body that are shown.
 const BODY_CHARS_MAX: usize = 2000;
 
-/// What of an answer's head says something to people.
-const TELLING: [&str; 6] = [
+/// Response headers that are shown.
+const SHOWN_HEADERS: [&str; 6] = [
     "content-type",
     "location",
     "x-total-count",
@@ -34,19 +34,19 @@ const TELLING: [&str; 6] = [
     "www-authenticate",
 ];
 
-/// Says what is asked and answered, or keeps quiet.
+/// Prints requests and responses if `--verbose` was given.
 #[derive(Clone, Copy)]
-pub(crate) struct Talk {
+pub(crate) struct Verbose {
     is_on: bool,
 }
 
-impl Talk {
+impl Verbose {
     pub(crate) fn new(is_on: bool) -> Self {
         Self { is_on }
     }
 
-    /// A request that goes out; `headers` and `body` are shown without what is secret in them.
-    pub(crate) fn asks(
+    /// Prints a request; `headers` and `body` are shown without secrets.
+    pub(crate) fn request(
         self,
         method: &Method,
         url: &str,
@@ -54,40 +54,40 @@ impl Talk {
         body: Option<&Value>,
     ) -> Instant {
         if self.is_on {
-            remark(&format!("> {method} {url}"));
+            print_notice(&format!("> {method} {url}"));
             for (name, value) in headers {
-                remark(&format!("> {name}: {value}"));
+                print_notice(&format!("> {name}: {value}"));
             }
             if let Some(body) = body {
-                remark(&format!("> {}", shown(body)));
+                print_notice(&format!("> {}", shown(body)));
             }
         }
         Instant::now()
     }
 
-    /// What came back. Bodies may hold passwords, and are what the command shows anyway.
-    pub(crate) fn hears(self, began: Instant, status: StatusCode, headers: &HeaderMap) {
+    /// Prints a response's head. Bodies may hold passwords, and the command shows them anyway.
+    pub(crate) fn response(self, began: Instant, status: StatusCode, headers: &HeaderMap) {
         if !self.is_on {
             return;
         }
         let took = rounded(began.elapsed());
-        remark(&format!("< {status} after {took}"));
-        for name in TELLING.iter().chain(&["x-correlation-id"]) {
+        print_notice(&format!("< {status} after {took}"));
+        for name in SHOWN_HEADERS.iter().chain(&["x-correlation-id"]) {
             if let Some(value) = headers.get(*name).and_then(|value| value.to_str().ok()) {
-                remark(&format!("< {name}: {value}"));
+                print_notice(&format!("< {name}: {value}"));
             }
         }
     }
 
-    /// Nothing came back.
-    pub(crate) fn misses(self, began: Instant, why: &str) {
-        self.says(&format!("no answer after {}: {why}", rounded(began.elapsed())));
+    /// Prints that no response arrived.
+    pub(crate) fn no_response(self, began: Instant, why: &str) {
+        self.note(&format!("no answer after {}: {why}", rounded(began.elapsed())));
     }
 
-    /// Something that explains what comes next.
-    pub(crate) fn says(self, what: &str) {
+    /// Prints a note.
+    pub(crate) fn note(self, what: &str) {
         if self.is_on {
-            remark(&format!("* {what}"));
+            print_notice(&format!("* {what}"));
         }
     }
 }
@@ -96,7 +96,7 @@ fn rounded(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1000.0)
 }
 
-/// A body as it may be seen.
+/// A body with secrets masked, cut to a limit.
 fn shown(body: &Value) -> String {
     let text = masked(body).to_string();
     let n_chars = text.chars().count();
