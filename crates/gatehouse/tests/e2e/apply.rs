@@ -1,11 +1,11 @@
 use super::process::*;
 use std::process::Output;
 
-fn apply(place: &Place, server: &Server, estate: &str, more: &[&str]) -> Output {
-    std::fs::write(place.path("wanted.yaml"), estate).unwrap();
+fn apply(setup: &Setup, server: &Server, estate: &str, more: &[&str]) -> Output {
+    std::fs::write(setup.path("wanted.yaml"), estate).unwrap();
     let mut arguments = vec!["apply", "-f", "wanted.yaml"];
     arguments.extend(more);
-    let mut command = place.command(&arguments);
+    let mut command = setup.command(&arguments);
     command.env("GATEHOUSE_URL", &server.url).env("GATEHOUSE_TOKEN", &server.token);
     command.output().unwrap()
 }
@@ -20,40 +20,40 @@ tenants:
 "#;
 
 #[tokio::test]
-async fn an_estate_is_made_so_and_then_stays() {
-    for place in Place::each("an_estate_is_made_so").await {
-        let server = place.serve();
-        let dry = said(&apply(&place, &server, WANTED, &["--dry-run"]));
+async fn an_estate_is_applied_and_a_second_run_changes_nothing() {
+    for setup in Setup::each("an_estate_is_made_so").await {
+        let server = setup.serve();
+        let dry = printed(&apply(&setup, &server, WANTED, &["--dry-run"]));
         assert!(dry.contains("3 would change, 0 unchanged"), "{dry}");
-        let first = said(&apply(&place, &server, WANTED, &[]));
+        let first = printed(&apply(&setup, &server, WANTED, &[]));
         assert_eq!(dry.replace("would change", "changed"), first, "it did what it said");
         assert!(first.contains("+ tenant fleet\n    name: \"fleet\""), "{first}");
-        let second = apply(&place, &server, WANTED, &[]);
-        assert_eq!(said(&second), "0 changed, 3 unchanged\n", "{}", place.kind);
+        let second = apply(&setup, &server, WANTED, &[]);
+        assert_eq!(printed(&second), "0 changed, 3 unchanged\n", "{}", setup.kind);
 
         let changed = WANTED.replace(", maxAccesses: 5", ", status: SUSPENDED");
-        let shown = said(&apply(&place, &server, &changed, &[]));
+        let shown = printed(&apply(&setup, &server, &changed, &[]));
         assert_eq!(
             shown,
             "~ contract fleet/a/b\n    status: \"ACTIVE\" → \"SUSPENDED\"\n    \
              maxAccesses: 5 → (default)\n1 changed, 2 unchanged\n",
             "{}",
-            place.kind
+            setup.kind
         );
     }
 }
 
 #[tokio::test]
-async fn only_prune_deletes_and_never_what_has_accesses() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    apply(&place, &server, WANTED, &[]);
+async fn only_prune_deletes_and_never_a_contract_with_accesses() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    apply(&setup, &server, WANTED, &[]);
     let (status, _) =
         server.json(reqwest::Method::POST, "/fleet/access", Some(r#"{"contractId": "a/b"}"#)).await;
     assert_eq!(status, 201);
     let fewer = "tenants: [{ name: fleet, timeZone: Europe/Berlin }]";
-    assert_eq!(said(&apply(&place, &server, fewer, &[])), "0 changed, 1 unchanged\n");
-    let shown = said(&apply(&place, &server, fewer, &["--prune"]));
+    assert_eq!(printed(&apply(&setup, &server, fewer, &[])), "0 changed, 1 unchanged\n");
+    let shown = printed(&apply(&setup, &server, fewer, &["--prune"]));
     insta::assert_snapshot!(shown, @r"
     = contract fleet/a/b stays: it has accesses
     - contract fleet/c
@@ -62,11 +62,11 @@ async fn only_prune_deletes_and_never_what_has_accesses() {
 }
 
 #[tokio::test]
-async fn credentials_are_not_sent_elsewhere_by_a_file_that_leaves_them_out() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    write_token(&place, "s3cret");
-    assert!(apply(&place, &server, WITH_ACCOUNTS, &[]).status.success());
+async fn a_file_without_credentials_cannot_redirect_them() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    write_token(&setup, "s3cret");
+    assert!(apply(&setup, &server, WITH_ACCOUNTS, &[]).status.success());
     let bare: String = WITH_ACCOUNTS
         .lines()
         .filter(|it| !it.contains("credentials:"))
@@ -74,42 +74,42 @@ async fn credentials_are_not_sent_elsewhere_by_a_file_that_leaves_them_out() {
         .collect();
     let moved = bare.replace("127.0.0.1:9700", "127.0.0.1:9799");
     assert_ne!(moved, bare);
-    let told = said(&apply(&place, &server, &moved, &["--dry-run"]));
+    let told = printed(&apply(&setup, &server, &moved, &["--dry-run"]));
     assert!(
         told.contains("(refused if that changes where its credentials are sent: give them, too)"),
         "{told}"
     );
-    let output = apply(&place, &server, &moved, &[]);
+    let output = apply(&setup, &server, &moved, &[]);
     let errors = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(3), "{errors}");
     assert!(errors.contains("credentials must be given again"), "{errors}");
     let (_, kept) =
         server.json(reqwest::Method::GET, "/-/admin/tenants/fleet/accounts/a%2Feu", None).await;
     assert_eq!(kept["settings"]["baseUrl"], "http://127.0.0.1:9700");
-    // With them, it may go there.
+    // With the credentials, the account may move there.
     let moved = WITH_ACCOUNTS.replace("127.0.0.1:9700", "127.0.0.1:9799");
-    assert!(apply(&place, &server, &moved, &[]).status.success());
+    assert!(apply(&setup, &server, &moved, &[]).status.success());
 }
 
-/// What can't be made may be what is there, under another name: deleted, it would be lost with its credentials.
+/// A failed object may exist under another name: deleted, it would be lost with its credentials.
 #[tokio::test]
-async fn nothing_of_a_tenant_is_pruned_when_something_of_it_cannot_be_made() {
-    for place in Place::each("nothing_of_a_tenant_is_pruned").await {
-        let server = place.serve();
-        write_token(&place, "s3cret");
+async fn a_tenant_with_a_failed_object_is_not_pruned() {
+    for setup in Setup::each("nothing_of_a_tenant_is_pruned").await {
+        let server = setup.serve();
+        write_token(&setup, "s3cret");
         let contract =
             "    contracts: [{ id: c, productOfferingId: po, billingModel: PAY_PER_USE }]";
         let other = "  - { name: other, contracts: [{ id: d, productOfferingId: po, billingModel: PAY_PER_USE }] }";
         let before = format!("{WITH_ACCOUNTS}{contract}\n{other}\n");
-        assert!(apply(&place, &server, &before, &[]).status.success());
+        assert!(apply(&setup, &server, &before, &[]).status.success());
 
-        // Only the server knows that it asks nothing in this network.
+        // Only the server knows that it refuses this network.
         let renamed = WITH_ACCOUNTS
             .replace("name: a/eu", "name: a-eu")
             .replace("127.0.0.1:9700", "10.1.2.3:9700");
         let renamed = format!("{renamed}  - name: other\n");
-        let output = apply(&place, &server, &renamed, &["--prune"]);
-        assert_eq!(output.status.code(), Some(3), "{}", place.kind);
+        let output = apply(&setup, &server, &renamed, &["--prune"]);
+        assert_eq!(output.status.code(), Some(3), "{}", setup.kind);
         let shown = String::from_utf8(output.stdout).unwrap();
         insta::allow_duplicates! {
             insta::assert_snapshot!(shown, @"
@@ -123,47 +123,47 @@ async fn nothing_of_a_tenant_is_pruned_when_something_of_it_cannot_be_made() {
         assert_eq!((&kept[0]["name"], &kept[0]["hasCredentials"]), (&"a/eu".into(), &true.into()));
         let contracts = "/-/admin/tenants/fleet/contracts";
         let (_, kept) = server.json(reqwest::Method::GET, contracts, None).await;
-        assert_eq!(kept[0]["id"], "c", "{}", place.kind);
+        assert_eq!(kept[0]["id"], "c", "{}", setup.kind);
 
-        // A contract that can't be made keeps the accounts as well.
+        // A failed contract keeps the accounts as well.
         let (status, _) = server
             .json(reqwest::Method::POST, "/fleet/access", Some(r#"{"contractId": "c"}"#))
             .await;
         assert_eq!(status, 201);
         let changed = contract.replace("po,", "po-2,");
         let changed = format!("tenants:\n  - name: fleet\n{changed}\n");
-        let shown = said(&apply(&place, &server, &changed, &["--prune"]));
+        let shown = printed(&apply(&setup, &server, &changed, &["--prune"]));
         assert!(shown.contains("= tenant fleet is not pruned: 1 could not be made"), "{shown}");
         let (_, kept) = server.json(reqwest::Method::GET, accounts, None).await;
-        assert_eq!(kept.as_array().map(Vec::len), Some(2), "{}", place.kind);
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "{}", setup.kind);
     }
 }
 
-/// The links of this server lead elsewhere; the token and the pages stay where `--url` says.
+/// This server's links lead elsewhere; the token and the pages stay at `--url`.
 #[tokio::test]
-async fn many_pages_are_asked_of_the_server_itself() {
-    let place = Place::sqlite();
-    std::fs::write(place.path("g.toml"), "public_url = 'http://127.0.0.1:1/elsewhere'").unwrap();
-    let server = place.serve_with(&["--config", "g.toml"]);
+async fn many_pages_are_read_from_the_server_itself() {
+    let setup = Setup::sqlite();
+    std::fs::write(setup.path("g.toml"), "public_url = 'http://127.0.0.1:1/elsewhere'").unwrap();
+    let server = setup.serve_with(&["--config", "g.toml"]);
     let mut many = "tenants:\n  - name: fleet\n    contracts:\n".to_owned();
     for n in 0..205 {
         many +=
             &format!("      - {{ id: c{n}, productOfferingId: po, billingModel: PAY_PER_USE }}\n");
     }
-    assert!(apply(&place, &server, &many, &[]).status.success());
-    let shown = said(&apply(&place, &server, "tenants: [{ name: fleet }]", &["--prune"]));
+    assert!(apply(&setup, &server, &many, &[]).status.success());
+    let shown = printed(&apply(&setup, &server, "tenants: [{ name: fleet }]", &["--prune"]));
     assert!(shown.ends_with("205 changed, 1 unchanged\n"), "{shown}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_made_so_is_said_and_the_rest_is_done() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    apply(&place, &server, WANTED, &[]);
+async fn a_failed_object_is_reported_and_the_others_are_applied() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    apply(&setup, &server, WANTED, &[]);
     server.json(reqwest::Method::POST, "/fleet/access", Some(r#"{"contractId": "a/b"}"#)).await;
     let other = WANTED.replace("productOfferingId: po,", "productOfferingId: other,");
-    let output = apply(&place, &server, &other, &[]);
-    let shown = said(&output);
+    let output = apply(&setup, &server, &other, &[]);
+    let shown = printed(&output);
     assert!(!output.status.success());
     assert!(shown.contains("! contract fleet/a/b: 409 In use"), "{shown}");
     assert!(shown.contains("~ contract fleet/c") && shown.contains("1 changed"), "{shown}");
@@ -172,20 +172,20 @@ async fn what_cannot_be_made_so_is_said_and_the_rest_is_done() {
 
 #[tokio::test]
 async fn errors_say_what_to_do() {
-    let place = Place::sqlite();
-    let mut server = place.serve();
-    let shown = said(&apply(&place, &server, "tenants: [{ name: x, contract: [] }]", &[]));
+    let setup = Setup::sqlite();
+    let mut server = setup.serve();
+    let shown = printed(&apply(&setup, &server, "tenants: [{ name: x, contract: [] }]", &[]));
     assert!(shown.contains("tenants[0].contract is not a field"), "{shown}");
-    let shown = said(&apply(&place, &server, WANTED, &["--url", "http://127.0.0.1:1"]));
+    let shown = printed(&apply(&setup, &server, WANTED, &["--url", "http://127.0.0.1:1"]));
     assert!(shown.contains("is the server running"), "{shown}");
-    server.token = place.token("fleet", "admin");
-    let shown = said(&apply(&place, &server, WANTED, &[]));
+    server.token = setup.token("fleet", "admin");
+    let shown = printed(&apply(&setup, &server, WANTED, &[]));
     assert!(shown.contains("only a token for all tenants"), "{shown}");
     server.token = "nonsense".into();
-    let shown = said(&apply(&place, &server, WANTED, &[]));
+    let shown = printed(&apply(&setup, &server, WANTED, &[]));
     assert!(shown.contains("401") && shown.contains("correlation ID"), "{shown}");
-    let mut command = place.command(&["apply", "-f", "wanted.yaml"]);
-    let shown = said(&command.env("GATEHOUSE_URL", &server.url).output().unwrap());
+    let mut command = setup.command(&["apply", "-f", "wanted.yaml"]);
+    let shown = printed(&command.env("GATEHOUSE_URL", &server.url).output().unwrap());
     assert!(shown.contains("GATEHOUSE_TOKEN"), "{shown}");
 }
 
@@ -206,22 +206,22 @@ tenants:
         settings: { baseUrl: "http://127.0.0.1:9701" }
 "#;
 
-fn write_token(place: &Place, token: &str) {
-    std::fs::create_dir_all(place.path("secrets")).unwrap();
-    std::fs::write(place.path("secrets/token"), token).unwrap();
+fn write_token(setup: &Setup, token: &str) {
+    std::fs::create_dir_all(setup.path("secrets")).unwrap();
+    std::fs::write(setup.path("secrets/token"), token).unwrap();
 }
 
 #[tokio::test]
-async fn accounts_are_made_so_and_their_secrets_stay_unseen() {
-    for place in Place::each("accounts_are_made_so").await {
-        let server = place.serve();
-        let shown = said(&apply(&place, &server, WITH_ACCOUNTS, &[]));
+async fn accounts_are_applied_and_their_secrets_are_not_shown() {
+    for setup in Setup::each("accounts_are_made_so").await {
+        let server = setup.serve();
+        let shown = printed(&apply(&setup, &server, WITH_ACCOUNTS, &[]));
         let said_why = "tenants[0].accounts[0].credentials.token needs the file `secrets/token`";
         assert!(shown.contains(said_why), "{shown}");
 
-        write_token(&place, "s3cret\n");
-        let dry = said(&apply(&place, &server, WITH_ACCOUNTS, &["--dry-run"]));
-        let first = said(&apply(&place, &server, WITH_ACCOUNTS, &[]));
+        write_token(&setup, "s3cret\n");
+        let dry = printed(&apply(&setup, &server, WITH_ACCOUNTS, &["--dry-run"]));
+        let first = printed(&apply(&setup, &server, WITH_ACCOUNTS, &[]));
         assert_eq!(dry.replace("would change", "changed"), first, "it did what it said");
         insta::allow_duplicates! {
             insta::assert_snapshot!(first, @r#"
@@ -244,9 +244,9 @@ async fn accounts_are_made_so_and_their_secrets_stay_unseen() {
             3 changed, 0 unchanged
             "#);
         }
-        let again = said(&apply(&place, &server, WITH_ACCOUNTS, &[]));
-        assert_eq!(again, "0 changed, 3 unchanged\n", "{}", place.kind);
-        let dry = said(&apply(&place, &server, WITH_ACCOUNTS, &["--dry-run"]));
+        let again = printed(&apply(&setup, &server, WITH_ACCOUNTS, &[]));
+        assert_eq!(again, "0 changed, 3 unchanged\n", "{}", setup.kind);
+        let dry = printed(&apply(&setup, &server, WITH_ACCOUNTS, &["--dry-run"]));
         insta::allow_duplicates! {
             insta::assert_snapshot!(dry, @"
             ? account fleet/a/eu
@@ -255,9 +255,9 @@ async fn accounts_are_made_so_and_their_secrets_stay_unseen() {
             ");
         }
 
-        write_token(&place, "another\n");
+        write_token(&setup, "another\n");
         let moved = WITH_ACCOUNTS.replace("9701", "9702");
-        let shown = said(&apply(&place, &server, &moved, &[]));
+        let shown = printed(&apply(&setup, &server, &moved, &[]));
         insta::allow_duplicates! {
             insta::assert_snapshot!(shown, @r#"
             ~ account fleet/a/eu
@@ -273,21 +273,21 @@ async fn accounts_are_made_so_and_their_secrets_stay_unseen() {
         assert_eq!(accounts[0]["hasCredentials"], true);
 
         let fewer = "tenants: [{ name: fleet }]";
-        assert_eq!(said(&apply(&place, &server, fewer, &[])), "0 changed, 1 unchanged\n");
+        assert_eq!(printed(&apply(&setup, &server, fewer, &[])), "0 changed, 1 unchanged\n");
         let pruned = "- account fleet/a/eu\n- account fleet/b\n";
-        let dry = said(&apply(&place, &server, fewer, &["--prune", "--dry-run"]));
-        assert_eq!(dry, format!("{pruned}2 would change, 1 unchanged\n"), "{}", place.kind);
-        let shown = said(&apply(&place, &server, fewer, &["--prune"]));
-        assert_eq!(shown, format!("{pruned}2 changed, 1 unchanged\n"), "{}", place.kind);
+        let dry = printed(&apply(&setup, &server, fewer, &["--prune", "--dry-run"]));
+        assert_eq!(dry, format!("{pruned}2 would change, 1 unchanged\n"), "{}", setup.kind);
+        let shown = printed(&apply(&setup, &server, fewer, &["--prune"]));
+        assert_eq!(shown, format!("{pruned}2 changed, 1 unchanged\n"), "{}", setup.kind);
     }
 }
 
 #[tokio::test]
 async fn a_server_applies_accounts_when_it_starts() {
-    let place = Place::sqlite();
-    std::fs::write(place.path("estate.yaml"), WITH_ACCOUNTS).unwrap();
-    write_token(&place, "s3cret");
-    let server = place.serve();
+    let setup = Setup::sqlite();
+    std::fs::write(setup.path("estate.yaml"), WITH_ACCOUNTS).unwrap();
+    write_token(&setup, "s3cret");
+    let server = setup.serve();
     let (status, accounts) = server.json(reqwest::Method::GET, "/fleet/account", None).await;
     assert_eq!(status, 200);
     let expected = r#"[{"name":"a/eu","platform":"ALPHA","platformAccount":"100234","health":"UNKNOWN"},{"name":"b","platform":"BETA","platformAccount":"7","health":"UNKNOWN"}]"#;
@@ -295,34 +295,34 @@ async fn a_server_applies_accounts_when_it_starts() {
 }
 
 #[tokio::test]
-async fn a_server_makes_nothing_of_an_estate_with_an_account_that_cannot_be() {
-    let place = Place::sqlite();
+async fn a_server_applies_nothing_of_an_estate_with_an_invalid_account() {
+    let setup = Setup::sqlite();
     let estate = WITH_ACCOUNTS.replace("127.0.0.1:9701", "169.254.169.254");
-    std::fs::write(place.path("estate.yaml"), estate).unwrap();
-    write_token(&place, "s3cret");
+    std::fs::write(setup.path("estate.yaml"), estate).unwrap();
+    write_token(&setup, "s3cret");
     let mut command =
-        place.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
-    let shown = said(&command.output().unwrap());
+        setup.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
+    let shown = printed(&command.output().unwrap());
     assert!(shown.contains("account b of tenant fleet: settings.baseUrl must be"), "{shown}");
-    let server = place.serve_with(&[]);
+    let server = setup.serve_with(&[]);
     let (status, _) = server.json(reqwest::Method::GET, "/fleet/account", None).await;
     assert_eq!(status, 404, "no part of it was made");
 }
 
-/// Whether it is a dry run or not: what a server will refuse isn't shown as what would change.
+/// Also in a dry run: a change that a server will refuse isn't shown as one.
 #[tokio::test]
-async fn accounts_that_a_server_would_refuse_are_told_before_anything_is_sent() {
-    for place in Place::each("accounts_that_a_server_would_refuse").await {
-        let server = place.serve();
-        write_token(&place, "s3cret");
+async fn accounts_that_a_server_would_refuse_are_reported_before_anything_is_sent() {
+    for setup in Setup::each("accounts_that_a_server_would_refuse").await {
+        let server = setup.serve();
+        write_token(&setup, "s3cret");
         let wanted = WITH_ACCOUNTS
             .replacen("connector: simulator", "connector: simulater", 1)
             .replace("http://127.0.0.1:9701", "ftp://x");
         let wanted = format!("{wanted}        credentials: {{ tokn: s3cret-too }}\n");
         for more in [&["--dry-run"][..], &[], &["--prune"], &["--url", "http://127.0.0.1:1"]] {
-            let output = apply(&place, &server, &wanted, more);
+            let output = apply(&setup, &server, &wanted, more);
             assert_eq!(output.status.code(), Some(2), "{more:?}");
-            let shown = said(&output);
+            let shown = printed(&output);
             let lines: Vec<&str> = shown.lines().collect();
             let expected = [
                 "gatehouse: nothing of wanted.yaml was applied, its accounts have faults:",
@@ -336,6 +336,6 @@ async fn accounts_that_a_server_would_refuse_are_told_before_anything_is_sent() 
             assert!(!shown.contains("s3cret"), "{shown}");
         }
         let (status, _) = server.json(reqwest::Method::GET, "/-/admin/tenants/fleet", None).await;
-        assert_eq!(status, 404, "nothing was made: {}", place.kind);
+        assert_eq!(status, 404, "nothing was made: {}", setup.kind);
     }
 }

@@ -1,4 +1,4 @@
-//! The commands of docs/operating.md that save and restore a store, run as they stand there.
+//! The commands of docs/operating.md that save and restore a store, run as they are written there.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 
 const DOCUMENT: &str = include_str!("../../../../docs/operating.md");
 
-/// What links begin with, whatever the port.
+/// The beginning of links, independent of the port.
 const ADDRESS: [(&str, &str); 1] = [("PUBLIC_URL", "http://gate.example")];
 
-/// The commands behind a mark in the document.
+/// The commands after a mark in the document.
 fn commands(mark: &str) -> &'static str {
     let (_, rest) = DOCUMENT.split_once(&format!("<!-- run: {mark} -->\n```sh\n")).unwrap();
     rest.split_once("```").unwrap().0
 }
 
-/// Runs them as somebody would who has gatehouse and PostgreSQL's programs at hand.
-fn run(place: &Place, mark: &str, settings: &[(&str, &str)]) -> Output {
-    let gatehouse = place.command(&[]);
+/// Runs the commands with gatehouse and PostgreSQL's programs in the path.
+fn run(setup: &Setup, mark: &str, settings: &[(&str, &str)]) -> Output {
+    let gatehouse = setup.command(&[]);
     let program = Path::new(gatehouse.get_program());
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", program.parent().unwrap().display());
     let mut shell = Command::new("sh");
-    shell.args(["-eu", "-c", commands(mark)]).current_dir(place.dir.path()).env("PATH", path);
+    shell.args(["-eu", "-c", commands(mark)]).current_dir(setup.dir.path()).env("PATH", path);
     for (name, value) in gatehouse.get_envs() {
         match value {
             Some(value) => drop(shell.env(name, value)),
@@ -35,11 +35,11 @@ fn run(place: &Place, mark: &str, settings: &[(&str, &str)]) -> Output {
         }
     }
     let output = shell.envs(settings.iter().copied()).output().unwrap();
-    assert!(output.status.success(), "{mark}: {}", said(&output));
+    assert!(output.status.success(), "{mark}: {}", printed(&output));
     output
 }
 
-/// What a client sees of a server: accesses, figures, batches.
+/// A client's view of a server: accesses, figures, batches.
 async fn seen(server: &Server) -> [Value; 3] {
     let get = async |path: &str| server.json(Method::GET, path, None).await.1;
     [get("/acme/access").await, get("/acme/summary").await, get("/acme/access/batch").await]
@@ -68,19 +68,19 @@ async fn check(server: &Server) -> u16 {
 }
 
 #[tokio::test]
-async fn an_embedded_store_is_saved_while_it_is_used_and_restored() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&ADDRESS);
+async fn an_embedded_store_in_use_is_backed_up_and_restored() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&ADDRESS);
     fill(&server).await;
     let before = seen(&server).await;
-    let output = run(&place, "back up sqlite", &[]);
-    assert!(said(&output).contains("checked every page of the copy"), "{}", said(&output));
+    let output = run(&setup, "back up sqlite", &[]);
+    assert!(printed(&output).contains("checked every page of the copy"), "{}", printed(&output));
     let (status, _) =
         server.json(Method::POST, "/acme/access", Some(r#"{"contractId": "payg"}"#)).await;
     assert_eq!(status, 201, "it goes on, and this one is not in the copy");
     drop(server);
 
-    let mut files: Vec<_> = std::fs::read_dir(place.path("backup-2026-11-16"))
+    let mut files: Vec<_> = std::fs::read_dir(setup.path("backup-2026-11-16"))
         .unwrap()
         .map(|it| {
             let it = it.unwrap();
@@ -92,61 +92,61 @@ async fn an_embedded_store_is_saved_while_it_is_used_and_restored() {
     let wanted = ["gatehouse.db", "master.key", "token.key"].map(|name| (name.to_owned(), 0o600));
     assert_eq!(files, wanted);
 
-    let output = run(&place, "restore sqlite", &[]);
-    assert!(said(&output).contains("what was there before is in"), "{}", said(&output));
-    let server = place.serve_set(&ADDRESS);
+    let output = run(&setup, "restore sqlite", &[]);
+    assert!(printed(&output).contains("the former store is in"), "{}", printed(&output));
+    let server = setup.serve_set(&ADDRESS);
     assert_eq!(seen(&server).await, before);
     assert_eq!(check(&server).await, 200);
 }
 
 #[tokio::test]
 async fn a_damaged_store_is_restored_and_a_damaged_backup_is_not() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&ADDRESS);
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&ADDRESS);
     fill(&server).await;
     let before = seen(&server).await;
-    assert!(place.run(&["backup", "--to", "good"]).status.success());
-    let refused = place.run(&["restore", "--from", "good"]);
+    assert!(setup.run(&["backup", "--to", "good"]).status.success());
+    let refused = setup.run(&["restore", "--from", "good"]);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(said(&refused).contains("another gatehouse uses the data directory"));
+    assert!(printed(&refused).contains("another gatehouse uses the data directory"));
     server.terminate();
     assert!(server.wait().success());
 
-    let database = place.path("gatehouse-data/gatehouse.db");
+    let database = setup.path("gatehouse-data/gatehouse.db");
     let whole = std::fs::read(&database).unwrap();
     let half = &whole[..whole.len() / 2];
     std::fs::write(&database, half).unwrap();
-    let refused = place.run(&["backup", "--to", "bad"]);
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(!place.path("bad").exists(), "nothing is left of it");
+    let refused = setup.run(&["backup", "--to", "bad"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", printed(&refused));
+    assert!(!setup.path("bad").exists(), "nothing is left of it");
 
-    std::fs::create_dir(place.path("broken")).unwrap();
-    std::fs::write(place.path("broken/gatehouse.db"), half).unwrap();
+    std::fs::create_dir(setup.path("broken")).unwrap();
+    std::fs::write(setup.path("broken/gatehouse.db"), half).unwrap();
     for (from, words) in [
         ("broken", "a part of it is missing"),
         ("nowhere", "there is no directory nowhere"),
         (".", "is no backup"),
         ("gatehouse-data", "is the data directory itself"),
     ] {
-        let refused = place.run(&["restore", "--from", from]);
+        let refused = setup.run(&["restore", "--from", from]);
         assert_eq!(refused.status.code(), Some(1));
-        assert!(said(&refused).contains(words), "{}", said(&refused));
+        assert!(printed(&refused).contains(words), "{}", printed(&refused));
         assert_eq!(std::fs::read(&database).unwrap(), half, "nothing changes");
     }
     let postgres = ["restore", "--from", "good", "--database-url", "postgres://u:s3cret@db/x"];
-    assert!(said(&place.run(&postgres)).contains("pg_restore"));
+    assert!(printed(&setup.run(&postgres)).contains("pg_restore"));
 
-    let restored = place.run(&["restore", "--from", "good"]);
-    assert!(restored.status.success(), "{}", said(&restored));
-    let server = place.serve_set(&ADDRESS);
+    let restored = setup.run(&["restore", "--from", "good"]);
+    assert!(restored.status.success(), "{}", printed(&restored));
+    let server = setup.serve_set(&ADDRESS);
     assert_eq!(seen(&server).await, before);
     assert_eq!(check(&server).await, 200);
-    let entries = std::fs::read_dir(place.path("gatehouse-data")).unwrap().flatten();
+    let entries = std::fs::read_dir(setup.path("gatehouse-data")).unwrap().flatten();
     let replaced = entries.map(|it| it.path()).find(|it| it.is_dir()).unwrap();
     assert_eq!(std::fs::read(replaced.join("gatehouse.db")).unwrap(), half, "it is kept");
 }
 
-/// The figures of a server whose names begin so.
+/// The server's figures whose names begin with `name`.
 async fn figures(server: &Server, name: &str) -> BTreeMap<String, f64> {
     let text = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
     let lines = text.lines().filter(|line| line.starts_with(name));
@@ -158,8 +158,8 @@ async fn figures(server: &Server, name: &str) -> BTreeMap<String, f64> {
 }
 
 #[tokio::test]
-async fn a_server_makes_backups_and_checks_of_its_own() {
-    let place = Place::sqlite();
+async fn a_server_makes_scheduled_backups_and_checks() {
+    let setup = Setup::sqlite();
     let settings = [
         ("BACKUP__TO", "backups"),
         ("BACKUP__EVERY", "1s"),
@@ -167,7 +167,7 @@ async fn a_server_makes_backups_and_checks_of_its_own() {
         ("STORE__CHECK_INTERVAL", "1s"),
         ADDRESS[0],
     ];
-    let server = place.serve_set(&settings);
+    let server = setup.serve_set(&settings);
     fill(&server).await;
     let before = seen(&server).await;
     let made = |n: f64| {
@@ -191,19 +191,19 @@ async fn a_server_makes_backups_and_checks_of_its_own() {
     server.terminate();
     assert!(server.wait().success());
 
-    let entries = std::fs::read_dir(place.path("backups")).unwrap().flatten();
+    let entries = std::fs::read_dir(setup.path("backups")).unwrap().flatten();
     let mut backups: Vec<_> = entries.map(|it| it.path()).collect();
     backups.sort();
     assert_eq!(backups.len(), 2, "{backups:?}");
     let newest = backups.pop().unwrap();
-    let restored = place.run(&["restore", "--from", newest.to_str().unwrap()]);
-    assert!(restored.status.success(), "{}", said(&restored));
-    let server = place.serve_set(&ADDRESS);
+    let restored = setup.run(&["restore", "--from", newest.to_str().unwrap()]);
+    assert!(restored.status.success(), "{}", printed(&restored));
+    let server = setup.serve_set(&ADDRESS);
     assert_eq!(seen(&server).await, before);
-    assert!(!place.log().contains("ERROR"), "{}", place.log());
+    assert!(!setup.log().contains("ERROR"), "{}", setup.log());
 }
 
-/// Waits until the figures of a server are so.
+/// Waits until the server's figures satisfy `is_so`.
 async fn until_figures(
     server: &Server,
     name: &str,
@@ -216,8 +216,8 @@ async fn until_figures(
 }
 
 #[test]
-fn a_schedule_needs_an_embedded_store_and_a_place() {
-    let place = Place::sqlite();
+fn a_schedule_needs_an_embedded_store_and_a_directory() {
+    let setup = Setup::sqlite();
     for (settings, words) in [
         (&[("GATEHOUSE_BACKUP__EVERY", "1h")][..], "backup.to is not"),
         (
@@ -228,15 +228,15 @@ fn a_schedule_needs_an_embedded_store_and_a_place() {
             "pg_dump",
         ),
     ] {
-        let output = place.command(&["serve"]).envs(settings.iter().copied()).output().unwrap();
-        let shown = said(&output);
+        let output = setup.command(&["serve"]).envs(settings.iter().copied()).output().unwrap();
+        let shown = printed(&output);
         assert!(output.status.code() == Some(1) && shown.contains(words), "{shown}");
-        assert!(!shown.contains("s3cret") && !place.path("backups").exists());
+        assert!(!shown.contains("s3cret") && !setup.path("backups").exists());
     }
 }
 
 #[tokio::test]
-async fn a_postgres_store_is_saved_while_it_is_used_and_restored() {
+async fn a_postgres_store_in_use_is_backed_up_and_restored() {
     let admin = std::env::var("TEST_POSTGRES_URL").unwrap();
     let (host, _) = admin.rsplit_once('/').unwrap();
     for name in ["e2e_saved", "restored"] {
@@ -244,39 +244,39 @@ async fn a_postgres_store_is_saved_while_it_is_used_and_restored() {
         gatehouse_testing::execute(&admin, &drop).await;
     }
     gatehouse_testing::execute(&admin, "CREATE DATABASE e2e_saved TEMPLATE template0").await;
-    let mut place = Place::postgres("is_saved").await;
-    place.database_url = Some(format!("{host}/e2e_saved"));
-    let server = place.serve_set(&ADDRESS);
+    let mut setup = Setup::postgres("is_saved").await;
+    setup.database_url = Some(format!("{host}/e2e_saved"));
+    let server = setup.serve_set(&ADDRESS);
     fill(&server).await;
     let before = seen(&server).await;
-    run(&place, "back up postgres", &[]);
+    run(&setup, "back up postgres", &[]);
     drop(server);
 
     let restored = format!("{host}/restored");
-    run(&place, "restore postgres", &[("ADMIN_URL", &admin), ("RESTORED_URL", &restored)]);
-    place.database_url = Some(restored);
-    let server = place.serve_set(&ADDRESS);
+    run(&setup, "restore postgres", &[("ADMIN_URL", &admin), ("RESTORED_URL", &restored)]);
+    setup.database_url = Some(restored);
+    let server = setup.serve_set(&ADDRESS);
     assert_eq!(seen(&server).await, before);
     assert_eq!(check(&server).await, 200);
 }
 
 #[tokio::test]
 async fn a_backup_overwrites_nothing_and_says_what_it_needs() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let refused = |arguments: &[&str], words: &str| {
-        let output = place.run(arguments);
+        let output = setup.run(arguments);
         assert_eq!(output.status.code(), Some(1));
-        let said = said(&output);
-        assert!(said.contains(words), "{said}");
+        let printed = printed(&output);
+        assert!(printed.contains(words), "{printed}");
     };
     refused(&["backup", "--to", "copy"], "there is no store in gatehouse-data");
-    assert!(!place.path("copy").exists());
-    drop(place.serve());
-    std::fs::create_dir(place.path("copy")).unwrap();
-    std::fs::write(place.path("copy/mine"), "mine").unwrap();
+    assert!(!setup.path("copy").exists());
+    drop(setup.serve());
+    std::fs::create_dir(setup.path("copy")).unwrap();
+    std::fs::write(setup.path("copy/mine"), "mine").unwrap();
     refused(&["backup", "--to", "copy"], "copy is not empty");
-    assert_eq!(std::fs::read_dir(place.path("copy")).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(setup.path("copy")).unwrap().count(), 1);
     let other = ["backup", "--to", "other", "--database-url", "postgres://u:s3cret@db/x"];
     refused(&other, "pg_dump");
-    assert!(!place.path("other").exists());
+    assert!(!setup.path("other").exists());
 }

@@ -1,10 +1,10 @@
-//! Batches as a client sees them: asking for one, following its Task, reading what came of it.
+//! Batches as a client sees them: requesting one, following its Task, reading its result.
 
 use super::process::*;
 use reqwest::Method;
 use serde_json::Value;
 
-/// How far a Task has come.
+/// Counts of a Task's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) total: u64,
@@ -18,7 +18,7 @@ impl Progress {
     }
 }
 
-pub(crate) fn is_over(task: &Value) -> bool {
+pub(crate) fn has_ended(task: &Value) -> bool {
     !matches!(task["state"].as_str(), Some("ACKNOWLEDGED" | "IN_PROGRESS"))
 }
 
@@ -37,13 +37,13 @@ impl Wait {
         Self { began: std::time::Instant::now(), what: what.into() }
     }
 
-    pub(crate) fn goes_on(&self) {
+    pub(crate) fn check_limit(&self) {
         assert!(self.began.elapsed() < WAIT_LIMIT, "waited in vain: {}", self.what);
     }
 }
 
 impl Server {
-    /// Asks for a batch of creations (`batch`) or of changes (`batchUpdate`); the Task's identifier.
+    /// Requests a batch of creations (`batch`) or of changes (`batchUpdate`); returns the Task's identifier.
     pub(crate) async fn batch(&self, tenant: &str, which: &str, body: &Value) -> String {
         let path = format!("/{tenant}/access/{which}");
         let (status, task) = self.json(Method::POST, &path, Some(&body.to_string())).await;
@@ -57,29 +57,29 @@ impl Server {
         read_progress(&at)
     }
 
-    /// Waits until a Task has come so far.
+    /// Waits until a Task has processed `n_items`.
     pub(crate) async fn until_processed(&self, tenant: &str, task: &str, n_items: u64) {
         let wait = Wait::new(format!("{tenant}'s {task} has done {n_items}"));
         while self.progress(tenant, task).await.n_processed() < n_items {
-            wait.goes_on();
+            wait.check_limit();
         }
     }
 
-    /// The Task with what came of it, when it is over.
-    pub(crate) async fn until_over(&self, tenant: &str, task: &str) -> Value {
+    /// The Task with its result, when it has ended.
+    pub(crate) async fn until_ended(&self, tenant: &str, task: &str) -> Value {
         let path = format!("/{tenant}/access/batch/{task}");
         let wait = Wait::new(format!("{tenant}'s {task} is over"));
         loop {
             let (status, shown) = self.json(Method::GET, &path, None).await;
             assert_eq!(status, 200, "{shown}");
-            if is_over(&shown) {
+            if has_ended(&shown) {
                 return shown;
             }
-            wait.goes_on();
+            wait.check_limit();
         }
     }
 
-    /// All things of a list, and how many there are said to be.
+    /// All items of a list; asserts the announced total.
     pub(crate) async fn all(&self, path: &str) -> Vec<Value> {
         let (mut things, separator) = (Vec::new(), if path.contains('?') { '&' } else { '?' });
         for number in 1_usize.. {

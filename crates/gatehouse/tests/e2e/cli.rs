@@ -13,45 +13,45 @@ use std::process::{Command, Stdio};
 use super::process::*;
 use terminal::Terminal;
 
-/// Somebody at a terminal, with a server that has the demo's tenant.
-struct Desk {
-    place: Place,
+/// A user's shell, with a server that has the demo's tenant.
+struct Shell {
+    setup: Setup,
     server: Server,
 }
 
-/// What a command left behind.
-struct Ran {
+/// The output and exit code of a command.
+struct CommandResult {
     stdout: String,
     stderr: String,
     code: i32,
 }
 
-impl Desk {
+impl Shell {
     fn open() -> Self {
-        let place = Place::sqlite();
-        let server = place.serve_with(&["--demo"]);
-        Self { place, server }
+        let setup = Setup::sqlite();
+        let server = setup.serve_with(&["--demo"]);
+        Self { setup, server }
     }
 
-    /// A command, by its words, in an environment that names server, token and tenant.
+    /// A command in an environment that names server, token and tenant.
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = self.place.command(words);
+        let mut command = self.setup.command(words);
         command
             .env("GATEHOUSE_URL", &self.server.url)
             .env("GATEHOUSE_TOKEN", &self.server.token)
             .env("GATEHOUSE_TENANT", "demo")
-            .env("XDG_CONFIG_HOME", self.place.path("config"))
+            .env("XDG_CONFIG_HOME", self.setup.path("config"))
             .env("TERM", "xterm-256color")
             .env_remove("NO_COLOR")
             .stdin(Stdio::null());
         command
     }
 
-    fn run(&self, words: &[&str]) -> Ran {
-        Ran::of(self.command(words))
+    fn run(&self, words: &[&str]) -> CommandResult {
+        CommandResult::of(self.command(words))
     }
 
-    /// A command that must succeed: what it wrote to standard output.
+    /// The standard output of a command that must succeed.
     fn ok(&self, words: &[&str]) -> String {
         let ran = self.run(words);
         assert_eq!(ran.code, 0, "{words:?}: {}", ran.stderr);
@@ -62,32 +62,32 @@ impl Desk {
         serde_json::from_str(&self.ok(words)).unwrap()
     }
 
-    /// A command that gets this on its standard input.
-    fn run_with(&self, words: &[&str], input: &str) -> Ran {
+    /// Runs a command with this standard input.
+    fn run_with(&self, words: &[&str], input: &str) -> CommandResult {
         use std::io::Write;
         let mut command = self.command(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // One that refuses its command line reads nothing.
+        // A command that refuses its command line doesn't read it.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        Ran::new(child.wait_with_output().unwrap())
+        CommandResult::new(child.wait_with_output().unwrap())
     }
 
-    /// A command in a terminal of so many columns.
+    /// A command in a terminal with this many columns.
     fn terminal(&self, words: &[&str], columns: u16) -> Terminal {
         Terminal::start(self.command(words), columns)
     }
 
     fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.place.path(name), text).unwrap();
+        std::fs::write(self.setup.path(name), text).unwrap();
     }
 
     fn read(&self, name: &str) -> String {
-        std::fs::read_to_string(self.place.path(name)).unwrap()
+        std::fs::read_to_string(self.setup.path(name)).unwrap()
     }
 }
 
-impl Ran {
+impl CommandResult {
     fn of(mut command: Command) -> Self {
         Self::new(command.output().unwrap())
     }
@@ -101,7 +101,7 @@ impl Ran {
     }
 }
 
-/// What is different every time, as it would be always; nothing moves by it.
+/// Replaces what differs in every run, with the same length.
 fn steady(text: &str) -> String {
     let patterns = [
         (

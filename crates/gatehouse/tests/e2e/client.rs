@@ -1,4 +1,4 @@
-//! Clients from the command line, beside a server that runs.
+//! Clients from the command line, next to a running server.
 
 use super::process::*;
 use reqwest::Method;
@@ -15,9 +15,9 @@ async fn token(server: &Server, id: &str, secret: &str) -> (u16, Value) {
 
 #[tokio::test]
 async fn a_client_made_at_the_command_line_gets_tokens_until_it_is_deleted() {
-    for place in Place::each("client_made_at_the_command_line").await {
-        let mut server = place.serve();
-        let output = place.run(&[
+    for setup in Setup::each("client_made_at_the_command_line").await {
+        let mut server = setup.serve();
+        let output = setup.run(&[
             "client",
             "create",
             "--tenant",
@@ -29,7 +29,7 @@ async fn a_client_made_at_the_command_line_gets_tokens_until_it_is_deleted() {
             "--output",
             "json",
         ]);
-        assert!(output.status.success(), "{}: {}", place.kind, said(&output));
+        assert!(output.status.success(), "{}: {}", setup.kind, printed(&output));
         let made: Value = serde_json::from_slice(&output.stdout).unwrap();
         let text = |name: &str| made[name].as_str().unwrap().to_owned();
         let (id, secret) = (text("clientId"), text("clientSecret"));
@@ -40,9 +40,9 @@ async fn a_client_made_at_the_command_line_gets_tokens_until_it_is_deleted() {
         assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
         assert_eq!(server.json(Method::GET, "/other/contract", None).await.0, 403);
 
-        let table = said(&place.run(&["client", "list", "--tenant", "acme"]));
+        let table = printed(&setup.run(&["client", "list", "--tenant", "acme"]));
         assert!(table.contains(&id) && table.contains("Bo") && !table.contains(&secret), "{table}");
-        let output = place.run(&["client", "list", "--tenant", "acme", "--output", "json"]);
+        let output = setup.run(&["client", "list", "--tenant", "acme", "--output", "json"]);
         let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(
             (&listed[0]["clientId"], listed[0].get("clientSecret")),
@@ -50,24 +50,24 @@ async fn a_client_made_at_the_command_line_gets_tokens_until_it_is_deleted() {
         );
 
         let delete = ["client", "delete", "--tenant", "acme", &id];
-        assert!(place.run(&delete).status.success());
-        assert!(said(&place.run(&delete)).contains("there is no client"));
+        assert!(setup.run(&delete).status.success());
+        assert!(printed(&setup.run(&delete)).contains("there is no client"));
         assert_eq!(token(&server, &id, &secret).await.0, 401);
-        assert!(!place.log().contains(&secret), "{}", place.kind);
-        assert!(!holds(place.dir.path(), secret.as_bytes()), "{}: kept in the clear", place.kind);
+        assert!(!setup.log().contains(&secret), "{}", setup.kind);
+        assert!(!holds(setup.dir.path(), secret.as_bytes()), "{}: kept in the clear", setup.kind);
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_client_is_said() {
-    let place = Place::sqlite();
+fn errors_about_clients_name_the_fault() {
+    let setup = Setup::sqlite();
     let make = |tenant: &'static str, scope: &'static str| {
         vec!["client", "create", "--tenant", tenant, "--scope", scope]
     };
-    let nowhere = said(&place.run(&make("acme", "admin")));
+    let nowhere = printed(&setup.run(&make("acme", "admin")));
     assert!(nowhere.contains("start `gatehouse serve` there once"), "{nowhere}");
-    assert!(!place.path("gatehouse-data").exists(), "looking makes nothing");
-    drop(place.serve());
+    assert!(!setup.path("gatehouse-data").exists(), "looking makes nothing");
+    drop(setup.serve());
     for (arguments, expected) in [
         (make("nobody", "admin"), "no tenant `nobody`"),
         (make("*", "admin"), "--tenant"),
@@ -78,8 +78,8 @@ fn what_is_wrong_with_a_client_is_said() {
         (vec!["client", "delete", "--tenant", "acme", "acme~abc"], "no client `acme~abc`"),
         (vec!["client", "create", "--scope", "admin"], "--tenant"),
     ] {
-        let output = place.run(&arguments);
-        let shown = said(&output);
+        let output = setup.run(&arguments);
+        let shown = printed(&output);
         assert!(!output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
     }
 }

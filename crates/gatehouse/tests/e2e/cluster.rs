@@ -1,4 +1,4 @@
-//! The cluster that the test was given: who is its primary, and a way to kill it.
+//! The PostgreSQL cluster under test: its primary, and how to kill it.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -34,14 +34,14 @@ impl Cluster {
         }
     }
 
-    /// The address of an empty schema, by way of the proxy.
+    /// The address of an empty schema, through the proxy.
     pub(crate) async fn behind_proxy(&self, schema: &str) -> String {
         let url = format!("postgres://gatehouse@{}/postgres", self.proxy);
         gatehouse_testing::execute(&url, &format!("CREATE SCHEMA {schema}")).await;
         format!("{url}?options=-c%20search_path%3D{schema}")
     }
 
-    /// The address of an empty schema that names every node, and asks for the one that takes writes.
+    /// The address of an empty schema that names every node and asks for the writable one.
     pub(crate) async fn all_hosts(&self, schema: &str) -> String {
         self.behind_proxy(schema).await;
         format!(
@@ -51,12 +51,12 @@ impl Cluster {
         )
     }
 
-    /// The node that is the primary now.
+    /// The present primary.
     pub(crate) async fn primary(&self) -> Option<usize> {
         self.primary_but(usize::MAX).await
     }
 
-    /// The node that is the primary now, and not this one.
+    /// The present primary, if it isn't `other`.
     pub(crate) async fn primary_but(&self, other: usize) -> Option<usize> {
         for (node, patroni) in self.patroni.iter().enumerate().filter(|it| it.0 != other) {
             let answer = self.client.get(format!("http://{patroni}/primary")).send().await;
@@ -84,7 +84,7 @@ impl Cluster {
         .await;
     }
 
-    /// Kills a node's PostgreSQL, all of it. Patroni stays, as it would where a server crashes.
+    /// Kills a node's PostgreSQL with all its processes. Patroni stays, as it would after a server's crash.
     pub(crate) fn kill(&self, node: usize) {
         let file = self.directory.join(format!("n{node}/data/postmaster.pid"));
         let text = std::fs::read_to_string(file).unwrap();

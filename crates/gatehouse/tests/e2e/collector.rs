@@ -1,4 +1,4 @@
-//! A collector of traces: takes OTLP over HTTP, and keeps what it got.
+//! A trace collector: accepts OTLP over HTTP, and stores the requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -30,12 +30,12 @@ impl Collector {
         Self { endpoint, bodies }
     }
 
-    /// Everything that was sent, as it came.
+    /// Every request body, as it came.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.bodies.lock().unwrap().concat()
     }
 
-    /// Every span that was sent.
+    /// Every exported span.
     pub(crate) fn spans(&self) -> Vec<Span> {
         let bodies = self.bodies.lock().unwrap();
         let requests = bodies.iter().map(|it| ExportTraceServiceRequest::decode(&it[..]).unwrap());
@@ -43,7 +43,7 @@ impl Collector {
         resources.flat_map(|it| it.scope_spans).flat_map(|it| it.spans).collect()
     }
 
-    /// What the spans say about who sends them.
+    /// The service name of the spans.
     pub(crate) fn service_name(&self) -> Option<String> {
         let bodies = self.bodies.lock().unwrap();
         let request = ExportTraceServiceRequest::decode(&bodies.first()?[..]).unwrap();

@@ -1,7 +1,7 @@
 use super::process::*;
 use gatehouse_connectors::simulator;
 
-/// A manifest for the platforms that `gatehouse simulate` runs.
+/// A manifest for the platforms of `gatehouse simulate`.
 const MANIFEST: &str = r#"manifest: 1
 name: mine
 title: Mine
@@ -29,67 +29,67 @@ product:
   status: { word: $.status, words: { enabled: ACTIVE } }
 "#;
 
-fn run(place: &Place, arguments: &[&str]) -> (bool, String) {
+fn run(setup: &Setup, arguments: &[&str]) -> (bool, String) {
     let mut all = vec!["connector"];
     all.extend(arguments);
-    let output = place.run(&all);
-    (output.status.success(), said(&output))
+    let output = setup.run(&all);
+    (output.status.success(), printed(&output))
 }
 
-fn place_with(manifest: &str) -> Place {
-    let place = Place::sqlite();
-    std::fs::write(place.path("mine.yaml"), manifest).unwrap();
-    place
+fn place_with(manifest: &str) -> Setup {
+    let setup = Setup::sqlite();
+    std::fs::write(setup.path("mine.yaml"), manifest).unwrap();
+    setup
 }
 
 #[test]
 fn connectors_are_listed_and_shown() {
-    let place = Place::sqlite();
-    let (is_well, shown) = run(&place, &["list", "--output", "json"]);
+    let setup = Setup::sqlite();
+    let (is_well, shown) = run(&setup, &["list", "--output", "json"]);
     let all: Vec<serde_json::Value> = serde_json::from_str(&shown).unwrap();
     assert!(is_well && all.iter().any(|it| it["connector"] == "1nce" && it["imsi"] == "scan"));
-    assert!(run(&place, &["list"]).1.starts_with("CONNECTOR "));
+    assert!(run(&setup, &["list"]).1.starts_with("CONNECTOR "));
     let shipped = include_str!("../../../../connectors/1nce.yaml");
-    assert_eq!(run(&place, &["show", "1nce"]), (true, shipped.to_owned()));
-    let (is_well, shown) = run(&place, &["show", "nowhere"]);
+    assert_eq!(run(&setup, &["show", "1nce"]), (true, shipped.to_owned()));
+    let (is_well, shown) = run(&setup, &["show", "nowhere"]);
     assert!(!is_well && shown.contains("there are 1nce, cisco"), "{shown}");
-    assert!(run(&place, &["show", "simulator"]).1.contains("is built in"));
+    assert!(run(&setup, &["show", "simulator"]).1.contains("is built in"));
 }
 
 #[test]
 fn a_manifest_is_checked_with_file_line_and_column() {
-    let place = place_with(MANIFEST);
-    assert_eq!(run(&place, &["check", "mine.yaml"]), (true, "ok  mine.yaml: mine, Mine\n".into()));
-    std::fs::write(place.path("bad.yaml"), MANIFEST.replace("title:", "titel:")).unwrap();
-    std::fs::write(place.path("text.yaml"), "{ no").unwrap();
+    let setup = place_with(MANIFEST);
+    assert_eq!(run(&setup, &["check", "mine.yaml"]), (true, "ok  mine.yaml: mine, Mine\n".into()));
+    std::fs::write(setup.path("bad.yaml"), MANIFEST.replace("title:", "titel:")).unwrap();
+    std::fs::write(setup.path("text.yaml"), "{ no").unwrap();
     for (file, expected) in [
         ("bad.yaml", "bad.yaml:3:1: unknown field `titel`"),
         ("text.yaml", "text.yaml:"),
         ("nowhere.yaml", "nowhere.yaml: can't be read: No such file"),
         (".", ".: can't be read: Is a directory"),
     ] {
-        let (is_well, shown) = run(&place, &["check", "mine.yaml", file]);
+        let (is_well, shown) = run(&setup, &["check", "mine.yaml", file]);
         assert!(!is_well && shown.contains(expected), "{shown}");
         assert!(shown.contains("ok  mine.yaml") && shown.contains("1 of 2 files"), "{shown}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_is_tried_and_its_secret_is_not_shown() {
-    let place = place_with(MANIFEST);
+async fn an_account_is_queried_and_its_secret_is_not_shown() {
+    let setup = place_with(MANIFEST);
     let platform = simulator::Platform::usual()[0].clone();
     let server = simulator::Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
-    std::fs::write(place.path("token"), "s3cret-token\n").unwrap();
+    std::fs::write(setup.path("token"), "s3cret-token\n").unwrap();
     let base = format!("baseUrl={}", server.url());
     let account = ["mine.yaml", "--set", &base, "--credential", "token=${file:token}"];
-    let with = |verb: &str, more: &[&str]| run(&place, &[&[verb], &account[..], more].concat());
+    let with = |verb: &str, more: &[&str]| run(&setup, &[&[verb], &account[..], more].concat());
     let (is_well, shown) = with("try", &["--page-size", "2"]);
     assert!(is_well && shown.contains("1 call, 2 products, no failure"), "{shown}");
     assert!(shown.contains("> authorization: ***") && !shown.contains("s3cret"), "{shown}");
     let (is_well, shown) = with("try", &["--id", "nobody"]);
     assert!(is_well && shown.contains("not found: ID nobody"), "{shown}");
     let (is_well, shown) = with("check", &[]);
-    assert!(is_well && shown.contains("ok  the account was asked"), "{shown}");
+    assert!(is_well && shown.contains("ok  the account was queried"), "{shown}");
     let profile =
         simulator::Profile { fault: simulator::Misbehaviour::Unauthorized, ..server.profile() };
     server.set_profile(profile);
@@ -98,34 +98,34 @@ async fn an_account_is_tried_and_its_secret_is_not_shown() {
 }
 
 #[test]
-fn half_an_account_is_told_what_it_lacks() {
-    let place = place_with(MANIFEST);
-    let (is_well, shown) = run(&place, &["try", "mine.yaml"]);
+fn missing_fields_of_an_account_are_reported() {
+    let setup = place_with(MANIFEST);
+    let (is_well, shown) = run(&setup, &["try", "mine.yaml"]);
     assert!(!is_well && shown.contains("settings.baseUrl is missing"), "{shown}");
     assert!(shown.contains("credentials.token is missing"), "{shown}");
-    let (_, shown) = run(&place, &["try", "mine.yaml", "--credential", "s3cret"]);
+    let (_, shown) = run(&setup, &["try", "mine.yaml", "--credential", "s3cret"]);
     assert!(shown.contains("must be a name, `=` and a value") && !shown.contains("s3cret"));
     let in_estate = ["try", "mine.yaml", "--estate", "estate.yaml", "--account", "a"];
-    let (_, shown) = run(&place, &in_estate);
+    let (_, shown) = run(&setup, &in_estate);
     assert!(shown.contains("has no such account `a`; it has none"), "{shown}");
-    let (_, shown) = run(&place, &["try", "nowhere"]);
+    let (_, shown) = run(&setup, &["try", "nowhere"]);
     assert!(shown.contains("there is no connector `nowhere`; there are 1nce"), "{shown}");
 }
 
 #[test]
-fn a_server_reads_connectors_of_ones_own_or_does_not_start() {
-    let place = Place::sqlite();
-    std::fs::create_dir(place.path("own")).unwrap();
-    std::fs::write(place.path("own/mine.yaml"), MANIFEST.replace("name: mine", "name: 1nce"))
+fn a_server_reads_custom_connectors_or_does_not_start() {
+    let setup = Setup::sqlite();
+    std::fs::create_dir(setup.path("own")).unwrap();
+    std::fs::write(setup.path("own/mine.yaml"), MANIFEST.replace("name: mine", "name: 1nce"))
         .unwrap();
     let setting = ("PLATFORMS__CONNECTORS_DIR", "own");
-    drop(place.serve_set(&[setting]));
-    assert!(place.log().contains("takes the place of the shipped one"), "{}", place.log());
-    std::fs::write(place.path("own/bad.yaml"), "manifest: 2\n").unwrap();
+    drop(setup.serve_set(&[setting]));
+    assert!(setup.log().contains("takes the place of the shipped one"), "{}", setup.log());
+    std::fs::write(setup.path("own/bad.yaml"), "manifest: 2\n").unwrap();
     for command in [&["serve", "--listen", "127.0.0.1:0"][..], &["doctor"]] {
-        let mut command = place.command(command);
+        let mut command = setup.command(command);
         let output = command.env("GATEHOUSE_PLATFORMS__CONNECTORS_DIR", "own").output().unwrap();
-        let shown = said(&output);
+        let shown = printed(&output);
         assert!(!output.status.success() && shown.contains("own/bad.yaml:1:"), "{shown}");
     }
 }

@@ -1,4 +1,4 @@
-//! `kill -9` in the middle of a thousand creations: what was answered is there, once, without a gap.
+//! `kill -9` amid a thousand creations: every confirmed access is stored, once, without a gap.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 const CLIENTS: usize = 1000;
 
-/// How many creations are answered before each kill.
+/// Numbers of responses before each kill.
 fn kill_points() -> Vec<usize> {
     if std::env::var_os("TEST_LONG").is_some() {
         (0..20).map(|n| 1 + n * 45).collect()
@@ -18,26 +18,26 @@ fn kill_points() -> Vec<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_answered_survives_a_kill_on_sqlite() {
-    survive_kills(&Place::sqlite()).await;
+async fn confirmed_writes_survive_a_kill_on_sqlite() {
+    survive_kills(&Setup::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_answered_survives_a_kill_on_postgres() {
-    survive_kills(&Place::postgres("survives_a_kill").await).await;
+async fn confirmed_writes_survive_a_kill_on_postgres() {
+    survive_kills(&Setup::postgres("survives_a_kill").await).await;
 }
 
 /// Two thousand connections at once are for another test.
 static ALONE: Mutex<()> = Mutex::const_new(());
 
-async fn survive_kills(place: &Place) {
+async fn survive_kills(setup: &Setup) {
     let _alone = ALONE.lock().await;
     let mut answered = BTreeSet::new();
     for (round, kill_after) in kill_points().into_iter().enumerate() {
-        let server = place.serve();
+        let server = setup.serve();
         answered.extend(create_until_killed(server, round, kill_after).await);
-        // The next start recovers what the kill has left.
-        let server = place.serve();
+        // The next start recovers from the kill.
+        let server = setup.serve();
         for (id, username) in &answered {
             let (status, access) =
                 server.json(reqwest::Method::GET, &format!("/acme/access/{id}"), None).await;
@@ -45,22 +45,22 @@ async fn survive_kills(place: &Place) {
         }
         server.terminate();
         assert!(server.wait().success());
-        let rows = rows(place).await;
-        assert_gapless(&rows, place.kind);
+        let rows = rows(setup).await;
+        assert_gapless(&rows, setup.kind);
         let stored: BTreeSet<&str> = rows.accesses.iter().map(|it| it.username.as_str()).collect();
-        assert_eq!(stored.len(), rows.accesses.len(), "{}: nothing is there twice", place.kind);
+        assert_eq!(stored.len(), rows.accesses.len(), "{}: nothing is there twice", setup.kind);
         assert!(answered.iter().all(|(_, username)| stored.contains(username.as_str())));
         assert!(rows.accesses.len() <= (round + 1) * CLIENTS);
     }
     assert!(answered.len() >= kill_points().iter().sum::<usize>(), "{}", answered.len());
     gatehouse_testing::record(
-        &format!("{}: `kill -9` in the middle of a thousand creations at once", place.kind),
+        &format!("{}: `kill -9` in the middle of a thousand creations at once", setup.kind),
         kill_points().len(),
         "everything answered is there, once, and running numbers have no gap",
     );
 }
 
-/// A thousand clients at once, and a kill when enough of them have been answered.
+/// A thousand clients at once, and a kill after enough responses.
 async fn create_until_killed(
     server: Server,
     round: usize,
@@ -87,7 +87,7 @@ async fn create_until_killed(
     }
     let mut answered = BTreeSet::new();
     while answered.len() < kill_after {
-        // Before the kill nothing may go wrong, and somebody is always still to be answered.
+        // Before the kill nothing may fail, and some clients still wait.
         let client = clients.join_next().await.expect("there are more clients than answers wanted");
         answered.insert(client.unwrap().unwrap());
     }
@@ -130,10 +130,10 @@ fn row(
     Row { username, numbers }
 }
 
-/// Reads the tables as they are, past the server.
-async fn rows(place: &Place) -> Rows {
-    let Some(url) = &place.database_url else {
-        let path = place.path("gatehouse-data/gatehouse.db");
+/// Reads the tables directly, without the server.
+async fn rows(setup: &Setup) -> Rows {
+    let Some(url) = &setup.database_url else {
+        let path = setup.path("gatehouse-data/gatehouse.db");
         let connection = rusqlite::Connection::open(path).unwrap();
         let mut accesses = connection.prepare(ACCESSES).unwrap();
         let accesses = accesses

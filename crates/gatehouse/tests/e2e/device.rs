@@ -1,15 +1,15 @@
-//! File systems that fail on demand. Making them needs root.
+//! File systems that fail on demand. Creating them needs root.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::process::said;
+use super::process::printed;
 
 /// An ext4 on a device that fails and heals, as a disk, a cable or a storage network does.
 ///
-/// The device is a file on a file system that is too small for it. As soon as that one is full, the kernel can't write
-/// the pages that it has taken, and reports so once, to the next flush. When there is room again, all seems well.
+/// The device is a file on a file system that is too small for it. Once that one is full, the kernel can't write its
+/// dirty pages, and reports so once, to the next flush. When there is space again, all seems well.
 pub(crate) struct FailingDevice {
     dir: tempfile::TempDir,
 }
@@ -17,7 +17,7 @@ pub(crate) struct FailingDevice {
 fn run(program: &str, arguments: &[&str]) {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output();
     let output = output.unwrap_or_else(|cause| panic!("{program}: {cause}"));
-    assert!(output.status.success(), "{program} {arguments:?}: {}", said(&output));
+    assert!(output.status.success(), "{program} {arguments:?}: {}", printed(&output));
 }
 
 /// Writes zeros to a file until its file system is full.
@@ -79,7 +79,7 @@ impl FailingDevice {
     /// Drops the kernel's cached pages and repairs the file system, as a restart of the machine does.
     pub(crate) fn start_anew(&self) {
         run("umount", &[text(&self.inside())]);
-        // Its exit code isn't 0 where it has repaired something.
+        // The exit code isn't 0 after a repair.
         let _ = Command::new("e2fsck").args(["-f", "-y", text(&self.image())]).output();
         self.mount();
     }
@@ -94,7 +94,7 @@ impl Drop for FailingDevice {
     }
 }
 
-/// A small file system for a tablespace of PostgreSQL's.
+/// A small file system for a PostgreSQL tablespace.
 pub(crate) struct SmallDisk {
     dir: tempfile::TempDir,
 }

@@ -1,7 +1,7 @@
-//! Clients that disconnect, or close their sending half, before they are answered.
+//! Clients that disconnect, or close their sending half, before the response.
 
-use super::held::Held;
 use super::hostile::assert_problem;
+use super::locked_rows::LockedRows;
 use super::process::*;
 use super::tls::{FILES, Pair, open};
 use reqwest::{Client, Method};
@@ -9,23 +9,23 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Hashes that wait when the clients disconnect. Computing all of them takes much longer than noticing that.
+/// Hashes that are queued when the clients disconnect. Computing all of them takes much longer than noticing that.
 const N_WAITING: u64 = 100;
 
-/// Clients that ask together. The queue has room for them and for those that wait already.
+/// Clients that send requests together. The queue has capacity for them and for those that wait already.
 const N_CLIENTS: usize = 300;
 
-/// Credentials that are wrong for a chosen password, so that each check of them is a slow hash.
+/// Credentials that are wrong for a chosen password, so that each check is a slow hash.
 const CREDENTIALS: &str = r#"{"username": "ann", "password": "wrong"}"#;
 
 const CHOSEN: &str = r#"{"contractId": "payg", "username": "ann", "password": "s3cret"}"#;
 
-/// Slow hashes by the server's own figures.
+/// Slow hashes, by the server's metrics.
 struct Hashes {
     n_made: u64,
     n_running: u64,
     n_waiting: u64,
-    /// Turned away because the queue was full.
+    /// Refused because the queue was full.
     n_refused: u64,
 }
 
@@ -45,7 +45,7 @@ impl Hashes {
     }
 }
 
-/// A request of HTTP/1.1.
+/// An HTTP/1.1 request.
 fn request(server: &Server, path: &str, body: &str) -> String {
     let (token, n_bytes) = (&server.token, body.len());
     format!(
@@ -54,15 +54,15 @@ fn request(server: &Server, path: &str, body: &str) -> String {
     )
 }
 
-/// A client of HTTP/1.1 without TLS that has sent these requests.
+/// A connection without TLS that has sent these requests.
 async fn sent(server: &Server, requests: &str) -> TcpStream {
     let mut client = TcpStream::connect(server.address()).await.unwrap();
     client.write_all(requests.as_bytes()).await.unwrap();
     client
 }
 
-/// Clients of HTTP/1.1 that have sent these requests, faster than the server can check their credentials: all of them
-/// connect before the first one sends.
+/// Connections that have sent these requests, faster than the server can check the credentials: all connect before the
+/// first one sends.
 async fn all_sent<T>(connect: impl AsyncFn() -> T, requests: &str) -> Vec<T>
 where
     T: AsyncWrite + Unpin,
@@ -78,7 +78,7 @@ where
     clients
 }
 
-/// Closes the sending half, and reads what the server answers until it closes.
+/// Closes the sending half, and reads the server's responses until it closes.
 async fn answer_after_half_close(mut client: impl AsyncRead + AsyncWrite + Unpin) -> String {
     client.shutdown().await.unwrap();
     let mut answer = String::new();
@@ -86,7 +86,7 @@ async fn answer_after_half_close(mut client: impl AsyncRead + AsyncWrite + Unpin
     answer
 }
 
-/// Has clients ask for slow checks until enough of them are queued, and none was turned away.
+/// Has clients request slow checks until enough of them are queued, and none was refused.
 async fn queue_up<T>(server: &Server, ask: impl AsyncFn() -> Vec<T>) -> (Vec<T>, Hashes) {
     let began = Instant::now();
     let n_made_before = Hashes::of(server).await.n_made;
@@ -108,8 +108,8 @@ async fn queue_up<T>(server: &Server, ask: impl AsyncFn() -> Vec<T>) -> (Vec<T>,
     }
 }
 
-/// Waits until no slow hash is queued or running, and sees that most of those that `before` counts as queued were not made.
-async fn assert_given_up(server: &Server, before: Hashes, how: &str) {
+/// Waits until no slow hash is queued or running; asserts that most of those queued in `before` were not computed.
+async fn assert_cancelled(server: &Server, before: Hashes, how: &str) {
     let began = Instant::now();
     let after = loop {
         let hashes = Hashes::of(server).await;
@@ -123,35 +123,35 @@ async fn assert_given_up(server: &Server, before: Hashes, how: &str) {
 }
 
 #[tokio::test]
-async fn queued_hashes_of_a_closed_http1_connection_are_given_up() {
-    let place = Place::sqlite();
-    let server = place.serve_allowing_guesses();
+async fn queued_hashes_of_a_closed_http1_connection_are_cancelled() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_allowing_guesses();
     assert_eq!(server.json(Method::POST, "/acme/access", Some(CHOSEN)).await.0, 201);
     let check = request(&server, "/acme/verify", CREDENTIALS);
     let connect = async || TcpStream::connect(server.address()).await.unwrap();
 
     let (clients, before) = queue_up(&server, async || all_sent(&connect, &check).await).await;
     drop(clients);
-    assert_given_up(&server, before, "closed").await;
+    assert_cancelled(&server, before, "closed").await;
 
     let (clients, before) = queue_up(&server, async || all_sent(&connect, &check).await).await;
     clients.iter().for_each(|client| client.set_zero_linger().unwrap());
     drop(clients);
-    assert_given_up(&server, before, "reset").await;
+    assert_cancelled(&server, before, "reset").await;
 
-    // The end of the connection stands behind a request that the server hasn't read yet.
+    // The end of the connection follows a request that the server hasn't read yet.
     let two = check.repeat(2);
     let (clients, before) = queue_up(&server, async || all_sent(&connect, &two).await).await;
     drop(clients);
-    assert_given_up(&server, before, "closed after a second request").await;
+    assert_cancelled(&server, before, "closed after a second request").await;
 }
 
 #[tokio::test]
-async fn queued_hashes_of_a_closed_tls_connection_are_given_up() {
-    let place = Place::sqlite();
+async fn queued_hashes_of_a_closed_tls_connection_are_cancelled() {
+    let setup = Setup::sqlite();
     let pair = Pair::new();
-    pair.put(&place.path("tls"));
-    let mut server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__FAILED_CHECKS", "0")]);
+    pair.put(&setup.path("tls"));
+    let mut server = setup.serve_set(&[FILES[0], FILES[1], ("LIMITS__FAILED_CHECKS", "0")]);
     server.client = pair.trusting().build().unwrap();
     assert_eq!(server.json(Method::POST, "/acme/access", Some(CHOSEN)).await.0, 201);
     let check = request(&server, "/acme/verify", CREDENTIALS);
@@ -161,13 +161,13 @@ async fn queued_hashes_of_a_closed_tls_connection_are_given_up() {
     let half_closed = answer_after_half_close(clients.pop().unwrap()).await;
     assert_problem(&half_closed, 503);
     drop(clients);
-    assert_given_up(&server, before, "closed").await;
+    assert_cancelled(&server, before, "closed").await;
 }
 
 #[tokio::test]
-async fn queued_hashes_of_a_reset_http2_request_are_given_up() {
-    let place = Place::sqlite();
-    let server = place.serve_allowing_guesses();
+async fn queued_hashes_of_a_reset_http2_request_are_cancelled() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_allowing_guesses();
     assert_eq!(server.json(Method::POST, "/acme/access", Some(CHOSEN)).await.0, 201);
     let url = format!("{}/acme/verify", server.url);
     // One connection carries at most 100 requests at a time.
@@ -186,13 +186,13 @@ async fn queued_hashes_of_a_reset_http2_request_are_given_up() {
     };
     let (clients, before) = queue_up(&server, ask).await;
     clients.iter().for_each(tokio::task::JoinHandle::abort);
-    assert_given_up(&server, before, "reset").await;
+    assert_cancelled(&server, before, "reset").await;
 }
 
 #[tokio::test]
 async fn a_half_closed_client_is_answered() {
-    let place = Place::postgres("half_closed").await;
-    let server = place.serve_allowing_guesses();
+    let setup = Setup::postgres("half_closed").await;
+    let server = setup.serve_allowing_guesses();
     let read = format!(
         "GET /acme/contract HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
         server.token
@@ -208,8 +208,8 @@ async fn a_half_closed_client_is_answered() {
     let answer = answer_after_half_close(sent(&server, &check).await).await;
     assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
 
-    // The client closes its half while the write is under way.
-    let held = Held::rows_of(&place).await;
+    // The client closes its half during the write.
+    let held = LockedRows::rows_of(&setup).await;
     let write = request(&server, "/acme/access", r#"{"contractId": "payg"}"#);
     let mut client = sent(&server, &write).await;
     held.until_awaited().await;
@@ -219,7 +219,7 @@ async fn a_half_closed_client_is_answered() {
     client.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
 
-    // A queued hash gives way, and the client learns that it may try again.
+    // A queued hash is cancelled, and the client learns that it may retry.
     let connect = async || TcpStream::connect(server.address()).await.unwrap();
     let (mut clients, _) = queue_up(&server, async || all_sent(&connect, &check).await).await;
     let answer = answer_after_half_close(clients.pop().unwrap()).await;

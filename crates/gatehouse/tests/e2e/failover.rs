@@ -1,8 +1,8 @@
 //! What clients notice when the primary of a cluster dies: three replicas over three PostgreSQL nodes, behind a proxy
-//! and without one. The primary is killed with `-9` under load, in the midst of a batch, and nobody tells the
-//! replicas. No write that was answered is lost, and the service is back by itself.
+//! and without one. The primary is killed with `-9` under load, during a batch, without notice to the replicas. No
+//! confirmed write is lost, and the service recovers by itself.
 //!
-//! A program of its own, which `cargo xtask test --failover` alone runs: it needs the cluster that it starts.
+//! A separate program, which only `cargo xtask test --failover` runs: it needs the cluster.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 #![expect(dead_code, reason = "the other program of this directory uses the rest of these modules")]
@@ -20,7 +20,7 @@ use figures::{Figures, Kill};
 use gatehouse_testing::SeededRandom;
 use history::call::{Answer, Items, Request};
 use history::{Fleet, Load, Replicas, Scale, TENANTS, estate, judge, read_settled};
-use process::{Place, said};
+use process::{Setup, printed};
 use serde_json::Value;
 
 const N_REPLICAS: usize = 3;
@@ -31,14 +31,14 @@ const N_KILLS: usize = 2;
 /// Items of the batch that each kill hits.
 const N_ITEMS: u64 = 20_000;
 
-/// Writes that are answered between two kills, and after the last one.
+/// Confirmed writes between two kills, and after the last one.
 const N_WRITES: usize = 200;
 
-/// For how long a kill may be felt.
-const LONGEST_OUTAGE: Duration = Duration::from_secs(90);
+/// Longest effect of a kill.
+const OUTAGE_MAX: Duration = Duration::from_secs(90);
 
-/// How soon everyone may know that the database is gone.
-const LONGEST_BLINDNESS: Duration = Duration::from_secs(2);
+/// Longest time until every replica notices the loss.
+const DETECTION_TIME_MAX: Duration = Duration::from_secs(2);
 
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -58,23 +58,23 @@ async fn no_write_is_lost_with_a_primary() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Kills primaries under load, and says what it was like and what is wrong.
+/// Kills primaries under load; returns the measurements and the violations.
 async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<String>) {
-    let mut dice = SeededRandom::from_entropy(phase);
-    let place = Place { database_url: Some(url), kind: "PostgreSQL", ..Place::sqlite() };
-    std::fs::write(place.path("estate.yaml"), estate()).unwrap();
-    let servers: Vec<_> = (0..N_REPLICAS).map(|_| place.serve_allowing_guesses()).collect();
+    let mut random = SeededRandom::from_entropy(phase);
+    let setup = Setup { database_url: Some(url), kind: "PostgreSQL", ..Setup::sqlite() };
+    std::fs::write(setup.path("estate.yaml"), estate()).unwrap();
+    let servers: Vec<_> = (0..N_REPLICAS).map(|_| setup.serve_allowing_guesses()).collect();
     let fleet = Arc::new(Fleet::new(servers[0].token.clone()));
     for (replica, server) in servers.iter().enumerate() {
         fleet.runs(replica, &server.url);
     }
     let watch = figures::watch(&fleet);
-    let load = Load::begin(&fleet, &mut dice, Scale::OF_PROCESSES).await;
+    let load = Load::begin(&fleet, &mut random, Scale::OF_PROCESSES).await;
     let mut kills = Vec::new();
     for n in 0..N_KILLS {
         cluster.until_whole().await;
         let primary = cluster.primary().await.unwrap();
-        begin_batch(&fleet, &mut dice, n).await;
+        begin_batch(&fleet, &mut random, n).await;
         cluster.kill(primary);
         let at = fleet.now();
         let next = until("another node is the primary", || cluster.primary_but(primary)).await;
@@ -92,33 +92,33 @@ async fn survive(cluster: &Cluster, phase: &str, url: String) -> (Figures, Vec<S
         kills.push(Kill { at, new_primary, over: fleet.now() });
     }
     load.end().await;
-    let settled = read_settled(&fleet, &mut dice).await;
-    let looks = watch.end().await;
+    let settled = read_settled(&fleet, &mut random).await;
+    let polls = watch.end().await;
     let history = fleet.history().clone();
     let mut faults = judge(&history, &settled);
-    // The replicas live, so they answer. Only what is made while it goes out can break off: a Task.
+    // The replicas live, so they respond. Only a streamed response can end early: a Task's.
     let broken = history.iter().filter(|it| it.answer == Answer::Lost);
     let broken = broken.filter(|it| !matches!(it.request, Request::Look { .. }));
     faults.extend(broken.map(|it| format!("no answer, and the replica lives: {it:?}")));
-    let doctor = place.run(&["doctor", "--deep"]);
+    let doctor = setup.run(&["doctor", "--deep"]);
     if !doctor.status.success() {
-        faults.push(said(&doctor));
+        faults.push(printed(&doctor));
     }
     let n_lost = faults.iter().filter(|it| it.contains("lost: ")).count();
-    let figures = Figures { phase: phase.to_owned(), kills, looks, history, n_lost };
-    for (replica, blindness) in figures.blindness() {
-        if blindness.is_none_or(|it| it > LONGEST_BLINDNESS) {
-            faults.push(format!("replica {replica}: /-/ready was 503 after {blindness:?}"));
+    let figures = Figures { phase: phase.to_owned(), kills, polls, history, n_lost };
+    for (replica, detection_times) in figures.detection_times() {
+        if detection_times.is_none_or(|it| it > DETECTION_TIME_MAX) {
+            faults.push(format!("replica {replica}: /-/ready was 503 after {detection_times:?}"));
         }
     }
     (figures, faults)
 }
 
-/// Asks for a batch, and returns when some of it is done, but not all.
-async fn begin_batch(fleet: &Fleet, dice: &mut SeededRandom, n: usize) {
+/// Requests a batch, and returns when some of it is done, but not all.
+async fn begin_batch(fleet: &Fleet, random: &mut SeededRandom, n: usize) {
     let name = format!("killed-{n}");
     let (key, items) = (Some(format!("key-{name}")), Items::Number(N_ITEMS));
-    let answer = fleet.insist(dice, 0, &Request::Batch { name, key, items }).await;
+    let answer = fleet.insist(random, 0, &Request::Batch { name, key, items }).await;
     let Answer::Done(task) = answer else { panic!("{answer:?}") };
     let path = format!("/{}/access/batch/{}/progress", TENANTS[0], task["id"].as_str().unwrap());
     let n_done = until("the batch has begun", async || {
@@ -132,14 +132,14 @@ async fn begin_batch(fleet: &Fleet, dice: &mut SeededRandom, n: usize) {
     );
 }
 
-/// Waits for something that comes by itself.
+/// Waits until `look` returns a value.
 async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(began.elapsed() < LONGEST_OUTAGE, "waited in vain: {what}");
+        assert!(began.elapsed() < OUTAGE_MAX, "waited in vain: {what}");
         tokio::time::sleep(PAUSE).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What an outage was like, in figures.
+//! Measurements of an outage.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,76 +8,76 @@ use std::time::Duration;
 use super::history::call::{Answer, Call, Moment, Request};
 use super::history::{Fleet, Replicas};
 
-/// Between two looks at whether a replica is ready.
+/// Pause between two readiness polls.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// A primary that was killed.
 pub(crate) struct Kill {
     pub(crate) at: Moment,
-    /// When it was over: everything that is said about it was said before.
+    /// When the kill had ended: every later statement is about the time after it.
     pub(crate) over: Moment,
-    /// When another was known to be the primary.
+    /// When another node was known to be the primary.
     pub(crate) new_primary: Moment,
 }
 
-/// What a replica said about itself.
-pub(crate) struct Look {
+/// A replica's readiness response.
+pub(crate) struct ReadinessPoll {
     replica: usize,
-    /// When it was heard.
+    /// When the response arrived.
     at: Moment,
     status: Option<u16>,
 }
 
-/// What it was like.
+/// Measurements of an outage.
 pub(crate) struct Figures {
     pub(crate) phase: String,
     pub(crate) kills: Vec<Kill>,
-    pub(crate) looks: Vec<Look>,
+    pub(crate) polls: Vec<ReadinessPoll>,
     pub(crate) history: Vec<Call>,
     pub(crate) n_lost: usize,
 }
 
-/// Somebody who asks every replica all the time whether it is ready.
-pub(crate) struct Watch {
-    watchers: Vec<tokio::task::JoinHandle<Vec<Look>>>,
-    is_over: Arc<AtomicBool>,
+/// Polls the readiness of every replica until `end`.
+pub(crate) struct ReadinessWatch {
+    watchers: Vec<tokio::task::JoinHandle<Vec<ReadinessPoll>>>,
+    has_ended: Arc<AtomicBool>,
 }
 
-pub(crate) fn watch(fleet: &Arc<Fleet>) -> Watch {
-    let is_over = Arc::new(AtomicBool::new(false));
+pub(crate) fn watch(fleet: &Arc<Fleet>) -> ReadinessWatch {
+    let has_ended = Arc::new(AtomicBool::new(false));
     let watcher = |replica| {
-        let (fleet, is_over) = (Arc::clone(fleet), Arc::clone(&is_over));
+        let (fleet, has_ended) = (Arc::clone(fleet), Arc::clone(&has_ended));
         tokio::spawn(async move {
-            let mut looks = Vec::new();
-            while !is_over.load(Ordering::Relaxed) {
+            let mut polls = Vec::new();
+            while !has_ended.load(Ordering::Relaxed) {
                 let status = fleet.get(replica, "/-/ready").await.map(|it| it.status().as_u16());
-                looks.push(Look { replica, at: fleet.now(), status });
+                polls.push(ReadinessPoll { replica, at: fleet.now(), status });
                 tokio::time::sleep(PAUSE).await;
             }
-            looks
+            polls
         })
     };
-    Watch { watchers: fleet.running().into_iter().map(watcher).collect(), is_over }
+    ReadinessWatch { watchers: fleet.running().into_iter().map(watcher).collect(), has_ended }
 }
 
-impl Watch {
-    pub(crate) async fn end(self) -> Vec<Look> {
-        self.is_over.store(true, Ordering::Relaxed);
-        let mut looks = Vec::new();
+impl ReadinessWatch {
+    pub(crate) async fn end(self) -> Vec<ReadinessPoll> {
+        self.has_ended.store(true, Ordering::Relaxed);
+        let mut polls = Vec::new();
         for watcher in self.watchers {
-            looks.extend(watcher.await.unwrap());
+            polls.extend(watcher.await.unwrap());
         }
-        looks
+        polls
     }
 }
 
-/// When a replica had first done a write that began after this.
+/// When a replica had first completed a write that began after `after`.
 pub(crate) fn first_write(history: &[Call], replica: usize, after: Moment) -> Option<Moment> {
     let later = history.iter().filter(|it| it.replica == replica && it.begin > after);
     later.filter(|it| is_answered_write(it)).map(|it| it.end).min()
 }
 
-/// How many writes that began after this have been answered.
+/// Number of confirmed writes that began after `after`.
 pub(crate) fn n_writes(history: &[Call], after: Moment) -> usize {
     history.iter().filter(|it| it.begin > after && is_answered_write(it)).count()
 }
@@ -94,43 +94,43 @@ fn between(from: Moment, to: Moment) -> Duration {
 
 impl Figures {
     fn replicas(&self) -> impl Iterator<Item = usize> {
-        0..self.looks.iter().map(|it| it.replica + 1).max().unwrap_or(0)
+        0..self.polls.iter().map(|it| it.replica + 1).max().unwrap_or(0)
     }
 
-    /// When a replica first said that its database is gone.
+    /// When a replica first reported that its database is gone.
     fn gone(&self, replica: usize, kill: &Kill) -> Option<Moment> {
-        self.first_look(replica, (kill.at, kill.over), 503)
+        self.first_poll(replica, (kill.at, kill.over), 503)
     }
 
-    /// When a replica then said that it is there again.
+    /// When a replica reported afterwards that it is ready again.
     fn back(&self, replica: usize, kill: &Kill) -> Option<Moment> {
-        self.first_look(replica, (self.gone(replica, kill)?, kill.over), 200)
+        self.first_poll(replica, (self.gone(replica, kill)?, kill.over), 200)
     }
 
-    fn first_look(
+    fn first_poll(
         &self,
         replica: usize,
         (after, before): (Moment, Moment),
         status: u16,
     ) -> Option<Moment> {
-        let looks = self.looks.iter().filter(|it| it.replica == replica);
-        let looks = looks.filter(|it| it.at > after && it.at < before);
-        looks.filter(|it| it.status == Some(status)).map(|it| it.at).min()
+        let polls = self.polls.iter().filter(|it| it.replica == replica);
+        let polls = polls.filter(|it| it.at > after && it.at < before);
+        polls.filter(|it| it.status == Some(status)).map(|it| it.at).min()
     }
 
-    /// How long each replica took to say that its database is gone, for each kill; None where it never said so.
-    pub(crate) fn blindness(&self) -> Vec<(usize, Option<Duration>)> {
+    /// Time until each replica reported the loss of its database, for each kill; `None` where it never did.
+    pub(crate) fn detection_times(&self) -> Vec<(usize, Option<Duration>)> {
         let mut all = Vec::new();
         for kill in &self.kills {
             for replica in self.replicas() {
-                let said = self.gone(replica, kill);
-                all.push((replica, said.map(|it| between(kill.at, it))));
+                let printed = self.gone(replica, kill);
+                all.push((replica, printed.map(|it| between(kill.at, it))));
             }
         }
         all
     }
 
-    /// The longest of what is known of each replica.
+    /// The longest known time of any replica.
     fn longest(&self, of: impl Fn(usize) -> Option<Duration>) -> String {
         let all: Option<Vec<Duration>> = self.replicas().map(of).collect();
         let longest = all.and_then(|it| it.into_iter().max());

@@ -1,4 +1,4 @@
-//! Replicas that are processes, driven over HTTP: what the shared load asks of them, and what is there in the end.
+//! Replicas as processes, driven over HTTP: the shared load's calls, and the final state.
 
 mod fleet;
 mod settled;

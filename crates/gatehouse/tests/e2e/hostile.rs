@@ -1,4 +1,4 @@
-//! Requests that nobody should send, over a real connection: answered quickly, memory flat.
+//! Malformed and oversized requests, over a real connection: answered quickly, with flat memory.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,17 +7,17 @@ use super::process::*;
 use super::socket::Socket;
 use reqwest::Method;
 
-/// Sends bytes as they are and reads until the server closes.
+/// Sends bytes and reads until the server closes.
 fn send(server: &Server, parts: &[&[u8]]) -> String {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     for part in parts {
-        // A server that has refused may stop listening.
+        // A server that has refused may stop reading.
         if stream.write_all(part).is_err() {
             break;
         }
     }
     let mut answer = Vec::new();
-    // A server that has said all it has to say may cut off who is still talking.
+    // A server may reset the connection after its response while the client still sends.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
 }
@@ -31,7 +31,7 @@ pub(crate) fn assert_problem(answer: &str, status: u16) {
     assert_eq!((&body["status"], &body["@type"]), (&status.into(), &"problem".into()), "{answer}");
 }
 
-/// The most memory that the server has ever used, in KiB.
+/// The server's peak memory, in KiB.
 fn peak_memory(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
@@ -39,9 +39,9 @@ fn peak_memory(server: &Server) -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_no_http_gets_the_problem_body_too() {
-    let place = Place::sqlite();
-    let server = place.serve();
+async fn malformed_http_gets_the_problem_body_too() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     let many: String = (0..200).map(|n| format!("x-{n}: y\r\n")).collect();
     let long = "x".repeat(70_000);
     for (request, status) in [
@@ -62,8 +62,8 @@ async fn what_is_no_http_gets_the_problem_body_too() {
 
 #[tokio::test]
 async fn a_huge_body_is_refused_and_memory_stays_flat() {
-    let place = Place::sqlite();
-    let server = place.serve();
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     server.json(Method::POST, "/acme/access", Some(r#"{"contractId": "payg"}"#)).await;
     let before = peak_memory(&server);
     let chunk = vec![b' '; 1 << 20];
@@ -97,16 +97,16 @@ async fn a_huge_body_is_refused_and_memory_stays_flat() {
     assert_problem(&send(&server, &[nested.as_bytes(), deep.as_bytes()]), 400);
 
     let grown = peak_memory(&server).saturating_sub(before);
-    // The allocator keeps for a while what was given back; of 300 MiB that were sent, no hundred was ever there.
+    // The allocator keeps freed memory for a while; of 300 MiB that were sent, less than a hundred was ever there.
     assert!(grown < 64 * 1024, "it grew by {grown} KiB");
     let (status, contracts) = server.json(Method::GET, "/acme/contract", None).await;
     assert_eq!((status, &contracts[0]["accessCount"]), (200, &1.into()), "nothing was written");
 }
 
 #[tokio::test]
-async fn an_address_is_taken_as_people_type_it() {
-    let place = Place::sqlite();
-    let server = place.serve();
+async fn an_address_is_accepted_as_people_type_it() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     let typed = format!(
         "GET /acme/access?createdAt>=2026-01-01&name=\"é|{{}}\\^`<>\" HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n",
         server.token
@@ -116,7 +116,7 @@ async fn an_address_is_taken_as_people_type_it() {
         socket.send(&typed);
         let answer = socket.answer();
         assert!(answer.starts_with("HTTP/1.1 200 ") && !answer.contains("x-ignored"), "{answer}");
-        // A request with a body lies between, and is as it was sent.
+        // A request with a body comes in between, and stays unchanged.
         let body = r#"{"contractId": "payg", "deviceName": "GET /<> HTTP/1.1"}"#;
         socket.send(&format!(
             "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
@@ -127,21 +127,21 @@ async fn an_address_is_taken_as_people_type_it() {
         let made = socket.answer();
         assert!(made.contains(r#""deviceName":"GET /<> HTTP/1.1""#), "{made}");
     }
-    // Byte by byte it is the same.
+    // Byte by byte the result is the same.
     for byte in typed.chars() {
         socket.send(byte.encode_utf8(&mut [0; 4]));
     }
     let answer = socket.answer();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 
-    // What was sent before the answer to the one before is left as it is, and refused.
+    // A request sent before the previous response is left as it is, and refused.
     let mut socket = Socket::open(server.address());
     socket.send(&format!("{typed}{typed}"));
     let answer = socket.answer();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert_problem(&socket.rest(), 400);
 
-    // A body that nothing reads is not taken for a head, although it looks like one: what follows begins where it should.
+    // An unread body is not parsed as a head, although it looks like one: the next request begins after it.
     let mut socket = Socket::open(server.address());
     let body = "GET /<<<< HTTP/1.1\r\nhost: x\r\n\r\n";
     for _ in 0..2 {

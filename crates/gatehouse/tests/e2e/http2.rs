@@ -1,4 +1,4 @@
-//! HTTP/2 without TLS, for clients that know beforehand.
+//! HTTP/2 without TLS, with prior knowledge.
 
 use super::process::*;
 use reqwest::{Client, Method, Version};
@@ -9,9 +9,9 @@ fn client() -> Client {
 }
 
 #[tokio::test]
-async fn one_connection_of_http2_carries_many_requests() {
-    let place = Place::sqlite();
-    let mut server = place.serve_set(&[("LIMITS__CONNECTIONS", "1")]);
+async fn one_http2_connection_carries_many_requests() {
+    let setup = Setup::sqlite();
+    let mut server = setup.serve_set(&[("LIMITS__CONNECTIONS", "1")]);
     server.client = client();
     let body = r#"{"contractId": "payg"}"#;
     let created = server.ask(Method::POST, "/acme/access", Some(body)).await;
@@ -25,9 +25,9 @@ async fn one_connection_of_http2_carries_many_requests() {
 }
 
 #[tokio::test]
-async fn what_http2_refuses_has_the_problem_body() {
-    let place = Place::sqlite();
-    let server = place.serve();
+async fn refusals_of_http2_have_the_problem_body() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     let client = client();
     let get = |path: &str| client.get(format!("{}{path}", server.url));
     let many = (0..101).fold(get("/-/live"), |request, n| request.header(format!("x-{n}"), "y"));
@@ -49,9 +49,9 @@ async fn what_http2_refuses_has_the_problem_body() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_408_in_http2_too() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("LIMITS__BODY_TIMEOUT", "200ms")]);
+async fn a_missing_body_is_408_in_http2_too() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("LIMITS__BODY_TIMEOUT", "200ms")]);
     let never = futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>();
     let request = client().post(format!("{}/acme/access", server.url)).bearer_auth(&server.token);
     let request = request.header("content-type", "application/json");
@@ -62,28 +62,28 @@ async fn a_body_that_does_not_come_is_408_in_http2_too() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_of_http2_is_closed_and_does_not_hold_up_the_end() {
-    let place = Place::sqlite();
+async fn an_idle_http2_connection_is_closed_and_does_not_delay_the_stop() {
+    let setup = Setup::sqlite();
     let mut server =
-        place.serve_set(&[("LIMITS__IDLE_TIMEOUT", "100ms"), ("LIMITS__CONNECTIONS", "1")]);
+        setup.serve_set(&[("LIMITS__IDLE_TIMEOUT", "100ms"), ("LIMITS__CONNECTIONS", "1")]);
     let mut clients = Vec::new();
     for _ in 0..3 {
-        // Another client each time: the one before may not have noticed yet, and must not close by itself.
+        // Another client each time: the previous one may not have noticed yet, and must not close by itself.
         clients.push(std::mem::replace(&mut server.client, client()));
         assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
         until("the server has closed it", || n_sockets(&server) == 0).await;
     }
     drop(server);
 
-    let mut server = place.serve();
+    let mut server = setup.serve();
     server.client = client();
     assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
     server.terminate();
     assert!(server.wait().success());
-    assert!(!place.log().contains("cut off"), "{}", place.log());
+    assert!(!setup.log().contains("cut off"), "{}", setup.log());
 }
 
-/// How many connections the server has with clients.
+/// Number of the server's connections with clients.
 fn n_sockets(server: &Server) -> usize {
     let port = server.address().rsplit(':').next().unwrap().parse::<u16>().unwrap();
     let local = format!(":{port:04X}");

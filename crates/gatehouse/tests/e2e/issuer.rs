@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-/// An issuer that runs. It ends when its input does.
+/// A running issuer. It ends when its input does.
 pub(crate) struct Issuer {
     child: Child,
     pub(crate) url: String,
@@ -25,9 +25,9 @@ impl Issuer {
         let mut command = Command::new("node");
         command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("Node.js is there: `cargo xtask test` installs it");
-        let mut said = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        let url = said.trim().strip_prefix("issuer ").expect("the issuer started").to_owned();
+        let mut printed = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut printed).unwrap();
+        let url = printed.trim().strip_prefix("issuer ").expect("the issuer started").to_owned();
         let client = Client::builder().timeout(WAIT_LIMIT).build().unwrap();
         Self { child, url, client }
     }
@@ -51,15 +51,15 @@ impl Issuer {
         token["access_token"].as_str().unwrap_or_else(|| panic!("{token}")).to_owned()
     }
 
-    /// A server that trusts it.
-    pub(crate) fn serve(&self, place: &Place, audience: &str) -> Server {
+    /// A server that trusts the issuer.
+    pub(crate) fn serve(&self, setup: &Setup, audience: &str) -> Server {
         let config = format!(
             "[[auth.issuers]]\nissuer = \"{}\"\naudience = \"{audience}\"\n\
              tenants_claim = \"fleet.tenants\"\n",
             self.url
         );
-        std::fs::write(place.path("g.toml"), config).unwrap();
-        place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"])
+        std::fs::write(setup.path("g.toml"), config).unwrap();
+        setup.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"])
     }
 }
 
@@ -75,7 +75,7 @@ async fn status(server: &Server, token: &str, path: &str) -> u16 {
     request.send().await.unwrap().status().as_u16()
 }
 
-/// Asks until the answer is this one.
+/// Repeats a request until the status is the expected one.
 async fn until_status(server: &Server, token: &str, expected: u16) {
     let began = std::time::Instant::now();
     loop {
@@ -88,9 +88,9 @@ async fn until_status(server: &Server, token: &str, expected: u16) {
 }
 
 #[tokio::test]
-async fn tokens_are_taken_while_the_issuer_rotates_its_keys() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
-    let server = issuer.serve(&place, "fleet");
+async fn tokens_are_accepted_while_the_issuer_rotates_its_keys() {
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
+    let server = issuer.serve(&setup, "fleet");
     let first = issuer.token("access:read").await;
     for (path, expected) in
         [("/acme/contract", 200), ("/rival/contract", 403), ("/-/admin/tenants/acme", 403)]
@@ -111,7 +111,7 @@ async fn tokens_are_taken_while_the_issuer_rotates_its_keys() {
     for old in [&first, &second] {
         assert_eq!(status(&server, old, "/acme/contract").await, 401, "its key was given up");
     }
-    let log = place.log();
+    let log = setup.log();
     for token in [&first, &second, &third] {
         for part in token.split('.') {
             assert!(!log.contains(part), "a token is in the log");
@@ -120,9 +120,9 @@ async fn tokens_are_taken_while_the_issuer_rotates_its_keys() {
 }
 
 #[tokio::test]
-async fn made_up_tokens_get_nobody_in_and_cause_few_fetches() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
-    let server = issuer.serve(&place, "fleet");
+async fn forged_tokens_are_refused_and_cause_few_fetches() {
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
+    let server = issuer.serve(&setup, "fleet");
     let good = issuer.token("access:read").await;
     assert_eq!(status(&server, &good, "/acme/contract").await, 200);
     let (_, rest) = good.split_once('.').unwrap();
@@ -156,10 +156,10 @@ async fn made_up_tokens_get_nobody_in_and_cause_few_fetches() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_is_down_is_told_from_a_bad_token() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
+async fn an_unreachable_issuer_is_distinguished_from_an_invalid_token() {
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
     issuer.tell("down?is=true").await;
-    let server = issuer.serve(&place, "fleet");
+    let server = issuer.serve(&setup, "fleet");
     let token = issuer.token("access:read").await;
     let request = server.client.get(format!("{}/acme/contract", server.url)).bearer_auth(&token);
     let response = request.send().await.unwrap();
@@ -182,9 +182,9 @@ async fn an_issuer_that_is_down_is_told_from_a_bad_token() {
 }
 
 #[tokio::test]
-async fn a_token_for_somebody_else_is_refused_and_the_doctor_knows_the_issuer() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
-    let mut server = issuer.serve(&place, "another-service");
+async fn a_token_for_another_audience_is_refused_and_the_doctor_knows_the_issuer() {
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
+    let mut server = issuer.serve(&setup, "another-service");
     server.token = issuer.token("access:read").await;
     let (status, problem) = server.json(Method::GET, "/acme/contract", None).await;
     assert_eq!(status, 401);
@@ -192,9 +192,9 @@ async fn a_token_for_somebody_else_is_refused_and_the_doctor_knows_the_issuer() 
 
     let doctor = |url: &str| {
         let issuers = format!("[{{ issuer = \"{url}\" }}]");
-        let mut command = place.command(&["doctor"]);
+        let mut command = setup.command(&["doctor"]);
         let output = command.env("GATEHOUSE_AUTH__ISSUERS", issuers).output().unwrap();
-        (output.status.success(), said(&output))
+        (output.status.success(), printed(&output))
     };
     let (is_well, shown) = doctor(&issuer.url);
     assert!(is_well && shown.contains(&format!("issuer {} has 1 key", issuer.url)), "{shown}");

@@ -1,45 +1,48 @@
-//! Clients that are slow, and too many of them: what is refused, and that nobody else is held up.
+//! Slow clients, and too many of them: what is refused, and that no other client is delayed.
 
-use super::held::Held;
 use super::hostile::assert_problem;
+use super::locked_rows::LockedRows;
 use super::process::*;
 use super::socket::Socket;
 use reqwest::Method;
 use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 
-/// Sends a byte now and then until the server has had enough, and sees that others are answered all the while.
-async fn dribble_beside_others(mut slow: Socket, server: &Server) -> String {
+/// Sends a byte now and then until the server closes; asserts that other clients are answered meanwhile.
+async fn dribble_among_others(mut slow: Socket, server: &Server) -> String {
     let (mut answer, mut n_others) = (Vec::new(), 0);
-    let said = loop {
-        if let Some(said) = slow.dribble(&mut answer) {
-            break said;
+    let printed = loop {
+        if let Some(printed) = slow.dribble(&mut answer) {
+            break printed;
         }
         assert_eq!(server.json(Method::GET, "/acme/contract", None).await.0, 200);
         n_others += 1;
     };
     assert!(n_others > 3, "others were answered in the meantime: {n_others}");
-    said
+    printed
 }
 
 #[tokio::test]
-async fn a_head_that_dribbles_in_is_408_and_holds_nobody_up() {
-    let place = Place::sqlite();
-    let server = place
+async fn a_head_that_dribbles_in_is_408_and_delays_no_other_client() {
+    let setup = Setup::sqlite();
+    let server = setup
         .serve_set(&[("LIMITS__HEADER_TIMEOUT", "500ms"), ("LIMITS__CONCURRENT_REQUESTS", "1")]);
     for first in ["GET /-/live HTTP/1.1\r\nx: ", "G", "P"] {
         let mut slow = Socket::open(server.address());
         slow.send(first);
-        let said = dribble_beside_others(slow, &server).await;
-        assert_problem(&said, 408);
-        assert!(said.contains("connection: close") && said.contains("within 500ms"), "{said}");
+        let printed = dribble_among_others(slow, &server).await;
+        assert_problem(&printed, 408);
+        assert!(
+            printed.contains("connection: close") && printed.contains("within 500ms"),
+            "{printed}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_second_request_that_dribbles_in_is_408_too() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("LIMITS__HEADER_TIMEOUT", "200ms")]);
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("LIMITS__HEADER_TIMEOUT", "200ms")]);
     let mut slow = Socket::open(server.address());
     slow.ask_live();
     slow.ask_live();
@@ -48,10 +51,10 @@ async fn a_second_request_that_dribbles_in_is_408_too() {
 }
 
 #[tokio::test]
-async fn a_head_that_comes_in_time_is_answered_however_many_pieces_it_has() {
-    let place = Place::sqlite();
+async fn a_head_in_many_pieces_is_answered_if_it_comes_in_time() {
+    let setup = Setup::sqlite();
     let server =
-        place.serve_set(&[("LIMITS__HEADER_TIMEOUT", "1h"), ("LIMITS__IDLE_TIMEOUT", "1h")]);
+        setup.serve_set(&[("LIMITS__HEADER_TIMEOUT", "1h"), ("LIMITS__IDLE_TIMEOUT", "1h")]);
     let mut slow = Socket::open(server.address());
     for piece in ["G", "ET /-/live HTTP/1.1\r\n", "host", ": x\r\n", "connection: close\r\n\r\n"] {
         slow.send(piece);
@@ -61,26 +64,26 @@ async fn a_head_that_comes_in_time_is_answered_however_many_pieces_it_has() {
 }
 
 #[tokio::test]
-async fn a_body_that_dribbles_in_is_408_and_holds_nobody_up() {
-    let place = Place::sqlite();
+async fn a_body_that_dribbles_in_is_408_and_delays_no_other_client() {
+    let setup = Setup::sqlite();
     let server =
-        place.serve_set(&[("LIMITS__BODY_TIMEOUT", "500ms"), ("LIMITS__CONCURRENT_REQUESTS", "1")]);
+        setup.serve_set(&[("LIMITS__BODY_TIMEOUT", "500ms"), ("LIMITS__CONCURRENT_REQUESTS", "1")]);
     let mut slow = Socket::open(server.address());
-    // So long that it can't be whole in time.
+    // Too long to be complete in time.
     slow.send(&format!(
         "POST /acme/access HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
          content-type: application/json\r\ncontent-length: 1000000\r\n\r\n",
         server.token
     ));
-    let said = dribble_beside_others(slow, &server).await;
-    assert_problem(&said, 408);
-    assert!(said.contains("within 500ms"), "{said}");
+    let printed = dribble_among_others(slow, &server).await;
+    assert_problem(&printed, 408);
+    assert!(printed.contains("within 500ms"), "{printed}");
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_without_a_word() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("LIMITS__IDLE_TIMEOUT", "200ms")]);
+async fn an_idle_connection_is_closed_without_a_response() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("LIMITS__IDLE_TIMEOUT", "200ms")]);
     assert_eq!(Socket::open(server.address()).rest(), "", "it never said anything");
     let mut once = Socket::open(server.address());
     once.ask_live();
@@ -88,23 +91,23 @@ async fn an_idle_connection_is_closed_without_a_word() {
 }
 
 #[tokio::test]
-async fn the_connection_that_was_idle_for_longest_gives_way() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "3")]);
+async fn the_longest_idle_connection_is_closed_first() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("LIMITS__CONNECTIONS", "3")]);
     let open = || {
         let mut socket = Socket::open(server.address());
         socket.ask_live();
         socket
     };
     let [mut first, second, mut third] = [open(), open(), open()];
-    // Who has just asked has been idle for the shortest time.
+    // The latest client has been idle for the shortest time.
     first.ask_live();
     let mut fourth = open();
     assert_eq!(second.rest(), "", "it was closed");
     for socket in [&mut third, &mut first, &mut fourth] {
         socket.ask_live();
     }
-    // Half a head is no request: it gives way as well.
+    // Half a head is no request: its connection is closed as well.
     third.send("GET /-/live HT");
     first.ask_live();
     fourth.ask_live();
@@ -113,17 +116,17 @@ async fn the_connection_that_was_idle_for_longest_gives_way() {
 }
 
 #[tokio::test]
-async fn who_is_slow_to_send_a_body_gives_way_too() {
-    let place = Place::sqlite();
+async fn a_slow_sender_of_a_body_is_closed_too() {
+    let setup = Setup::sqlite();
     let settings = [("LIMITS__CONNECTIONS", "2"), ("LIMITS__IDLE_TIMEOUT", "1s")];
-    let server = place.serve_set(&settings);
+    let server = setup.serve_set(&settings);
     let slow = [(); 2].map(|()| {
         let mut socket = Socket::open(server.address());
         let rest = socket.begin(&server);
         (socket, rest)
     });
     Socket::open(server.address()).ask_live();
-    // The one that had waited for longer, which the server knows better than the test.
+    // The one that has waited longer, which the server knows better than the test.
     let answers = slow.map(|(mut socket, rest)| {
         socket.offer(rest);
         socket.rest()
@@ -131,22 +134,22 @@ async fn who_is_slow_to_send_a_body_gives_way_too() {
     let gone = answers.iter().filter(|it| it.is_empty()).count();
     let made = answers.iter().filter(|it| it.starts_with("HTTP/1.1 201 ")).count();
     assert_eq!((gone, made), (1, 1), "{answers:?}");
-    // Nobody whom we know, who sends a body that nobody wants.
-    let mut stranger = Socket::open(server.address());
-    stranger.send("POST /acme/access HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
-    // Until the server waits for that body, somebody else may have to go: but not every time.
-    let both_are_let_in = || {
+    // An unknown client with a body that the server doesn't need.
+    let mut unknown = Socket::open(server.address());
+    unknown.send("POST /acme/access HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n");
+    // Until the server waits for that body, another client may be disconnected: but not every time.
+    let both_are_accepted = || {
         let mut both = [(); 2].map(|()| Socket::open(server.address()));
-        both.iter_mut().all(Socket::is_let_in)
+        both.iter_mut().all(Socket::is_accepted)
     };
-    assert!((0..100).any(|_| both_are_let_in()), "the stranger keeps a place");
+    assert!((0..100).any(|_| both_are_accepted()), "the stranger keeps a place");
 }
 
 #[tokio::test]
 async fn a_connection_too_many_is_refused_when_all_are_busy() {
-    let place = Place::postgres("connection_too_many").await;
-    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "1")]);
-    let held = Held::rows_of(&place).await;
+    let setup = Setup::postgres("connection_too_many").await;
+    let server = setup.serve_set(&[("LIMITS__CONNECTIONS", "1")]);
+    let held = LockedRows::rows_of(&setup).await;
     let mut only = Socket::open(server.address());
     only.create(&server);
     held.until_awaited().await;
@@ -161,12 +164,12 @@ async fn a_connection_too_many_is_refused_when_all_are_busy() {
     Socket::open(server.address()).ask_live();
 }
 
-/// Somebody else holds the row that a creation needs, so that it takes as long as we like.
+/// A lock holds the row that a creation needs, for as long as the test needs.
 #[tokio::test]
 async fn a_request_too_many_is_refused_at_once() {
-    let place = Place::postgres("request_too_many").await;
-    let server = place.serve_set(&[("LIMITS__CONCURRENT_REQUESTS", "1")]);
-    let held = Held::rows_of(&place).await;
+    let setup = Setup::postgres("request_too_many").await;
+    let server = setup.serve_set(&[("LIMITS__CONCURRENT_REQUESTS", "1")]);
+    let held = LockedRows::rows_of(&setup).await;
     let stuck = server.client.post(format!("{}/acme/access", server.url));
     let stuck = stuck.bearer_auth(&server.token).header("content-type", "application/json");
     let stuck = tokio::spawn(stuck.body(r#"{"contractId": "payg"}"#).send());
@@ -187,10 +190,10 @@ async fn a_request_too_many_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn slow_clients_do_not_hold_up_the_end() {
-    let place = Place::sqlite();
+async fn slow_clients_do_not_delay_the_stop() {
+    let setup = Setup::sqlite();
     let server =
-        place.serve_set(&[("LIMITS__HEADER_TIMEOUT", "1h"), ("LIMITS__IDLE_TIMEOUT", "1h")]);
+        setup.serve_set(&[("LIMITS__HEADER_TIMEOUT", "1h"), ("LIMITS__IDLE_TIMEOUT", "1h")]);
     let silent = Socket::open(server.address());
     let mut idle = Socket::open(server.address());
     idle.ask_live();
@@ -208,25 +211,25 @@ async fn slow_clients_do_not_hold_up_the_end() {
     late.send(rest);
     assert!(late.rest().starts_with("HTTP/1.1 201 "), "what was begun is finished");
     assert_problem(&stalled.rest(), 408);
-    assert!(server.wait().success(), "{}", place.log());
-    assert!(!place.log().contains("cut off"), "{}", place.log());
+    assert!(server.wait().success(), "{}", setup.log());
+    assert!(!setup.log().contains("cut off"), "{}", setup.log());
 }
 
 #[tokio::test]
-async fn too_few_open_files_are_told_of() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("LIMITS__CONNECTIONS", "1000000")]);
+async fn a_low_limit_of_open_files_is_logged() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("LIMITS__CONNECTIONS", "1000000")]);
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     let n_files: usize = line.split_whitespace().nth(3).unwrap().parse().unwrap_or(usize::MAX);
-    assert_eq!(place.log().contains("limits.connections is 1000000"), n_files <= 1_000_000);
+    assert_eq!(setup.log().contains("limits.connections is 1000000"), n_files <= 1_000_000);
 }
 
-/// One tenant begins large bodies and leaves them there; another's batch doesn't wait for them.
+/// One tenant begins large bodies and doesn't finish them; another's batch doesn't wait for them.
 #[tokio::test]
-async fn bodies_that_were_only_begun_hold_up_no_other_tenant() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("LIMITS__BODY_TIMEOUT", "10m")]);
+async fn unfinished_bodies_delay_no_other_tenant() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("LIMITS__BODY_TIMEOUT", "10m")]);
     let begin = |n_bytes: usize| {
         let mut slow = Socket::open(server.address());
         slow.send(&format!(
@@ -251,7 +254,7 @@ async fn bodies_that_were_only_begun_hold_up_no_other_tenant() {
 
 #[tokio::test]
 async fn no_core_dump_is_written_of_the_process() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let core = |server: &Server| {
         let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
         let line = limits.lines().find(|it| it.starts_with("Max core file size")).unwrap();
@@ -260,10 +263,10 @@ async fn no_core_dump_is_written_of_the_process() {
     };
     // As where the system writes dumps of whatever crashes.
     let start = |allows: &str| {
-        let serve = place.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
+        let serve = setup.command(&["serve", "--listen", "127.0.0.1:0", "--estate", "estate.yaml"]);
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -S -c \"$(ulimit -H -c)\"; exec \"$0\" \"$@\""]);
-        command.arg(serve.get_program()).args(serve.get_args()).current_dir(place.path(""));
+        command.arg(serve.get_program()).args(serve.get_args()).current_dir(setup.path(""));
         for (name, value) in serve.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -271,7 +274,7 @@ async fn no_core_dump_is_written_of_the_process() {
             };
         }
         command.env("GATEHOUSE_CORE_DUMPS", allows);
-        place.start_as(command, Stdio::null())
+        setup.start_as(command, Stdio::null())
     };
     let allowing = start("true");
     let [soft, hard] = core(&allowing);
@@ -283,7 +286,7 @@ async fn no_core_dump_is_written_of_the_process() {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     let environment = std::fs::read(format!("/proc/{}/environ", server.id()));
     assert_eq!(environment.is_ok(), is_root);
-    // The figure of open files is still there.
+    // The metric of open files still exists.
     let figures = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
     let open = figures.lines().find_map(|it| it.strip_prefix("process_open_fds ")).unwrap();
     assert!(open.parse::<u32>().unwrap() > 5, "{open}");

@@ -1,4 +1,4 @@
-//! The log as others read it, or don't.
+//! The log and its readers.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::Value;
 
 #[tokio::test]
-async fn every_line_about_a_request_says_which_and_whose() {
-    let place = Place::sqlite();
-    let server = place.serve();
+async fn every_log_line_of_a_request_names_its_id_and_subject() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     let trace = "0af7651916cd43dd8448eb211c80319c";
     for (path, token) in [("/acme/contract", Some(&server.token)), ("/acme/contract", None)] {
         let mut request = server.client.get(format!("{}{path}", server.url));
@@ -23,7 +23,7 @@ async fn every_line_about_a_request_says_which_and_whose() {
     }
     server.terminate();
     assert!(server.wait().success());
-    let log = place.log();
+    let log = setup.log();
     let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     for line in &lines {
         for name in ["timestamp", "level", "message"] {
@@ -41,9 +41,9 @@ async fn every_line_about_a_request_says_which_and_whose() {
     assert_eq!((&known["subject"], unknown.get("subject")), (&"cli".into(), None));
 }
 
-/// Standard error may be a full disk, a reader who went away, or one who doesn't read.
+/// Standard error may be a full disk, or a reader that is gone or doesn't read.
 #[tokio::test]
-async fn a_log_that_cannot_be_written_holds_up_nothing() {
+async fn an_unwritable_log_delays_no_request() {
     let full_disk = || Stdio::from(std::fs::File::options().write(true).open("/dev/full").unwrap());
     let (gone, writer) = std::io::pipe().unwrap();
     drop(gone);
@@ -51,9 +51,9 @@ async fn a_log_that_cannot_be_written_holds_up_nothing() {
     for (case, log) in
         [("a full disk", full_disk()), ("nobody", writer.into()), ("a pipe", slow.into())]
     {
-        let place = Place::sqlite();
-        // At this level every request says something, far more than a pipe holds.
-        let server = place.serve_to(log, &["--estate", "estate.yaml"]);
+        let setup = Setup::sqlite();
+        // At this level every request logs, far more than a pipe holds.
+        let server = setup.serve_to(log, &["--estate", "estate.yaml"]);
         for _ in 0..1000 {
             let (status, _) = server.json(Method::GET, "/acme/contract", None).await;
             assert_eq!(status, 200, "{case}");
@@ -66,16 +66,16 @@ async fn a_log_that_cannot_be_written_holds_up_nothing() {
     assert!(read.starts_with(b"{\"timestamp\""), "what a pipe holds is there");
 }
 
-/// Whoever may choose a subject, a path or a method must not be able to write lines of the log.
+/// A chosen subject, path or method must not forge lines of the log.
 #[tokio::test]
-async fn nobody_else_writes_lines_of_the_log() {
+async fn clients_cannot_forge_log_lines() {
     for format in ["json", "text"] {
-        let place = Place::sqlite();
-        std::fs::write(place.path("g.toml"), format!("log.format = '{format}'")).unwrap();
-        let mut server = place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
+        let setup = Setup::sqlite();
+        std::fs::write(setup.path("g.toml"), format!("log.format = '{format}'")).unwrap();
+        let mut server = setup.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
         let subject = "ann\r\n2026-01-01T00:00:00Z ERROR \u{1b}[2Jforged\n{\"level\":\"ERROR\"}";
         let arguments = ["token", "--tenant", "*", "--scope", "access:read", "--subject", subject];
-        server.token = String::from_utf8(place.run(&arguments).stdout).unwrap().trim().to_owned();
+        server.token = String::from_utf8(setup.run(&arguments).stdout).unwrap().trim().to_owned();
         for (method, path) in [
             ("GET", "/acme/contract"),
             ("GET", "/ac%0A%1B%5B2Jme/contract"),
@@ -86,7 +86,7 @@ async fn nobody_else_writes_lines_of_the_log() {
         }
         server.terminate();
         assert!(server.wait().success());
-        let log = place.log();
+        let log = setup.log();
         let requests = log.split_terminator('\n').filter(|it| it.contains("microseconds"));
         assert_eq!(requests.count(), 4, "{log}");
         for line in log.split_terminator('\n') {
@@ -99,13 +99,13 @@ async fn nobody_else_writes_lines_of_the_log() {
 }
 
 #[tokio::test]
-async fn a_refused_check_is_in_the_log_without_what_was_tried() {
-    let place = Place::sqlite();
-    let server = place.serve();
+async fn a_refused_check_is_logged_without_the_tried_password() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     let body = r#"{"contractId": "payg", "username": "pump-seven", "password": "right-one"}"#;
     let (status, made) = server.json(Method::POST, "/acme/access", Some(body)).await;
     assert_eq!(status, 201, "{made}");
-    let (client, _) = place.create_client("access:read");
+    let (client, _) = setup.create_client("access:read");
     for n in 0..11 {
         for name in ["pump-seven", "guessed-name"] {
             let body = format!(r#"{{"username": "{name}", "password": "tried-{n}"}}"#);
@@ -124,7 +124,7 @@ async fn a_refused_check_is_in_the_log_without_what_was_tried() {
     assert_eq!(request.send().await.unwrap().status(), 401);
     server.terminate();
     assert!(server.wait().success());
-    let log = place.log();
+    let log = setup.log();
     let lines: Vec<Value> = log.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     let about =
         |message: &str| lines.iter().filter(|it| it["message"] == message).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! Signing in, staying signed in, and signing out, with files of one's own.
+//! Signing in, staying signed in, and signing out, with files in a home directory.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -9,23 +9,23 @@ use super::issuer::Issuer;
 use super::process::*;
 use serde_json::{Value, json};
 
-/// A time at which every token of these tests is old.
+/// A time at which every token of these tests has expired.
 const LONG_AGO: &str = "2020-01-01T00:00:00.000Z";
 
-/// Somebody with a place for files, beside a server.
-struct Person<'a> {
-    place: &'a Place,
+/// A user with a home directory, and a server.
+struct User<'a> {
+    setup: &'a Setup,
     url: String,
     home: tempfile::TempDir,
 }
 
-impl<'a> Person<'a> {
-    fn new(place: &'a Place, server: &Server) -> Self {
-        Self { place, url: server.url.clone(), home: tempfile::tempdir().unwrap() }
+impl<'a> User<'a> {
+    fn new(setup: &'a Setup, server: &Server) -> Self {
+        Self { setup, url: server.url.clone(), home: tempfile::tempdir().unwrap() }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.place.command(arguments);
+        let mut command = self.setup.command(arguments);
         command.env("XDG_CONFIG_HOME", self.home.path()).stdin(Stdio::null());
         command
     }
@@ -34,12 +34,12 @@ impl<'a> Person<'a> {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs a command that reads this.
+    /// Runs a command with this standard input.
     fn run_with(&self, input: &str, arguments: &[&str]) -> Output {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        // Who refuses the command line reads nothing, and that is no fault of the test.
+        // A command that refuses its command line doesn't read it.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child.wait_with_output().unwrap()
     }
@@ -61,7 +61,7 @@ impl<'a> Person<'a> {
 
     fn assert_looks(&self, more: &[&str]) -> String {
         let output = self.look(more).output().unwrap();
-        let shown = said(&output);
+        let shown = printed(&output);
         assert!(output.status.success() && shown.contains("0 would change"), "{shown}");
         shown
     }
@@ -70,44 +70,44 @@ impl<'a> Person<'a> {
         self.home.path().join("gatehouse").join(name)
     }
 
-    fn kept_path(&self, profile: &str) -> PathBuf {
+    fn session_path(&self, profile: &str) -> PathBuf {
         self.path(&format!("sessions/{profile}.json"))
     }
 
-    fn kept(&self, profile: &str) -> Value {
-        serde_json::from_slice(&std::fs::read(self.kept_path(profile)).unwrap()).unwrap()
+    fn session(&self, profile: &str) -> Value {
+        serde_json::from_slice(&std::fs::read(self.session_path(profile)).unwrap()).unwrap()
     }
 
-    /// Changes what is kept, in place, so that the file's permissions stay.
+    /// Changes the stored session in place, so that the file's permissions stay.
     fn change(&self, profile: &str, change: impl FnOnce(&mut Value)) {
-        let mut kept = self.kept(profile);
-        change(&mut kept);
-        std::fs::write(self.kept_path(profile), kept.to_string()).unwrap();
+        let mut session = self.session(profile);
+        change(&mut session);
+        std::fs::write(self.session_path(profile), session.to_string()).unwrap();
     }
 
     fn expire(&self, profile: &str) {
-        self.change(profile, |kept| kept["expiresAt"] = LONG_AGO.into());
+        self.change(profile, |session| session["expiresAt"] = LONG_AGO.into());
     }
 
-    /// Every secret that is kept.
+    /// Every stored secret.
     fn secrets(&self, profile: &str) -> Vec<String> {
-        let kept = self.kept(profile);
-        let renewal = &kept["renewal"];
-        let all = [&kept["accessToken"], &renewal["clientSecret"], &renewal["refreshToken"]];
+        let session = self.session(profile);
+        let renewal = &session["renewal"];
+        let all = [&session["accessToken"], &renewal["clientSecret"], &renewal["refreshToken"]];
         all.iter().filter_map(|it| it.as_str()).map(str::to_owned).collect()
     }
 }
 
-/// A client of the server's own.
+/// A client of the server's own issuer.
 struct Credentials {
     id: String,
     secret: String,
 }
 
-fn client(place: &Place, scope: &str) -> Credentials {
+fn client(setup: &Setup, scope: &str) -> Credentials {
     let create = ["client", "create", "--tenant", "acme", "--output", "json", "--scope", scope];
-    let output = place.run(&create);
-    assert!(output.status.success(), "{}", said(&output));
+    let output = setup.run(&create);
+    assert!(output.status.success(), "{}", printed(&output));
     let made: Value = serde_json::from_slice(&output.stdout).unwrap();
     let text = |name: &str| made[name].as_str().unwrap().to_owned();
     Credentials { id: text("clientId"), secret: text("clientSecret") }
@@ -119,27 +119,27 @@ fn mode(path: &Path) -> u32 {
 
 #[track_caller]
 fn assert_ends(output: &Output, code: i32, expected: &str) {
-    let shown = said(output);
+    let shown = printed(output);
     assert!(output.status.code() == Some(code) && shown.contains(expected), "{output:?}: {shown}");
 }
 
 #[test]
 fn a_client_signs_in_and_its_token_is_renewed() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    let client = client(&place, "access:read admin");
-    assert_ends(&person.look(&[]).output().unwrap(), 4, "nobody is signed in");
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    let client = client(&setup, "access:read admin");
+    assert_ends(&user.look(&[]).output().unwrap(), 4, "not signed in");
 
-    let output = person.sign_in(&client, &["--tenant", "acme", "-v"]);
+    let output = user.sign_in(&client, &["--tenant", "acme", "-v"]);
     assert_ends(&output, 0, &format!("signed in at {}", server.url));
-    let shown = said(&output);
+    let shown = printed(&output);
     assert!(shown.contains("/-/oauth2/token") && shown.contains("/acme/contract"), "{shown}");
     assert!(!shown.contains("note:"), "{shown}");
-    for secret in person.secrets("default") {
+    for secret in user.secrets("default") {
         assert!(!shown.contains(&secret), "a secret is shown: {shown}");
     }
-    let config = std::fs::read_to_string(person.path("config.toml")).unwrap();
+    let config = std::fs::read_to_string(user.path("config.toml")).unwrap();
     assert_eq!(
         config,
         format!("[profiles.default]\nurl = \"{}\"\ntenant = \"acme\"\n", server.url)
@@ -151,160 +151,160 @@ fn a_client_signs_in_and_its_token_is_renewed() {
         ("sessions/default.json", 0o600),
         ("sessions/default.lock", 0o600),
     ] {
-        assert_eq!(mode(&person.path(name)), expected, "{name}");
+        assert_eq!(mode(&user.path(name)), expected, "{name}");
     }
 
-    let first = person.kept("default");
-    person.assert_looks(&[]);
-    assert_eq!(person.kept("default"), first, "a good token is not renewed");
-    person.expire("default");
-    let shown = person.assert_looks(&["-v"]);
+    let first = user.session("default");
+    user.assert_looks(&[]);
+    assert_eq!(user.session("default"), first, "a good token is not renewed");
+    user.expire("default");
+    let shown = user.assert_looks(&["-v"]);
     assert!(shown.contains(r#""grant_type":"client_credentials""#), "{shown}");
-    for secret in person.secrets("default") {
+    for secret in user.secrets("default") {
         assert!(!shown.contains(&secret), "a secret is shown: {shown}");
     }
-    let second = person.kept("default");
+    let second = user.session("default");
     assert_ne!(second["expiresAt"], LONG_AGO, "{second}");
     assert_eq!(second["renewal"], first["renewal"], "it goes on the same way");
-    assert_eq!(mode(&person.kept_path("default")), 0o600);
+    assert_eq!(mode(&user.session_path("default")), 0o600);
 
-    // A token that the server no longer takes, whatever its own account says.
-    person.change("default", |kept| kept["accessToken"] = "e30.e30.bad".into());
-    let shown = person.assert_looks(&["-v"]);
+    // A token that the server refuses, although it hasn't expired.
+    user.change("default", |session| session["accessToken"] = "e30.e30.bad".into());
+    let shown = user.assert_looks(&["-v"]);
     assert_eq!(shown.matches("< 401").count(), 1, "{shown}");
     assert_eq!(shown.matches(r#""grant_type":"client_credentials""#).count(), 1, "{shown}");
 
-    let deleted = place.run(&["client", "delete", "--tenant", "acme", &client.id]);
-    assert!(deleted.status.success(), "{}", said(&deleted));
-    person.expire("default");
-    let output = person.look(&[]).output().unwrap();
+    let deleted = setup.run(&["client", "delete", "--tenant", "acme", &client.id]);
+    assert!(deleted.status.success(), "{}", printed(&deleted));
+    user.expire("default");
+    let output = user.look(&[]).output().unwrap();
     assert_ends(&output, 4, "is not renewed");
     assert_ends(&output, 4, "gatehouse login --profile default");
 }
 
 #[test]
-fn what_keeps_a_client_out_is_said_and_nothing_is_kept() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    let client = client(&place, "access:read");
+fn a_refused_client_sees_the_reason_and_nothing_is_stored() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    let client = client(&setup, "access:read");
     let wrong = Credentials { secret: "wrong".into(), id: client.id.clone() };
-    assert_ends(&person.sign_in(&wrong, &[]), 4, "invalid_client");
-    assert_ends(&person.sign_in(&client, &["--scope", "admin"]), 4, "invalid_scope");
-    assert_ends(&person.sign_in(&client, &["--tenant", "a b"]), 2, "--tenant");
-    assert_ends(&person.sign_in(&client, &["--profile", "../x"]), 2, "a profile's name");
+    assert_ends(&user.sign_in(&wrong, &[]), 4, "invalid_client");
+    assert_ends(&user.sign_in(&client, &["--scope", "admin"]), 4, "invalid_scope");
+    assert_ends(&user.sign_in(&client, &["--tenant", "a b"]), 2, "--tenant");
+    assert_ends(&user.sign_in(&client, &["--profile", "../x"]), 2, "a profile's name");
     assert_ends(
-        &person.run_with("", &["login", "--client-id", "x", "--client-secret-file", "-"]),
+        &user.run_with("", &["login", "--client-id", "x", "--client-secret-file", "-"]),
         2,
         "empty",
     );
-    assert_ends(&person.run(&["login", "--client-id", "x"]), 2, "--client-secret-file");
-    assert_ends(&person.run(&["login"]), 2, "--issuer");
-    assert_ends(&person.run(&["login", "--profile", "new", "--with-token"]), 2, "no profile `new`");
-    assert_ends(&person.run(&["login", "--issuer", "http://id.example"]), 2, "https");
-    assert_ends(&person.run(&["login", "--with-token", "--issuer", "x"]), 2, "cannot be used with");
-    let nowhere = person.run_with(
+    assert_ends(&user.run(&["login", "--client-id", "x"]), 2, "--client-secret-file");
+    assert_ends(&user.run(&["login"]), 2, "--issuer");
+    assert_ends(&user.run(&["login", "--profile", "new", "--with-token"]), 2, "no profile `new`");
+    assert_ends(&user.run(&["login", "--issuer", "http://id.example"]), 2, "https");
+    assert_ends(&user.run(&["login", "--with-token", "--issuer", "x"]), 2, "cannot be used with");
+    let nowhere = user.run_with(
         "x",
         &["login", "--url", "http://127.0.0.1:1", "--client-id", "x", "--client-secret-file", "-"],
     );
     assert_ends(&nowhere, 7, "can't be reached");
-    assert!(!person.path("").exists(), "something is kept");
+    assert!(!user.path("").exists(), "something is kept");
 }
 
 #[test]
-fn a_client_that_may_do_little_is_signed_in_with_a_note() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    let output = person.sign_in(&client(&place, "access:verify"), &[]);
+fn a_client_with_few_rights_is_signed_in_with_a_note() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    let output = user.sign_in(&client(&setup, "access:verify"), &[]);
     assert_ends(&output, 0, "doesn't allow reading the contracts of acme");
-    assert!(person.kept_path("default").exists());
+    assert!(user.session_path("default").exists());
 }
 
 #[test]
-fn a_token_is_kept_for_the_server_that_it_was_given_for() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
+fn a_stored_token_is_sent_only_to_its_server() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
     let login = ["login", "--profile", "lab", "--url", &server.url, "--with-token"];
-    let output = person.run_with("not-a-token\n", &[&login[..], &["--tenant", "acme"]].concat());
-    assert_ends(&output, 4, "nothing is kept");
-    assert!(!person.path("").exists(), "something is kept");
+    let output = user.run_with("not-a-token\n", &[&login[..], &["--tenant", "acme"]].concat());
+    assert_ends(&output, 4, "nothing is stored");
+    assert!(!user.path("").exists(), "something is kept");
 
-    let old = place.run(&["token", "--tenant", "acme", "--scope", "access:read", "--ttl", "1s"]);
+    let old = setup.run(&["token", "--tenant", "acme", "--scope", "access:read", "--ttl", "1s"]);
     let old = String::from_utf8(old.stdout).unwrap();
     let began = std::time::Instant::now();
     loop {
-        let output = person.run_with(&old, &login);
+        let output = user.run_with(&old, &login);
         if output.status.code() == Some(4) {
             assert_ends(&output, 4, "the token has expired; nothing is stored");
             break;
         }
-        person.run(&["logout", "--profile", "lab"]);
+        user.run(&["logout", "--profile", "lab"]);
         assert!(began.elapsed().as_secs() < 60, "it never expires");
     }
-    assert_ends(&person.run(&["login", "--token", "x", "--url", &server.url]), 2, "--with-token");
+    assert_ends(&user.run(&["login", "--token", "x", "--url", &server.url]), 2, "--with-token");
 
-    let output = person.run_with(&format!("{}\n", server.token), &login);
+    let output = user.run_with(&format!("{}\n", server.token), &login);
     assert_ends(&output, 0, "this token can't be renewed");
     assert_ends(&output, 0, "no tenant is known");
-    assert!(!said(&output).contains(&server.token));
-    person.assert_looks(&["--profile", "lab"]);
-    let elsewhere = person.look(&["--profile", "lab", "--url", "http://127.0.0.1:1"]).output();
+    assert!(!printed(&output).contains(&server.token));
+    user.assert_looks(&["--profile", "lab"]);
+    let elsewhere = user.look(&["--profile", "lab", "--url", "http://127.0.0.1:1"]).output();
     assert_ends(&elsewhere.unwrap(), 4, &format!("signed in at {}", server.url));
 
-    person.expire("lab");
-    let output = person.look(&["--profile", "lab"]).output().unwrap();
+    user.expire("lab");
+    let output = user.look(&["--profile", "lab"]).output().unwrap();
     assert_ends(&output, 4, "can't be renewed");
     assert_ends(&output, 4, "gatehouse login --profile lab --with-token");
-    let mut with_token = person.look(&["--profile", "lab"]);
+    let mut with_token = user.look(&["--profile", "lab"]);
     let output = with_token.env("GATEHOUSE_TOKEN", &server.token).output().unwrap();
     assert_ends(&output, 0, "0 would change");
 }
 
 #[test]
 fn a_file_that_others_can_read_is_not_used() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    let client = client(&place, "access:read admin");
-    assert_ends(&person.sign_in(&client, &[]), 0, "signed in");
-    let path = person.kept_path("default");
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    let client = client(&setup, "access:read admin");
+    assert_ends(&user.sign_in(&client, &[]), 0, "signed in");
+    let path = user.session_path("default");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-    let output = person.look(&[]).output().unwrap();
+    let output = user.look(&[]).output().unwrap();
     assert_ends(&output, 4, "0640");
     assert_ends(&output, 4, "chmod 600");
-    assert_ends(&person.run(&["profile", "list"]), 0, "0640");
-    assert_ends(&person.sign_in(&client, &[]), 0, "signed in");
+    assert_ends(&user.run(&["profile", "list"]), 0, "0640");
+    assert_ends(&user.sign_in(&client, &[]), 0, "signed in");
     assert_eq!(mode(&path), 0o600);
-    person.assert_looks(&[]);
+    user.assert_looks(&[]);
     std::fs::write(&path, "{").unwrap();
-    assert_ends(&person.look(&[]).output().unwrap(), 2, "is not what `gatehouse login` wrote");
-    assert_ends(&person.run(&["logout"]), 0, "signed out");
+    assert_ends(&user.look(&[]).output().unwrap(), 2, "is not what `gatehouse login` wrote");
+    assert_ends(&user.run(&["logout"]), 0, "signed out");
 }
 
 #[test]
 fn profiles_are_listed_chosen_and_left_as_people_wrote_them() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    assert_ends(&person.run(&["profile", "list"]), 0, "there is no profile");
-    assert_ends(&person.run(&["profile", "use", "prod"]), 2, "no profile `prod`");
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    assert_ends(&user.run(&["profile", "list"]), 0, "there is no profile");
+    assert_ends(&user.run(&["profile", "use", "prod"]), 2, "no profile `prod`");
     let mine = "# mine\n[profiles.prod] # the real one\nurl = 'https://gatehouse.example'\n";
-    std::fs::create_dir_all(person.path("")).unwrap();
-    std::fs::write(person.path("elsewhere.toml"), mine).unwrap();
-    std::os::unix::fs::symlink("elsewhere.toml", person.path("config.toml")).unwrap();
-    let client = client(&place, "access:read admin");
+    std::fs::create_dir_all(user.path("")).unwrap();
+    std::fs::write(user.path("elsewhere.toml"), mine).unwrap();
+    std::os::unix::fs::symlink("elsewhere.toml", user.path("config.toml")).unwrap();
+    let client = client(&setup, "access:read admin");
     let more = ["--profile", "lab", "--tenant", "acme"];
-    assert_ends(&person.sign_in(&client, &more), 0, "profile `lab`");
-    assert_ends(&person.run(&["profile", "use", "lab"]), 0, "`lab` is the default now");
-    let config = std::fs::read_to_string(person.path("config.toml")).unwrap();
+    assert_ends(&user.sign_in(&client, &more), 0, "profile `lab`");
+    assert_ends(&user.run(&["profile", "use", "lab"]), 0, "`lab` is the default now");
+    let config = std::fs::read_to_string(user.path("config.toml")).unwrap();
     assert!(config.contains(mine.strip_prefix("# mine\n").unwrap()), "{config}");
     assert!(config.contains("# mine\n") && config.contains("default = \"lab\"\n"), "{config}");
-    assert!(person.path("config.toml").is_symlink(), "who has the file elsewhere keeps it there");
-    person.assert_looks(&[]);
+    assert!(user.path("config.toml").is_symlink(), "who has the file elsewhere keeps it there");
+    user.assert_looks(&[]);
 
-    let output = person.run(&["profile", "list", "--output", "json"]);
+    let output = user.run(&["profile", "list", "--output", "json"]);
     let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
     let seen: Vec<_> = listed.as_array().unwrap().iter().collect();
     assert_eq!(seen.len(), 2, "{listed}");
@@ -318,51 +318,51 @@ fn profiles_are_listed_chosen_and_left_as_people_wrote_them() {
     ] {
         assert_eq!((&seen[0][field], &seen[1][field]), (&lab, &prod), "{field}");
     }
-    let table = said(&person.run(&["profile", "list"]));
+    let table = printed(&user.run(&["profile", "list"]));
     let lines: Vec<_> = table.lines().map(|it| it.split_whitespace().collect::<Vec<_>>()).collect();
     assert_eq!(lines[0].join(" "), "NAME DEFAULT URL TENANT SIGNED IN");
     assert_eq!(lines[1].join(" "), format!("lab * {} acme yes, renewed by itself", server.url));
     assert_eq!(lines[2].join(" "), "prod https://gatehouse.example —");
-    let csv = said(&person.run(&["profile", "list", "--output", "csv"]));
+    let csv = printed(&user.run(&["profile", "list", "--output", "csv"]));
     assert!(csv.starts_with("name,isDefault,url,tenant,signedIn"), "{csv}");
 
-    assert_ends(&person.run(&["logout", "--profile", "prod"]), 0, "nobody is signed in");
-    assert_ends(&person.run(&["logout"]), 0, "profile `lab`: signed out");
-    assert!(!person.kept_path("lab").exists());
-    assert_ends(&person.look(&[]).output().unwrap(), 4, "nobody is signed in");
+    assert_ends(&user.run(&["logout", "--profile", "prod"]), 0, "not signed in");
+    assert_ends(&user.run(&["logout"]), 0, "profile `lab`: signed out");
+    assert!(!user.session_path("lab").exists());
+    assert_ends(&user.look(&[]).output().unwrap(), 4, "not signed in");
     for profile in ["a", "b"] {
-        assert_ends(&person.sign_in(&client, &["--profile", profile]), 0, "signed in");
+        assert_ends(&user.sign_in(&client, &["--profile", profile]), 0, "signed in");
     }
-    let shown = said(&person.run(&["logout", "--all"]));
+    let shown = printed(&user.run(&["logout", "--all"]));
     assert!(shown.contains("`a`: signed out") && shown.contains("`b`: signed out"), "{shown}");
-    assert_ends(&person.run(&["logout", "--all"]), 0, "nobody is signed in");
+    assert_ends(&user.run(&["logout", "--all"]), 0, "no profile is signed in");
 }
 
 #[test]
-fn a_file_of_profiles_with_a_fault_is_said_and_stays() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    let client = client(&place, "access:read admin");
-    std::fs::create_dir_all(person.path("")).unwrap();
+fn a_faulty_profiles_file_is_reported_and_unchanged() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    let client = client(&setup, "access:read admin");
+    std::fs::create_dir_all(user.path("")).unwrap();
     for (text, expected) in [
         ("[profiles.a\n", "config.toml has a fault"),
         ("profiles = 3\n", "invalid type"),
         ("[profiles.a]\ntoken = 'x'\n", "unknown field `token`"),
     ] {
-        std::fs::write(person.path("config.toml"), text).unwrap();
-        assert_ends(&person.look(&[]).output().unwrap(), 2, expected);
-        assert_ends(&person.sign_in(&client, &[]), 2, expected);
-        assert_ends(&person.run(&["profile", "list"]), 2, expected);
-        assert_eq!(std::fs::read_to_string(person.path("config.toml")).unwrap(), text);
+        std::fs::write(user.path("config.toml"), text).unwrap();
+        assert_ends(&user.look(&[]).output().unwrap(), 2, expected);
+        assert_ends(&user.sign_in(&client, &[]), 2, expected);
+        assert_ends(&user.run(&["profile", "list"]), 2, expected);
+        assert_eq!(std::fs::read_to_string(user.path("config.toml")).unwrap(), text);
     }
-    std::fs::write(person.path("config.toml"), "default = 'gone'\n").unwrap();
-    assert_ends(&person.look(&[]).output().unwrap(), 2, "there is no profile `gone`");
-    assert_ends(&person.look(&["--profile", "nobody"]).output().unwrap(), 2, "no profile `nobody`");
+    std::fs::write(user.path("config.toml"), "default = 'gone'\n").unwrap();
+    assert_ends(&user.look(&[]).output().unwrap(), 2, "there is no profile `gone`");
+    assert_ends(&user.look(&["--profile", "nobody"]).output().unwrap(), 2, "no profile `nobody`");
 }
 
-/// Whether a terminal shows what is typed, as it does until it is told otherwise.
-fn shows_what_is_typed(terminal: &impl std::os::fd::AsFd) -> bool {
+/// Whether a terminal echoes typed characters.
+fn echoes_input(terminal: &impl std::os::fd::AsFd) -> bool {
     let stdin = terminal.as_fd().try_clone_to_owned().unwrap();
     let output = Command::new("stty").arg("-a").stdin(stdin).output().unwrap();
     let settings = String::from_utf8(output.stdout).unwrap();
@@ -371,25 +371,25 @@ fn shows_what_is_typed(terminal: &impl std::os::fd::AsFd) -> bool {
 }
 
 #[test]
-fn a_secret_that_is_typed_is_not_seen() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let person = Person::new(&place, &server);
-    let client = client(&place, "access:read admin");
-    let mut command = place.command(&["login", "--url", &server.url, "--client-id", &client.id]);
-    command.env("XDG_CONFIG_HOME", person.home.path());
+fn a_typed_secret_is_not_echoed() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let user = User::new(&setup, &server);
+    let client = client(&setup, "access:read admin");
+    let mut command = setup.command(&["login", "--url", &server.url, "--client-id", &client.id]);
+    command.env("XDG_CONFIG_HOME", user.home.path());
     let (mut terminal, inside) = pty_process::blocking::open().unwrap();
     let command = pty_process::blocking::Command::from(command);
     let mut child = command.spawn(inside).unwrap();
     let mut seen = Vec::new();
     let mut bytes = [0; 1024];
     let mut is_typed = false;
-    // A terminal whose other side is gone reads as an error.
+    // Reading a terminal whose other side is closed is an error.
     while let Ok(n @ 1..) = terminal.read(&mut bytes) {
         seen.extend_from_slice(&bytes[..n]);
         if !is_typed && String::from_utf8_lossy(&seen).contains("Secret of ") {
             let began = std::time::Instant::now();
-            while shows_what_is_typed(&terminal) {
+            while echoes_input(&terminal) {
                 assert!(began.elapsed().as_secs() < 60, "what is typed is shown");
             }
             writeln!(terminal, "{}", client.secret).unwrap();
@@ -399,21 +399,21 @@ fn a_secret_that_is_typed_is_not_seen() {
     let (ended, seen) = (child.wait().unwrap(), String::from_utf8_lossy(&seen).into_owned());
     assert!(ended.success() && seen.contains("signed in at"), "{seen}");
     assert!(!seen.contains(&client.secret), "{seen}");
-    person.assert_looks(&[]);
+    user.assert_looks(&[]);
 }
 
-/// A sign-in that waits for somebody with a browser.
+/// A sign-in that waits for a user with a browser.
 struct Waiting {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// What it has said so far.
+    /// The output so far.
     shown: String,
     user_code: String,
 }
 
 impl Waiting {
-    fn start(person: &Person<'_>, arguments: &[&str]) -> Self {
-        let mut command = person.command(&[&["login", "-v"], arguments].concat());
+    fn start(user: &User<'_>, arguments: &[&str]) -> Self {
+        let mut command = user.command(&[&["login", "-v"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let (mut shown, mut user_code) = (String::new(), String::new());
@@ -431,7 +431,7 @@ impl Waiting {
         Self { child, stderr, shown, user_code }
     }
 
-    /// What comes of it: how it ends, and all that it says.
+    /// Waits for the end: the exit code, and all output.
     fn end(mut self) -> (Option<i32>, String) {
         self.stderr.read_to_string(&mut self.shown).unwrap();
         let output = self.child.wait_with_output().unwrap();
@@ -441,12 +441,11 @@ impl Waiting {
 
 #[tokio::test]
 async fn a_person_signs_in_with_a_browser_and_stays_signed_in() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
-    let server = issuer.serve(&place, "fleet");
-    let person = Person::new(&place, &server);
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
+    let server = issuer.serve(&setup, "fleet");
+    let user = User::new(&setup, &server);
     let login = ["--url", &server.url, "--issuer", &issuer.url, "--tenant", "acme"];
-    let waiting =
-        Waiting::start(&person, &[&login[..], &["--scope", "access:read admin"]].concat());
+    let waiting = Waiting::start(&user, &[&login[..], &["--scope", "access:read admin"]].concat());
     let code = waiting.user_code.clone();
     let uri = format!("{}/device\n", issuer.url);
     assert!(waiting.shown.contains(&uri), "{}", waiting.shown);
@@ -455,37 +454,38 @@ async fn a_person_signs_in_with_a_browser_and_stays_signed_in() {
     let (ended, shown) = waiting.end();
     assert!(ended == Some(0) && shown.contains("signed in at"), "{shown}");
     assert!(shown.contains(r#""device_code":"***""#), "{shown}");
-    for secret in person.secrets("default") {
+    for secret in user.secrets("default") {
         assert!(!shown.contains(&secret), "a secret is shown: {shown}");
     }
-    let refresh = || person.kept("default")["renewal"]["refreshToken"].as_str().unwrap().to_owned();
+    let refresh =
+        || user.session("default")["renewal"]["refreshToken"].as_str().unwrap().to_owned();
     let first = refresh();
-    person.assert_looks(&[]);
+    user.assert_looks(&[]);
     assert_eq!(refresh(), first, "a good token is not renewed");
 
-    // The issuer takes each refresh token once, and gives up on whoever sends one twice.
+    // The issuer accepts each refresh token once, and revokes the session if one comes twice.
     for _ in 0..2 {
         let earlier = refresh();
-        person.expire("default");
-        let shown = person.assert_looks(&["-v"]);
+        user.expire("default");
+        let shown = user.assert_looks(&["-v"]);
         assert!(shown.contains(r#""refresh_token":"***""#), "{shown}");
         assert!(!shown.contains(&earlier) && !shown.contains(&refresh()), "{shown}");
         assert_ne!(refresh(), earlier);
     }
-    // Tokens that are old as soon as they are there: every request of a command has the next one.
+    // Tokens that expire at once: every request of a command needs a new one.
     issuer.tell("lifetimes?token=20").await;
-    person.expire("default");
+    user.expire("default");
     let before = issuer.tell("asked").await["tokens"].as_u64().unwrap();
-    person.assert_looks(&[]);
+    user.assert_looks(&[]);
     let after = issuer.tell("asked").await["tokens"].as_u64().unwrap();
     assert!(after >= before + 3, "{before} and {after}");
     issuer.tell("lifetimes?token=600").await;
 
-    person.expire("default");
+    user.expire("default");
     let before = issuer.tell("asked").await["tokens"].as_u64().unwrap();
     let looks: Vec<_> = (0..4)
         .map(|_| {
-            let mut look = person.look(&[]);
+            let mut look = user.look(&[]);
             look.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
         })
         .collect();
@@ -495,70 +495,70 @@ async fn a_person_signs_in_with_a_browser_and_stays_signed_in() {
     let after = issuer.tell("asked").await["tokens"].as_u64().unwrap();
     assert_eq!(after, before + 1, "one of them renews the token for all");
 
-    // An issuer that has forgotten the session.
-    let kept = std::fs::read(person.kept_path("default")).unwrap();
-    // What others may have read is forgotten there, too.
+    // An issuer that has revoked the session.
+    let session = std::fs::read(user.session_path("default")).unwrap();
+    // A session that others may have read is revoked, too.
     let open = std::fs::Permissions::from_mode(0o640);
-    std::fs::set_permissions(person.kept_path("default"), open).unwrap();
-    let output = person.run(&["logout"]);
+    std::fs::set_permissions(user.session_path("default"), open).unwrap();
+    let output = user.run(&["logout"]);
     assert_ends(&output, 0, "signed out");
-    assert_ends(&output, 0, "has been told to forget the refresh token");
-    let restored = person.kept_path("default");
-    std::fs::write(&restored, kept).unwrap();
+    assert_ends(&output, 0, "has revoked the refresh token");
+    let restored = user.session_path("default");
+    std::fs::write(&restored, session).unwrap();
     std::fs::set_permissions(&restored, std::fs::Permissions::from_mode(0o600)).unwrap();
-    person.expire("default");
-    let output = person.look(&[]).output().unwrap();
+    user.expire("default");
+    let output = user.look(&[]).output().unwrap();
     assert_ends(&output, 4, "invalid_grant");
     assert_ends(&output, 4, "gatehouse login --profile default");
 
-    let waiting = Waiting::start(&person, &[]);
+    let waiting = Waiting::start(&user, &[]);
     issuer.tell(&format!("approve?user_code={}", waiting.user_code)).await;
     let (ended, shown) = waiting.end();
     assert!(ended == Some(0), "it is known where to sign in again: {shown}");
-    person.assert_looks(&[]);
+    user.assert_looks(&[]);
 }
 
 #[tokio::test]
-async fn a_sign_in_that_comes_to_nothing_keeps_nothing() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
-    let server = issuer.serve(&place, "another-service");
-    let person = Person::new(&place, &server);
+async fn a_failed_sign_in_stores_nothing() {
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
+    let server = issuer.serve(&setup, "another-service");
+    let user = User::new(&setup, &server);
     let login = ["--url", &server.url, "--issuer", &issuer.url, "--tenant", "acme"];
 
-    let waiting = Waiting::start(&person, &login);
+    let waiting = Waiting::start(&user, &login);
     issuer.tell(&format!("deny?user_code={}", waiting.user_code)).await;
     let (ended, shown) = waiting.end();
     assert!(ended == Some(4) && shown.contains("denied"), "{ended:?} {shown}");
 
     issuer.tell("lifetimes?code=1").await;
-    let (ended, shown) = Waiting::start(&person, &login).end();
-    assert!(ended == Some(4) && shown.contains("nobody signed in"), "{ended:?} {shown}");
+    let (ended, shown) = Waiting::start(&user, &login).end();
+    assert!(ended == Some(4) && shown.contains("the code has expired"), "{ended:?} {shown}");
     issuer.tell("lifetimes?code=600").await;
 
-    let waiting = Waiting::start(&person, &login);
+    let waiting = Waiting::start(&user, &login);
     issuer.tell(&format!("approve?user_code={}", waiting.user_code)).await;
     let (ended, shown) = waiting.end();
-    assert!(ended == Some(4) && shown.contains("nothing is kept"), "{ended:?} {shown}");
+    assert!(ended == Some(4) && shown.contains("nothing is stored"), "{ended:?} {shown}");
     assert!(shown.contains("auth.issuers"), "{shown}");
 
     let other = format!("{}/", issuer.url);
-    let output = person.run(&["login", "--url", &server.url, "--issuer", &other]);
+    let output = user.run(&["login", "--url", &server.url, "--issuer", &other]);
     assert_ends(&output, 6, "calls itself");
     let unknown = [&["login"], &login[..], &["--client-id", "nobody"]].concat();
-    assert_ends(&person.run(&unknown), 4, "invalid_client");
-    assert!(!person.path("").exists(), "something is kept");
+    assert_ends(&user.run(&unknown), 4, "invalid_client");
+    assert!(!user.path("").exists(), "something is kept");
 }
 
 #[tokio::test]
-async fn a_machine_signs_in_at_an_issuer_as_that_wants_it() {
-    let (place, issuer) = (Place::sqlite(), Issuer::start());
-    let server = issuer.serve(&place, "fleet");
-    let person = Person::new(&place, &server);
+async fn a_machine_signs_in_with_the_method_that_the_issuer_supports() {
+    let (setup, issuer) = (Setup::sqlite(), Issuer::start());
+    let server = issuer.serve(&setup, "fleet");
+    let user = User::new(&setup, &server);
     for (id, secret, proof) in [
         ("robot", "secret-of-the-robot", "basic"),
         ("robot-by-form", "secret-of-the-other-robot", "form"),
     ] {
-        std::fs::write(place.path("secret"), format!("{secret}\n")).unwrap();
+        std::fs::write(setup.path("secret"), format!("{secret}\n")).unwrap();
         let mut login = vec!["login", "--url", &server.url, "--tenant", "acme"];
         login.extend([
             "--issuer",
@@ -569,27 +569,27 @@ async fn a_machine_signs_in_at_an_issuer_as_that_wants_it() {
             "secret",
         ]);
         login.extend(["--scope", "access:read admin", "--resource", "urn:fleet", "-v"]);
-        let output = person.run(&login);
+        let output = user.run(&login);
         assert_ends(&output, 0, "renewed by itself");
-        let shown = said(&output);
-        for secret in person.secrets("default") {
+        let shown = printed(&output);
+        for secret in user.secrets("default") {
             assert!(!shown.contains(&secret), "a secret is shown: {shown}");
         }
-        assert_eq!(person.kept("default")["renewal"]["proof"], proof);
-        person.expire("default");
+        assert_eq!(user.session("default")["renewal"]["proof"], proof);
+        user.expire("default");
         issuer.tell("busy?answers=3").await;
-        person.assert_looks(&[]);
-        assert_ne!(person.kept("default")["expiresAt"], LONG_AGO);
+        user.assert_looks(&[]);
+        assert_ne!(user.session("default")["expiresAt"], LONG_AGO);
     }
-    person.expire("default");
+    user.expire("default");
     issuer.tell("busy?answers=4").await;
-    let output = person.look(&[]).output().unwrap();
+    let output = user.look(&[]).output().unwrap();
     assert_ends(&output, 7, "the token can't be renewed");
-    person.assert_looks(&[]);
+    user.assert_looks(&[]);
 
-    // Where nothing can be locked, a token that can be got again at any time is got all the same.
-    std::fs::remove_file(person.path("sessions/default.lock")).unwrap();
-    std::fs::create_dir(person.path("sessions/default.lock")).unwrap();
-    person.expire("default");
-    person.assert_looks(&[]);
+    // Where nothing can be locked, client credentials get a token all the same.
+    std::fs::remove_file(user.path("sessions/default.lock")).unwrap();
+    std::fs::create_dir(user.path("sessions/default.lock")).unwrap();
+    user.expire("default");
+    user.assert_looks(&[]);
 }

@@ -1,4 +1,4 @@
-//! What crosses crates: the binary that people run, as a process, on both stores.
+//! Tests across crates: the binary as a process, on both stores.
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
@@ -14,7 +14,6 @@ mod disconnect;
 mod disk;
 mod doctor;
 mod handover;
-mod held;
 mod history;
 mod hostile;
 mod http2;
@@ -24,6 +23,7 @@ mod key_change;
 mod keys;
 mod kills;
 mod limits;
+mod locked_rows;
 mod log;
 mod login;
 mod migrate;

@@ -1,4 +1,4 @@
-//! `gatehouse migrate`: what a server knew on SQLite, servers on PostgreSQL know, and nobody notices.
+//! `gatehouse migrate`: servers on PostgreSQL have everything from the embedded store, without a change for clients.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -10,30 +10,30 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
-/// A name with whatever a name may have.
+/// A name with every kind of character.
 const AWKWARD: &str = "Zoë's \\\"pump\\\" \\\\ 🚲";
 
-/// An embedded store that has the master key which the test's servers on PostgreSQL are given.
-fn house() -> Place {
-    let place = Place::sqlite();
-    let dir = place.path("gatehouse-data");
+/// An embedded store with the master key of the test's servers on PostgreSQL.
+fn embedded_setup() -> Setup {
+    let setup = Setup::sqlite();
+    let dir = setup.path("gatehouse-data");
     std::fs::create_dir(&dir).unwrap();
     let key = dir.join("master.key");
     std::fs::write(&key, MASTER_KEY).unwrap();
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
-    place
+    setup
 }
 
-fn migrate<'a>(to: &'a Place, more: &[&'a str]) -> Vec<&'a str> {
+fn migrate<'a>(to: &'a Setup, more: &[&'a str]) -> Vec<&'a str> {
     let url = to.database_url.as_deref().unwrap();
     [&["migrate", "--from", "sqlite:gatehouse-data", "--to", url], more].concat()
 }
 
-/// What was shown once, and must still be good.
+/// Secrets that were shown once, and must stay valid.
 struct Shown {
     /// Usernames and passwords of devices that may connect.
     passwords: Vec<(String, String)>,
-    /// Of one that may not.
+    /// A suspended device's.
     suspended: (String, String),
     client: (String, String),
     first_answer: String,
@@ -46,11 +46,11 @@ async fn create_keyed(server: &Server) -> String {
     let request = request.bearer_auth(&server.token).header("content-type", "application/json");
     let response = request.header("idempotency-key", "order-1").body(KEYED).send().await.unwrap();
     assert_eq!(response.status(), 201);
-    of_any(server, &response.text().await.unwrap())
+    without_address(server, &response.text().await.unwrap())
 }
 
-/// A text without what depends on where the server listens.
-fn of_any(server: &Server, text: &str) -> String {
+/// A text without the server's address.
+fn without_address(server: &Server, text: &str) -> String {
     text.replace(&server.url, "URL")
 }
 
@@ -94,17 +94,17 @@ async fn fill(server: &Server) -> Shown {
     }
     let many = json!({"contractId": "payg", "numberOfAccesses": 40});
     let task = server.batch("acme", "batch", &many).await;
-    let made = server.until_over("acme", &task).await;
+    let made = server.until_ended("acme", &task).await;
     let accesses = made["accesses"].as_array().unwrap();
     passwords.extend([&named, &chosen, &prepaid].into_iter().chain(accesses).map(credentials));
     let items = json!({"contractId": "payg", "accesses": [
         {"username": "bob", "password": "wind in the trees"}, {"username": "ann"}]});
     let task = server.batch("acme", "batch", &items).await;
-    assert_eq!(server.until_over("acme", &task).await["state"], "FAILED");
+    assert_eq!(server.until_ended("acme", &task).await["state"], "FAILED");
     let ending = json!({"operationType": "terminate", "operationBody": {},
         "accessesIdList": [accesses[0]["id"], accesses[1]["id"]]});
     let task = server.batch("acme", "batchUpdate", &ending).await;
-    assert_eq!(server.until_over("acme", &task).await["state"], "DONE");
+    assert_eq!(server.until_ended("acme", &task).await["state"], "DONE");
     let account = r#"{"platform": "ALPHA", "connector": "simulator", "platformAccount": "1",
         "settings": {"baseUrl": "http://127.0.0.1:9700"}, "credentials": {"token": "s3cret"}}"#;
     let path = "/-/admin/tenants/acme/accounts/a";
@@ -120,7 +120,7 @@ async fn fill(server: &Server) -> Shown {
     }
 }
 
-/// Everything that can be read, as text; Tasks with what they show.
+/// Everything readable, as text; Tasks with their results.
 async fn view(server: &Server) -> Vec<String> {
     let mut seen = Vec::new();
     for path in [
@@ -150,11 +150,11 @@ async fn view(server: &Server) -> Vec<String> {
         seen.push(body.to_string());
     }
     let mut summary = server.json(Method::GET, "/acme/summary", None).await.1;
-    // The last ninety days may be others by now; those on which something happened are not.
+    // The last ninety days may have shifted; days with events have not.
     let days = summary["perDay"].as_array_mut().unwrap();
     days.retain(|day| day["created"] != 0 || day["ended"] != 0);
     seen.push(summary.to_string());
-    seen.iter().map(|text| of_any(server, text)).collect()
+    seen.iter().map(|text| without_address(server, text)).collect()
 }
 
 async fn check(server: &Server, shown: &Shown) {
@@ -179,8 +179,8 @@ async fn check(server: &Server, shown: &Shown) {
     );
 }
 
-/// Kills a migration with -9 when it has copied the accesses and waits for the test to let go of a table.
-async fn migrate_half_way(from: &Place, to: &Place) {
+/// Kills a migration with -9 when it has copied the accesses and waits for a table that the test locks.
+async fn migrate_half_way(from: &Setup, to: &Setup) {
     let url = to.database_url.as_ref().unwrap();
     Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap().close().await;
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
@@ -192,7 +192,7 @@ async fn migrate_half_way(from: &Place, to: &Place) {
     let waiting = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = 'task'::regclass";
     while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
         assert!(child.try_wait().unwrap().is_none(), "it ended");
-        wait.goes_on();
+        wait.check_limit();
     }
     let rows = client.query_one("SELECT COUNT(*) FROM access", &[]).await.unwrap();
     assert!(rows.get::<_, i64>(0) > 40, "accesses come before");
@@ -206,39 +206,43 @@ async fn migrate_half_way(from: &Place, to: &Place) {
     ] {
         let output = to.run(command);
         assert!(!output.status.success(), "{command:?}");
-        assert!(said(&output).contains("finish it with `gatehouse migrate"), "{}", said(&output));
+        assert!(
+            printed(&output).contains("finish it with `gatehouse migrate"),
+            "{}",
+            printed(&output)
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_estate_moves_to_postgres_and_nobody_notices() {
-    let from = house();
-    let to = Place::postgres("an_estate_moves").await;
+async fn an_estate_moves_to_postgres_without_a_change_for_clients() {
+    let from = embedded_setup();
+    let to = Setup::postgres("an_estate_moves").await;
     let server = from.serve();
     let shown = fill(&server).await;
     check(&server, &shown).await;
     let (before, token) = (view(&server).await, server.token.clone());
     let refused = from.run(&migrate(&to, &[]));
     assert!(!refused.status.success());
-    assert!(said(&refused).contains("stop it, then migrate"), "{}", said(&refused));
+    assert!(printed(&refused).contains("stop it, then migrate"), "{}", printed(&refused));
     server.terminate();
     assert!(server.wait().success(), "{}", from.log());
 
     migrate_half_way(&from, &to).await;
     let moved = from.run(&migrate(&to, &[]));
-    assert!(moved.status.success(), "{}", said(&moved));
+    assert!(moved.status.success(), "{}", printed(&moved));
     let table = String::from_utf8(moved.stdout).unwrap();
     assert!(table.contains("access") && !table.contains("DIFFERS"), "{table}");
     let next = String::from_utf8(moved.stderr).unwrap();
     assert!(next.contains("--database-url") && next.contains("master.key"), "{next}");
     let again = from.run(&migrate(&to, &["--output", "json"]));
-    assert!(again.status.success(), "{}", said(&again));
+    assert!(again.status.success(), "{}", printed(&again));
     let again: Value = serde_json::from_slice(&again.stdout).unwrap();
     assert_eq!(again, json!({"outcome": "movedBefore", "tables": []}));
 
     let mut server = to.serve_with(&[]);
     server.token = token;
-    // With the token of before.
+    // With the earlier token.
     let after = view(&server).await;
     for (then, now) in before.iter().zip(&after) {
         assert_eq!(then, now, "{}", to.log());
@@ -250,23 +254,23 @@ async fn an_estate_moves_to_postgres_and_nobody_notices() {
     assert_eq!(status, 201, "{made}");
     let more = json!({"contractId": "pre", "numberOfAccesses": 3});
     let task = server.batch("acme", "batch", &more).await;
-    assert_eq!(server.until_over("acme", &task).await["state"], "DONE");
+    assert_eq!(server.until_ended("acme", &task).await["state"], "DONE");
     let accesses = server.all("/acme/access").await;
     let newest = accesses.iter().rev().nth(3).unwrap();
     assert_eq!(newest["id"], made["id"], "numbers go on behind the last");
     let deep = to.run(&["doctor", "--deep"]);
-    assert!(deep.status.success(), "{}", said(&deep));
+    assert!(deep.status.success(), "{}", printed(&deep));
     let counted = format!("agree with its {} accesses", accesses.len());
-    assert!(said(&deep).contains(&counted), "{}", said(&deep));
-    assert!(said(&deep).contains("1 account can be opened"), "{}", said(&deep));
+    assert!(printed(&deep).contains(&counted), "{}", printed(&deep));
+    assert!(printed(&deep).contains("1 account can be opened"), "{}", printed(&deep));
     let rows = gapless(&to).await;
     assert_eq!(rows, accesses.len() as i64);
 
     let third = from.run(&migrate(&to, &[]));
-    assert!(third.status.success(), "the source is as it was: {}", said(&third));
+    assert!(third.status.success(), "the source is as it was: {}", printed(&third));
     let started = from.run(&["serve", "--listen", "127.0.0.1:0"]);
     assert_eq!(started.status.code(), Some(1), "two stores would part");
-    assert!(said(&started).contains("was moved to PostgreSQL"), "{}", said(&started));
+    assert!(printed(&started).contains("was moved to PostgreSQL"), "{}", printed(&started));
     for left in [
         &["client", "create", "--tenant", "acme", "--scope", "access:verify"][..],
         &["key", "reseal"],
@@ -274,15 +278,15 @@ async fn an_estate_moves_to_postgres_and_nobody_notices() {
     ] {
         let refused = from.run(left);
         assert_eq!(refused.status.code(), Some(1), "{left:?}: nobody would ever know of it");
-        assert!(said(&refused).contains("was moved to PostgreSQL"), "{}", said(&refused));
+        assert!(printed(&refused).contains("was moved to PostgreSQL"), "{}", printed(&refused));
     }
     std::fs::remove_file(from.path("gatehouse-data/moved-to-postgres")).unwrap();
     drop(from.serve());
 }
 
-/// How many accesses there are, when their numbers are those from 1 on.
-async fn gapless(place: &Place) -> i64 {
-    let url = place.database_url.as_ref().unwrap();
+/// Number of accesses, whose running numbers must begin at 1 without a gap.
+async fn gapless(setup: &Setup) -> i64 {
+    let url = setup.database_url.as_ref().unwrap();
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     let sql = "SELECT COUNT(*), MIN(number), MAX(number) FROM access WHERE tenant = 'acme'";
@@ -293,10 +297,10 @@ async fn gapless(place: &Place) -> i64 {
 }
 
 #[tokio::test]
-async fn what_can_not_be_moved_is_told_with_what_would_be_right() {
-    let from = house();
+async fn migration_errors_name_the_fault_and_the_remedy() {
+    let from = embedded_setup();
     drop(from.serve());
-    let to = Place::postgres("what_can_not_be_moved").await;
+    let to = Setup::postgres("what_can_not_be_moved").await;
     let url = to.database_url.as_deref().unwrap();
     let secret = "postgres://ann:s3cret@127.0.0.1:1/x";
     std::fs::create_dir(from.path("empty")).unwrap();
@@ -313,7 +317,7 @@ async fn what_can_not_be_moved_is_told_with_what_would_be_right() {
         ("sqlite:gatehouse-data", secret, "the target: the database can't be used"),
     ] {
         let output = from.run(&["migrate", "--from", source, "--to", target]);
-        let shown = said(&output);
+        let shown = printed(&output);
         assert!(!output.status.success() && shown.contains(expected), "{source}: {shown}");
         assert!(!shown.contains("s3cret"), "{shown}");
     }
@@ -322,25 +326,25 @@ async fn what_can_not_be_moved_is_told_with_what_would_be_right() {
     let mut other_key = from.command(&migrate(&to, &[]));
     let output = other_key.env("GATEHOUSE_MASTER_KEY", "11".repeat(32)).output().unwrap();
     assert!(!output.status.success());
-    assert!(said(&output).contains("give the original key"), "{}", said(&output));
+    assert!(printed(&output).contains("give the original key"), "{}", printed(&output));
 
     drop(to.serve());
     let output = from.run(&migrate(&to, &[]));
     assert!(!output.status.success());
-    assert!(said(&output).contains("the target is not empty"), "{}", said(&output));
+    assert!(printed(&output).contains("the target is not empty"), "{}", printed(&output));
 }
 
-/// Also by the file itself, and with the address in the environment, where no list of processes shows it.
+/// Also by the file itself, and with the address in the environment, which the process list doesn't show.
 #[tokio::test]
 async fn a_store_is_named_by_its_file_too() {
-    let from = house();
+    let from = embedded_setup();
     drop(from.serve());
-    let to = Place::postgres("a_store_is_named_by_its_file").await;
+    let to = Setup::postgres("a_store_is_named_by_its_file").await;
     let from_file = ["migrate", "--from", "sqlite:gatehouse-data/gatehouse.db", "--output", "json"];
     let mut command = from.command(&from_file);
     command.env("GATEHOUSE_DATABASE_URL", to.database_url.as_ref().unwrap());
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", printed(&output));
     let moved: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(moved["outcome"], "moved");
     let tables = moved["tables"].as_array().unwrap();

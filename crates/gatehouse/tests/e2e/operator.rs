@@ -1,7 +1,7 @@
-//! The listener for operators.
+//! The operators' listener.
 
-use super::held::Held;
 use super::hostile::assert_problem;
+use super::locked_rows::LockedRows;
 use super::process::*;
 use super::socket::Socket;
 use reqwest::Method;
@@ -10,8 +10,8 @@ const OPERATOR: (&str, &str) = ("OPERATOR_LISTEN", "127.0.0.1:0");
 
 #[tokio::test]
 async fn operators_see_live_and_ready_without_a_token_and_nothing_else() {
-    let place = Place::sqlite();
-    let mut server = place.serve_set(&[OPERATOR, ("BASE_PATH", "/g")]);
+    let setup = Setup::sqlite();
+    let mut server = setup.serve_set(&[OPERATOR, ("BASE_PATH", "/g")]);
     let operator = server.operator_url();
     assert!(operator.starts_with("http://127.0.0.1:") && operator != server.url, "{operator}");
     for (path, status) in [
@@ -44,10 +44,10 @@ async fn operators_see_live_and_ready_without_a_token_and_nothing_else() {
 
 #[tokio::test]
 async fn operators_are_answered_when_the_api_is_full() {
-    let place = Place::postgres("answered_when_the_api_is_full").await;
-    let mut server = place.serve_set(&[OPERATOR, ("LIMITS__CONNECTIONS", "1")]);
+    let setup = Setup::postgres("answered_when_the_api_is_full").await;
+    let mut server = setup.serve_set(&[OPERATOR, ("LIMITS__CONNECTIONS", "1")]);
     let operator = server.operator_url();
-    let held = Held::rows_of(&place).await;
+    let held = LockedRows::rows_of(&setup).await;
     let mut only = Socket::open(server.address());
     only.create(&server);
     held.until_awaited().await;
@@ -60,8 +60,8 @@ async fn operators_are_answered_when_the_api_is_full() {
 
 #[tokio::test]
 async fn operators_can_watch_the_server_end() {
-    let place = Place::sqlite();
-    let mut server = place.serve_set(&[OPERATOR]);
+    let setup = Setup::sqlite();
+    let mut server = setup.serve_set(&[OPERATOR]);
     let operator = server.operator_url();
     let mut last = Socket::open(server.address());
     let rest = last.begin(&server);
@@ -79,16 +79,16 @@ async fn operators_can_watch_the_server_end() {
     assert_eq!(body["title"], "Stopping");
     last.send(rest);
     assert!(last.rest().starts_with("HTTP/1.1 201 "));
-    assert!(server.wait().success(), "{}", place.log());
+    assert!(server.wait().success(), "{}", setup.log());
 }
 
 #[test]
-fn a_taken_address_of_operators_is_told_by_its_setting() {
-    let place = Place::sqlite();
-    let server = place.serve();
-    let mut command = place.command(&["serve", "--data-dir", "other", "--listen", "127.0.0.1:0"]);
+fn an_occupied_operator_address_is_reported_with_its_setting() {
+    let setup = Setup::sqlite();
+    let server = setup.serve();
+    let mut command = setup.command(&["serve", "--data-dir", "other", "--listen", "127.0.0.1:0"]);
     let output = command.env("GATEHOUSE_OPERATOR_LISTEN", server.address()).output().unwrap();
-    let shown = said(&output);
+    let shown = printed(&output);
     assert!(!output.status.success() && shown.contains("operator_listen"), "{shown}");
-    assert!(!place.path("other").exists(), "a start that fails leaves no trace");
+    assert!(!setup.path("other").exists(), "a start that fails leaves no trace");
 }

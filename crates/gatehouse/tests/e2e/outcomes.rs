@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::process::*;
 
-/// The exit code of a server whose disk failed, as docs/cli.md has it.
+/// The exit code of a server whose disk failed, from docs/cli.md.
 pub(crate) const DISK_FAILED: i32 = 74;
 
 /// Usernames of requested accesses, by the response that the client got.
@@ -45,7 +45,7 @@ pub(crate) async fn create(server: &Server, username: &str) -> (u16, Value) {
 }
 
 /// Creates accesses, eight at a time, until the server is gone. After the first failure the server must not be ready.
-pub(crate) async fn create_until_it_ends(server: &Server) -> Outcomes {
+pub(crate) async fn create_until_the_server_ends(server: &Server) -> Outcomes {
     let mut outcomes = Outcomes::default();
     for round in 0..100_000 {
         let creations = (0..8).map(|n| async move {
@@ -74,13 +74,13 @@ pub(crate) async fn create_until_it_ends(server: &Server) -> Outcomes {
 }
 
 /// Asserts that every created access is in the store, and no refused one.
-pub(crate) async fn must_hold(place: &Place, server: &Server, outcomes: &Outcomes) {
+pub(crate) async fn must_hold(setup: &Setup, server: &Server, outcomes: &Outcomes) {
     let Outcomes { created, refused, .. } = outcomes;
     let all = created.iter().map(|it| (it, true)).chain(refused.iter().map(|it| (it, false)));
     for (username, must_be_there) in all {
         let path = format!("/acme/access?username={username}");
         let (status, found) = server.json(Method::GET, &path, None).await;
-        assert!(status == 200 || status == 206, "{status}: {found} {}", place.log());
+        assert!(status == 200 || status == 206, "{status}: {found} {}", setup.log());
         assert_eq!(found.as_array().unwrap().len(), usize::from(must_be_there), "{username}");
     }
 }

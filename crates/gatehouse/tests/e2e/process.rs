@@ -1,4 +1,4 @@
-//! Starting the binary, talking to it, ending it.
+//! Starting the binary, sending requests, ending it.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -20,27 +20,27 @@ tenants:
 pub(crate) const MASTER_KEY: &str =
     "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
-/// A test that waits for something longer than this hangs, however busy the machine is.
+/// A wait that is longer than this hangs, however busy the machine is.
 pub(crate) const WAIT_LIMIT: std::time::Duration = std::time::Duration::from_secs(600);
 
-/// Where a server keeps its data.
-pub(crate) struct Place {
+/// A working directory with a store, for servers and commands.
+pub(crate) struct Setup {
     pub(crate) kind: &'static str,
     pub(crate) dir: tempfile::TempDir,
     pub(crate) database_url: Option<String>,
-    /// What is given to everything that starts here, where PostgreSQL is.
+    /// The master key of every process here, on PostgreSQL.
     pub(crate) master_key: String,
 }
 
-impl Place {
+impl Setup {
     pub(crate) fn sqlite() -> Self {
         let (dir, master_key) = (tempfile::tempdir().unwrap(), MASTER_KEY.to_owned());
-        let place = Self { kind: "SQLite", dir, database_url: None, master_key };
-        std::fs::write(place.path("estate.yaml"), ESTATE).unwrap();
-        place
+        let setup = Self { kind: "SQLite", dir, database_url: None, master_key };
+        std::fs::write(setup.path("estate.yaml"), ESTATE).unwrap();
+        setup
     }
 
-    /// An empty schema of PostgreSQL's, named after the test.
+    /// An empty PostgreSQL schema, named after the test.
     pub(crate) async fn postgres(test: &str) -> Self {
         let url = gatehouse_testing::empty_schema(&format!("e2e_{test}")).await;
         Self { kind: "PostgreSQL", database_url: Some(url), ..Self::sqlite() }
@@ -54,7 +54,7 @@ impl Place {
         self.dir.path().join(name)
     }
 
-    /// A command of the binary, in this place, with an environment that holds nothing of ours.
+    /// A command of the binary, in this directory, without our environment's variables.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let binary = std::env::var_os("TEST_GATEHOUSE_BINARY")
             .unwrap_or_else(|| env!("CARGO_BIN_EXE_gatehouse").into());
@@ -84,7 +84,7 @@ impl Place {
         self.serve_with(&["--estate", "estate.yaml"])
     }
 
-    /// Starts a server with the test's estate at which former passwords may be tried as often as the test likes.
+    /// Starts a server with the test's estate that allows any number of attempts with former passwords.
     pub(crate) fn serve_allowing_guesses(&self) -> Server {
         self.serve_set(&[("LIMITS__FAILED_CHECKS", "0")])
     }
@@ -104,7 +104,7 @@ impl Place {
         self.start_to(log.into(), more, settings)
     }
 
-    /// Starts a server whose log goes there.
+    /// Starts a server with this log.
     pub(crate) fn serve_to(&self, log: impl Into<Stdio>, more: &[&str]) -> Server {
         self.start_to(log.into(), more, &[])
     }
@@ -125,11 +125,11 @@ impl Place {
     /// Starts a server by this command.
     pub(crate) fn start_as(&self, mut command: Command, log: impl Into<Stdio>) -> Server {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
-        let mut said = String::new();
+        let mut printed = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        stdout.read_line(&mut said).unwrap();
-        let url = said.trim().strip_prefix("listening on ").map(str::to_owned);
-        let url = url.unwrap_or_else(|| panic!("it did not start: {said} {}", self.log()));
+        stdout.read_line(&mut printed).unwrap();
+        let url = printed.trim().strip_prefix("listening on ").map(str::to_owned);
+        let url = url.unwrap_or_else(|| panic!("it did not start: {printed} {}", self.log()));
         let client = Client::builder().timeout(WAIT_LIMIT).build().unwrap();
         let token = self.token("*", "access:read access:write access:verify product:read admin");
         Server { child, url, client, token, stdout }
@@ -147,7 +147,7 @@ impl Place {
 
     pub(crate) fn token(&self, tenant: &str, scope: &str) -> String {
         let output = self.run(&["token", "--tenant", tenant, "--scope", scope]);
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", printed(&output));
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
@@ -156,12 +156,12 @@ impl Place {
     }
 }
 
-/// What a command wrote, on both streams.
-pub(crate) fn said(output: &Output) -> String {
+/// A command's output, of both streams.
+pub(crate) fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// A server that runs.
+/// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
@@ -179,12 +179,12 @@ impl Server {
         self.url.split_once("://").unwrap().1
     }
 
-    /// The address of the operator's listener, from the line that tells it.
+    /// The address of the operators' listener, from the server's output.
     pub(crate) fn operator_url(&mut self) -> String {
-        let mut said = String::new();
-        self.stdout.read_line(&mut said).unwrap();
-        let url = said.trim().strip_prefix("operator listening on ");
-        url.unwrap_or_else(|| panic!("{said}")).to_owned()
+        let mut printed = String::new();
+        self.stdout.read_line(&mut printed).unwrap();
+        let url = printed.trim().strip_prefix("operator listening on ");
+        url.unwrap_or_else(|| panic!("{printed}")).to_owned()
     }
 
     pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<&str>) -> Response {
@@ -212,7 +212,7 @@ impl Server {
         (response.status().as_u16(), response.json().await.unwrap_or_default())
     }
 
-    /// Ends it without a word, as a crash would.
+    /// Ends it with `-9`, as a crash would.
     pub(crate) fn kill(mut self) {
         self.crash();
         self.child.wait().unwrap();
@@ -241,7 +241,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether a file of this directory, or of one below, holds these bytes.
+/// Whether a file of this directory, or below, holds these bytes.
 pub(crate) fn holds(dir: &Path, needle: &[u8]) -> bool {
     std::fs::read_dir(dir).unwrap().flatten().any(|entry| {
         if entry.path().is_dir() {
@@ -252,7 +252,7 @@ pub(crate) fn holds(dir: &Path, needle: &[u8]) -> bool {
     })
 }
 
-/// Waits until something is so, and fails when it never comes to be.
+/// Waits until a condition holds; fails after a limit.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = std::time::Instant::now();
     while !is_so() {

@@ -1,9 +1,9 @@
-//! A conversation that is kept, and the tests that are made of it.
+//! A recorded conversation, and the tests made from it.
 
 use super::process::*;
 use gatehouse_connectors::simulator;
 
-/// A manifest for the platforms that `gatehouse simulate` runs.
+/// A manifest for the platforms of `gatehouse simulate`.
 const MANIFEST: &str = r#"manifest: 1
 name: mine
 title: Mine
@@ -36,42 +36,42 @@ errors:
   message: $.message
 "#;
 
-fn run(place: &Place, arguments: &[&str]) -> (bool, String) {
-    let output = place.run(&[&["connector"], arguments].concat());
-    (output.status.success(), said(&output))
+fn run(setup: &Setup, arguments: &[&str]) -> (bool, String) {
+    let output = setup.run(&[&["connector"], arguments].concat());
+    (output.status.success(), printed(&output))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_recorded_is_clean_and_becomes_a_test() {
-    let place = Place::sqlite();
-    std::fs::write(place.path("mine.yaml"), MANIFEST).unwrap();
+async fn a_recording_has_no_secrets_and_becomes_a_test() {
+    let setup = Setup::sqlite();
+    std::fs::write(setup.path("mine.yaml"), MANIFEST).unwrap();
     let platform = simulator::Platform::usual()[0].clone();
     let server = simulator::Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
     let base = format!("baseUrl={}", server.url());
     let account = ["--set", &base, "--credential", "token=s3cret-token"];
     let recorded = [&["record", "mine.yaml", "--out", "mine.json"], &account[..]].concat();
-    let (is_well, shown) = run(&place, &recorded);
+    let (is_well, shown) = run(&setup, &recorded);
     assert!(is_well && shown.contains("exchanges kept"), "{shown}");
-    let kept = std::fs::read_to_string(place.path("mine.json")).unwrap();
+    let kept = std::fs::read_to_string(setup.path("mine.json")).unwrap();
     assert!(kept.contains("\"state\""), "what the manifest names is kept");
-    // Nothing else is: no secret, no address, and of a card only what stands for its numbers.
+    // Nothing else is: no secret, no address, and of a card only replaced numbers.
     for foreign in ["s3cret", "127.0.0.1", "msisdn", "imei", "connectivity\": \"cellular"] {
         assert!(!kept.contains(foreign), "{foreign} in {kept}");
     }
     let one = simulated_iccid(&server).await;
     assert!(!kept.contains(&one), "{one} in {kept}");
 
-    let (is_well, shown) = run(&place, &["test", "mine.yaml", "--recording", "mine.json"]);
+    let (is_well, shown) = run(&setup, &["test", "mine.yaml", "--recording", "mine.json"]);
     assert!(is_well && shown.contains(" passed, 0 failed, "), "{shown}");
-    let (is_well, shown) = run(&place, &["try", "mine.yaml", "--recording", "mine.json"]);
+    let (is_well, shown) = run(&setup, &["try", "mine.yaml", "--recording", "mine.json"]);
     assert!(is_well && shown.contains("1 call, 10 products, no failure"), "{shown}");
     let against = [&["test", "mine.yaml"], &account[..]].concat();
-    let (is_well, shown) = run(&place, &against);
+    let (is_well, shown) = run(&setup, &against);
     assert!(is_well && shown.contains(" passed, 0 failed, "), "{shown}");
 
     let wrong = MANIFEST.replace("paused: SUSPENDED", "paused: ACTIVE");
-    std::fs::write(place.path("mine.yaml"), wrong).unwrap();
-    let (is_well, shown) = run(&place, &["test", "mine.yaml", "--recording", "mine.json"]);
+    std::fs::write(setup.path("mine.yaml"), wrong).unwrap();
+    let (is_well, shown) = run(&setup, &["test", "mine.yaml", "--recording", "mine.json"]);
     assert!(!is_well && shown.contains("FAIL  the recorded answers"), "{shown}");
 }
 
@@ -85,19 +85,19 @@ async fn simulated_iccid(server: &simulator::Server) -> String {
 
 #[test]
 fn a_shipped_connector_is_tested_with_its_own_recording() {
-    let place = Place::sqlite();
-    let (is_well, shown) = run(&place, &["test", "starlink"]);
+    let setup = Setup::sqlite();
+    let (is_well, shown) = run(&setup, &["test", "starlink"]);
     assert!(is_well && shown.contains("ok    pages of 1000 hold everything once"), "{shown}");
     for (arguments, expected) in [
         (&["test", "nowhere"][..], "there is no connector `nowhere`"),
         (&["test", "1nce", "--recording", "nowhere.json"], "nowhere.json: No such file"),
-        (&["test", "simulator"], "is built in, and is no manifest"),
+        (&["test", "simulator"], "is built in, and has no manifest"),
         (&["test", "1nce", "--recording", "estate.yaml"], "estate.yaml"),
         (&["try", "1nce", "--recording", "a.json", "--set", "a=b"], "not both"),
         (&["record", "1nce", "--out", "a.json"], "credentials.username is missing"),
     ] {
-        let (is_well, shown) = run(&place, arguments);
+        let (is_well, shown) = run(&setup, arguments);
         assert!(!is_well && shown.contains(expected), "{arguments:?}: {shown}");
     }
-    assert!(!place.path("a.json").exists());
+    assert!(!setup.path("a.json").exists());
 }

@@ -1,10 +1,10 @@
-//! Looking for many texts at once in the raw bytes of files.
+//! Searching many texts at once in the raw bytes of files.
 
 use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
-/// Texts that are looked for.
+/// Texts to search for.
 pub(crate) struct Search<'a> {
     texts: Vec<&'a [u8]>,
     automaton: AhoCorasick,
@@ -18,22 +18,22 @@ impl<'a> Search<'a> {
         Self { texts, automaton }
     }
 
-    /// The first of the texts that is there.
+    /// The first text that occurs.
     pub(crate) fn find(&self, bytes: &[u8]) -> Option<&'a [u8]> {
         self.automaton.find(bytes).map(|found| self.texts[found.pattern().as_usize()])
     }
 
-    /// The first of the texts that is in one of these files, and in which.
+    /// The first text that occurs in one of these files, and the file.
     pub(crate) fn find_in(&self, files: &[PathBuf]) -> Option<(&'a [u8], PathBuf)> {
         files.iter().find_map(|file| {
-            // A file that is gone meanwhile holds nothing.
+            // A file that has been removed meanwhile holds nothing.
             let bytes = std::fs::read(file).unwrap_or_default();
             self.find(&bytes).map(|text| (text, file.clone()))
         })
     }
 }
 
-/// The files in this directory and below that were written since this one was.
+/// The files in this directory and below that were written after `since`.
 pub(crate) fn files_since(dir: &Path, since: &Path) -> Vec<PathBuf> {
     let earliest = std::fs::metadata(since).unwrap().modified().unwrap();
     let mut files = Vec::new();

@@ -1,5 +1,4 @@
-//! One of everything, with as much said about it as can be; and then every secret that was used is
-//! searched for wherever something is said.
+//! Uses every feature at the highest log level, and then searches every output for every secret that was used.
 
 use super::collector::Collector;
 use super::process::*;
@@ -8,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-/// A wrong password, or a part of a request that is no password at all, may be somebody's secret too.
+/// A wrong password, or a misplaced part of a request, may be a secret, too.
 const CHOSEN: &str = "pw-chosen-01";
 const ROTATED: &str = "pw-rotated-02";
 const WRONG: &str = "pw-wrong-03";
@@ -17,75 +16,75 @@ const IN_BASIC: [&str; 2] = ["pw-in-basic-05", "YW5uOnB3LWluLWJhc2ljLTA1"];
 const MISTYPED: &str = "pw-mistyped-06";
 const BROKEN: &str = "pw-in-broken-json-07";
 const MISPLACED: &str = "pw-misplaced-08";
-const OF_NOBODY: &str = "pw-of-nobody-09";
+const OF_UNKNOWN_USER: &str = "pw-of-nobody-09";
 const JUNK_TOKEN: &str = "junk-token-10";
 const IN_WRONG_TYPE: &str = "pw-in-a-form-11";
 const OF_ACCOUNT: [&str; 3] =
     ["pw-of-account-13", "pw-of-account-in-number-14", "pw-of-account-later-15"];
 const OF_DATABASE: &str = "pw-of-database-12";
 
-/// The place with a password in its database's address; on SQLite there is none.
-async fn places() -> [Place; 2] {
-    let mut places = Place::each("secrets").await;
-    for url in places.iter_mut().filter_map(|it| it.database_url.as_mut()) {
+/// Setups with a password in the database's address; on SQLite there is none.
+async fn setups() -> [Setup; 2] {
+    let mut setups = Setup::each("secrets").await;
+    for url in setups.iter_mut().filter_map(|it| it.database_url.as_mut()) {
         let (scheme, rest) = url.split_once("://").unwrap();
         let (user, host) = rest.split_once('@').unwrap();
-        // The throw-away server trusts everyone, whatever password is shown.
+        // The throw-away server accepts any password.
         let user = user.split(':').next().unwrap();
         *url = format!("{scheme}://{user}:{OF_DATABASE}@{host}");
     }
-    places
+    setups
 }
 
 #[tokio::test]
-async fn nothing_that_is_said_holds_a_secret() {
-    for place in places().await {
+async fn no_output_holds_a_secret() {
+    for setup in setups().await {
         let collector = Collector::start();
         let settings = format!(
             "[log]\nlevel = 'trace'\nformat = 'json'\n[traces]\nendpoint = '{}'\n",
             collector.endpoint
         );
-        std::fs::write(place.path("g.toml"), settings).unwrap();
-        let server = place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
-        let mut secrets = use_them_all(&server).await;
+        std::fs::write(setup.path("g.toml"), settings).unwrap();
+        let server = setup.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"]);
+        let mut secrets = use_everything(&server).await;
         let metrics = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
-        let tokens = [server.token.clone(), place.token("acme", "access:read")];
+        let tokens = [server.token.clone(), setup.token("acme", "access:read")];
         for token in &tokens {
             secrets.push(token.clone());
             secrets.extend(token.split('.').map(str::to_owned));
         }
         let check_disk = || {
             for secret in &secrets {
-                assert!(!holds(place.dir.path(), secret.as_bytes()), "`{secret}` is on the disk");
+                assert!(!holds(setup.dir.path(), secret.as_bytes()), "`{secret}` is on the disk");
             }
         };
         check_disk();
         server.terminate();
-        assert!(server.wait().success(), "{}", place.log());
+        assert!(server.wait().success(), "{}", setup.log());
         check_disk();
 
-        let (log, traces) = (place.log(), collector.bytes());
+        let (log, traces) = (setup.log(), collector.bytes());
         assert!(log.contains("\"tenant\":\"acme\"") && log.contains("\"status\":401"), "{log}");
         assert!(metrics.contains("gatehouse_vault_hash_duration_seconds_count"), "{metrics}");
         assert!(is_in(&traces, "gatehouse.tenant"), "the search finds what is there");
-        let keys = ["master.key", "token.key"].map(|it| place.path("gatehouse-data").join(it));
+        let keys = ["master.key", "token.key"].map(|it| setup.path("gatehouse-data").join(it));
         let keys = keys.iter().filter_map(|it| std::fs::read_to_string(it).ok());
         let keys: Vec<String> = keys.map(|it| it.trim().to_owned()).collect();
-        assert_eq!(keys.len(), if place.kind == "SQLite" { 2 } else { 0 });
+        assert_eq!(keys.len(), if setup.kind == "SQLite" { 2 } else { 0 });
         for secret in
             secrets.iter().chain(&keys).map(String::as_str).chain([MASTER_KEY, OF_DATABASE])
         {
-            for (what, said) in
+            for (what, printed) in
                 [("log", log.as_bytes()), ("metrics", metrics.as_bytes()), ("traces", &traces)]
             {
-                assert!(!is_in(said, secret), "{}: `{secret}` is in the {what}", place.kind);
+                assert!(!is_in(printed, secret), "{}: `{secret}` is in the {what}", setup.kind);
             }
         }
     }
 }
 
-/// Does one of everything, well and badly, and tells the secrets that took part.
-async fn use_them_all(server: &Server) -> Vec<String> {
+/// Uses every feature, with valid and invalid requests; returns the secrets in them.
+async fn use_everything(server: &Server) -> Vec<String> {
     let status = async |method: Method, path: &str, body: Option<Value>| {
         let body = body.map(|it| it.to_string());
         server.json(method, path, body.as_deref()).await
@@ -105,7 +104,7 @@ async fn use_them_all(server: &Server) -> Vec<String> {
     assert_eq!(verify(&ann["username"], CHOSEN).await, 200);
     assert_eq!(verify(&other["username"], generated).await, 200);
     assert_eq!(verify(&ann["username"], WRONG).await, 401);
-    assert_eq!(verify(&"nobody".into(), OF_NOBODY).await, 401);
+    assert_eq!(verify(&"nobody".into(), OF_UNKNOWN_USER).await, 401);
     let path = format!("/acme/access/{}", ann["id"].as_str().unwrap());
     assert_eq!(status(Method::PATCH, &path, Some(json!({"password": ROTATED}))).await.0, 200);
     assert_eq!(status(Method::PATCH, &path, Some(json!({"status": "SUSPENDED"}))).await.0, 200);
@@ -216,7 +215,7 @@ async fn use_them_all(server: &Server) -> Vec<String> {
         MISTYPED,
         BROKEN,
         MISPLACED,
-        OF_NOBODY,
+        OF_UNKNOWN_USER,
         JUNK_TOKEN,
         IN_WRONG_TYPE,
         generated,
@@ -226,7 +225,7 @@ async fn use_them_all(server: &Server) -> Vec<String> {
     of_clients
 }
 
-/// Gets tokens for a client, well and badly.
+/// Gets tokens for a client, with valid and invalid requests.
 async fn use_clients(server: &Server) -> Vec<String> {
     let clients = "/-/admin/tenants/acme/clients";
     let (made, client) =
@@ -273,33 +272,33 @@ fn is_in(bytes: &[u8], needle: &str) -> bool {
 
 #[test]
 fn a_start_that_fails_does_not_repeat_the_password() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ann:{OF_DATABASE}@{closed}/fleet?options=-c%20x%3D{OF_DATABASE}");
-    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--database-url", &url]);
+    let mut command = setup.command(&["serve", "--listen", "127.0.0.1:0", "--database-url", &url]);
     command.env("GATEHOUSE_LOG__LEVEL", "trace").env("GATEHOUSE_MASTER_KEY", MASTER_KEY);
     let output = command.output().unwrap();
     assert!(!output.status.success());
-    let shown = said(&output);
+    let shown = printed(&output);
     assert!(shown.contains("database"), "{shown}");
     assert!(!shown.contains(OF_DATABASE) && !shown.contains(MASTER_KEY), "{shown}");
 }
 
 #[tokio::test]
-async fn a_secret_that_a_flag_takes_may_stand_in_a_file() {
-    let place = Place::postgres("secret_in_a_file").await;
-    let server = place.serve();
-    std::fs::write(place.path("token"), format!("{}\n", server.token)).unwrap();
+async fn a_secret_for_a_flag_may_be_in_a_file() {
+    let setup = Setup::postgres("secret_in_a_file").await;
+    let server = setup.serve();
+    std::fs::write(setup.path("token"), format!("{}\n", server.token)).unwrap();
     let list = |token: &str| {
-        place.run(&["contract", "list", "--url", &server.url, "--tenant", "acme", "--token", token])
+        setup.run(&["contract", "list", "--url", &server.url, "--tenant", "acme", "--token", token])
     };
-    assert!(said(&list("@token")).contains("payg"));
+    assert!(printed(&list("@token")).contains("payg"));
     let missing = list("@nowhere");
     let why = String::from_utf8(missing.stderr).unwrap();
     assert!(!missing.status.success() && why.contains("nowhere can't be read"), "{why}");
 
-    std::fs::write(place.path("url"), place.database_url.as_ref().unwrap()).unwrap();
-    let mut doctor = place.command(&["doctor", "--database-url", "@url"]);
+    std::fs::write(setup.path("url"), setup.database_url.as_ref().unwrap()).unwrap();
+    let mut doctor = setup.command(&["doctor", "--database-url", "@url"]);
     let checked = doctor.env_remove("GATEHOUSE_DATABASE_URL").output().unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
 }

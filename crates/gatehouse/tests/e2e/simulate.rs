@@ -7,35 +7,35 @@ use gatehouse_testing::{Signal, signal};
 use reqwest::Client;
 use serde_json::Value;
 
-/// Simulated platforms that run.
+/// Running simulated platforms.
 pub(crate) struct Simulation {
     child: Child,
-    /// All that they said, up to the last line.
-    said: String,
+    /// Their output, up to the last line.
+    printed: String,
 }
 
 impl Simulation {
-    pub(crate) fn start(place: &Place, more: &[&str]) -> Self {
+    pub(crate) fn start(setup: &Setup, more: &[&str]) -> Self {
         let mut arguments = vec!["simulate", "--listen", "127.0.0.1:0"];
         arguments.extend(more);
-        let mut child = place.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = String::new();
+        let mut child = setup.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut printed = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        while !said.ends_with("Ctrl-C ends them all.\n") {
-            assert_ne!(stdout.read_line(&mut said).unwrap(), 0, "it did not start: {said}");
+        while !printed.ends_with("Ctrl-C ends them all.\n") {
+            assert_ne!(stdout.read_line(&mut printed).unwrap(), 0, "it did not start: {printed}");
         }
-        Self { child, said }
+        Self { child, printed }
     }
 
     /// The columns of the platforms' lines.
     pub(crate) fn platforms(&self) -> Vec<[&str; 4]> {
-        let lines = self.said.lines().take_while(|line| !line.is_empty());
+        let lines = self.printed.lines().take_while(|line| !line.is_empty());
         lines.map(|line| columns(line).try_into().unwrap()).collect()
     }
 
-    /// The address and the data of the command that is told behind a heading.
+    /// The address and the data of the command after a heading.
     fn command(&self, heading: &str) -> (&str, &str) {
-        let line = self.said.lines().skip_while(|line| *line != heading).nth(1).unwrap();
+        let line = self.printed.lines().skip_while(|line| *line != heading).nth(1).unwrap();
         let url = line.split([' ', '\'']).find(|part| part.starts_with("http://")).unwrap();
         let data = line.split_once("-d '").map_or("", |(_, data)| data.trim_end_matches('\''));
         (url, data)
@@ -71,8 +71,8 @@ fn client() -> Client {
 
 #[tokio::test]
 async fn three_platforms_run_until_they_are_asked_to_end() {
-    let place = Place::sqlite();
-    let simulation = Simulation::start(&place, &["--connections", "12", "--seed", "5"]);
+    let setup = Setup::sqlite();
+    let simulation = Simulation::start(&setup, &["--connections", "12", "--seed", "5"]);
     let platforms = simulation.platforms();
     let shown: Vec<_> = platforms.iter().map(|[name, _, kind, n]| [*name, *kind, *n]).collect();
     let expected = [["ALPHA", "page", "12"], ["BETA", "offset", "12"], ["GAMMA", "cursor", "12"]];
@@ -85,16 +85,16 @@ async fn three_platforms_run_until_they_are_asked_to_end() {
         }
     }
     assert_eq!(seen.len(), 36);
-    assert!(!place.path("gatehouse-data").exists(), "platforms keep nothing");
+    assert!(!setup.path("gatehouse-data").exists(), "platforms keep nothing");
     assert_eq!(simulation.end(Signal::TERM), Some(0));
-    assert_eq!(Simulation::start(&place, &[]).end(Signal::INT), Some(0));
+    assert_eq!(Simulation::start(&setup, &[]).end(Signal::INT), Some(0));
 }
 
 #[tokio::test]
-async fn what_is_printed_can_be_used_as_it_is() {
-    let place = Place::sqlite();
+async fn the_printed_estate_and_commands_work_unchanged() {
+    let setup = Setup::sqlite();
     let simulation = Simulation::start(
-        &place,
+        &setup,
         &["--platform", "NORTH_1,kind=offset,connections=7,page-size-max=5,look-up-max=9"],
     );
     let [name, url, kind, n] = simulation.platforms()[0];
@@ -112,7 +112,7 @@ async fn what_is_printed_can_be_used_as_it_is() {
 
 "#
     );
-    assert!(simulation.said.contains(&account), "{}", simulation.said);
+    assert!(simulation.printed.contains(&account), "{}", simulation.printed);
     let (listed, _) = simulation.command("list:");
     let page = list(listed, "north_1-token").await;
     assert_eq!((page["connections"].as_array().unwrap().len(), &page["total"]), (3, &7.into()));
@@ -130,8 +130,8 @@ async fn what_is_printed_can_be_used_as_it_is() {
 }
 
 #[test]
-fn what_is_wrong_with_the_flags_is_said() {
-    let place = Place::sqlite();
+fn faults_of_the_flags_are_reported() {
+    let setup = Setup::sqlite();
     for (arguments, expected) in [
         (vec!["--listen", "9700"], "--listen"),
         (vec!["--listen", "127.0.0.1:65535"], "the first can be 65533 at most"),
@@ -144,14 +144,14 @@ fn what_is_wrong_with_the_flags_is_said() {
     ] {
         let mut all = vec!["simulate"];
         all.extend(&arguments);
-        let output = place.run(&all);
-        let shown = said(&output);
+        let output = setup.run(&all);
+        let shown = printed(&output);
         assert!(!output.status.success() && shown.contains(expected), "{arguments:?}: {shown}");
     }
     let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = socket.local_addr().unwrap().to_string();
-    let output = place.run(&["simulate", "--listen", &taken, "--platform", "A"]);
-    let shown = said(&output);
+    let output = setup.run(&["simulate", "--listen", &taken, "--platform", "A"]);
+    let shown = printed(&output);
     assert!(shown.contains(&format!("can't listen on {taken}")), "{shown}");
     assert!(shown.contains("give another address with --listen"), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! Clients that read the answer of a long Task slowly: they hold neither memory nor a transaction.
+//! Clients that read the response of a long Task slowly: they hold neither memory nor a transaction.
 
 use super::batch::Wait;
 use super::process::*;
@@ -9,13 +9,13 @@ use tokio::net::{TcpSocket, TcpStream};
 
 const N_ACCESSES: usize = 20_000;
 
-/// So many that their answers together would be seen in memory.
+/// Enough for their responses to be visible in memory.
 const N_READERS: usize = 24;
 
-/// Memory that all of them may take together. Their answers have some 7 MB each.
+/// Most memory that all of them may take together. Their responses have some 7 MB each.
 const MEMORY_MAX: u64 = 64 << 20;
 
-/// A reader who has asked, and has seen the beginning. The kernel keeps little for it.
+/// A reader that has the beginning of a response. The kernel buffers little for it.
 async fn begin(server: &Server, path: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
@@ -38,23 +38,23 @@ async fn figure(server: &Server, name: &str) -> u64 {
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse::<f64>().unwrap() as u64
 }
 
-/// Answers that are under way, when those that were read have ended.
+/// Responses in progress, after those that were read have ended.
 async fn n_hanging(server: &Server) -> usize {
-    // It ends a moment after its last byte was read.
+    // A response ends a moment after its last byte was read.
     let wait = Wait::new("three answers are whole");
     while figure(server, "gatehouse_http_streams_total{outcome=\"whole\"}").await < 3 {
-        wait.goes_on();
+        wait.check_limit();
     }
     figure(server, "gatehouse_http_streams_in_flight").await as usize
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_readers_hold_neither_memory_nor_a_transaction() {
-    let place = Place::sqlite();
-    let server = place.serve();
+    let setup = Setup::sqlite();
+    let server = setup.serve();
     let body = json!({"contractId": "payg", "numberOfAccesses": N_ACCESSES});
     let task = server.batch("acme", "batch", &body).await;
-    server.until_over("acme", &task).await;
+    server.until_ended("acme", &task).await;
     let path = format!("/acme/access/batch/{task}");
     let read = async || server.ask(Method::GET, &path, None).await.text().await.unwrap();
     let whole = read().await;
@@ -70,8 +70,8 @@ async fn slow_readers_hold_neither_memory_nor_a_transaction() {
     assert!(grown < MEMORY_MAX, "{grown} bytes for answers of {} bytes", whole.len());
     assert!((whole.len() * N_READERS) as u64 > 2 * MEMORY_MAX, "answers are long enough");
 
-    // Who is in a transaction keeps the log from being cut off.
-    let connection = rusqlite::Connection::open(place.path("gatehouse-data/gatehouse.db")).unwrap();
+    // An open transaction keeps the log from being truncated.
+    let connection = rusqlite::Connection::open(setup.path("gatehouse-data/gatehouse.db")).unwrap();
     let is_free = || {
         let cut = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
         cut == Ok(0)

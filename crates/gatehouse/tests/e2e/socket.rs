@@ -1,4 +1,4 @@
-//! A client that decides about every byte.
+//! A client that controls every byte.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use super::process::{Server, WAIT_LIMIT};
 
-/// How long nothing may come before it counts as nothing for now.
-const LULL: Duration = Duration::from_millis(20);
+/// Silence that counts as nothing for now.
+const SILENCE: Duration = Duration::from_millis(20);
 
-/// How long anything may take that will come.
-const PATIENCE: Duration = WAIT_LIMIT;
+/// Longest wait for data.
+const READ_TIMEOUT: Duration = WAIT_LIMIT;
 
 pub(crate) struct Socket(TcpStream);
 
 impl Socket {
     pub(crate) fn open(address: &str) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
         Self(stream)
     }
 
@@ -30,26 +30,25 @@ impl Socket {
         let _ = self.0.write_all(text.as_bytes());
     }
 
-    /// Sends one byte and looks for a moment whether something comes back; tells all that came when the
-    /// server has closed.
+    /// Sends one byte and reads for a moment; returns everything received once the server has closed.
     pub(crate) fn dribble(&mut self, answer: &mut Vec<u8>) -> Option<String> {
-        // A server that has said all it has to say may have stopped listening.
+        // A server that has sent its response may have stopped reading.
         let _ = self.0.write_all(b"x");
-        self.0.set_read_timeout(Some(LULL)).unwrap();
+        self.0.set_read_timeout(Some(SILENCE)).unwrap();
         let mut buffer = [0; 4096];
         let read = self.0.read(&mut buffer);
-        self.0.set_read_timeout(Some(PATIENCE)).unwrap();
+        self.0.set_read_timeout(Some(READ_TIMEOUT)).unwrap();
         match read {
             Ok(0) => return Some(String::from_utf8(std::mem::take(answer)).unwrap()),
             Ok(n) => answer.extend_from_slice(&buffer[..n]),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            // It would not hear more, and had said all.
+            // The server has closed, after its whole response.
             Err(_) => return Some(String::from_utf8(std::mem::take(answer)).unwrap()),
         }
         None
     }
 
-    /// All that comes until the server closes.
+    /// Everything until the server closes.
     pub(crate) fn rest(self) -> String {
         String::from_utf8(self.rest_of_bytes()).unwrap()
     }
@@ -62,7 +61,7 @@ impl Socket {
         }
     }
 
-    /// Reads until the end of a head, and the body that it announces.
+    /// Reads a head, and the body that it announces.
     pub(crate) fn answer(&mut self) -> String {
         let mut answer = Vec::new();
         let mut byte = [0];
@@ -80,21 +79,21 @@ impl Socket {
         String::from_utf8(answer).unwrap()
     }
 
-    /// Asks for something small, which may be too late.
-    pub(crate) fn is_let_in(&mut self) -> bool {
+    /// Sends a small request; whether it was accepted.
+    pub(crate) fn is_accepted(&mut self) -> bool {
         let sent = self.0.write_all(b"GET /-/live HTTP/1.1\r\nhost: x\r\n\r\n");
         let mut begin = [0; 13];
         sent.is_ok() && self.0.read_exact(&mut begin).is_ok() && &begin == b"HTTP/1.1 200 "
     }
 
-    /// Asks for something small and keeps the connection.
+    /// Sends a small request and keeps the connection.
     pub(crate) fn ask_live(&mut self) {
         self.send("GET /-/live HTTP/1.1\r\nhost: x\r\n\r\n");
         let answer = self.answer();
         assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     }
 
-    /// Asks for a creation, and doesn't wait for it.
+    /// Sends a creation, without waiting for the response.
     pub(crate) fn create(&mut self, server: &Server) {
         let body = r#"{"contractId": "payg"}"#;
         self.send(&format!(
@@ -105,7 +104,7 @@ impl Socket {
         ));
     }
 
-    /// Begins a creation, whose body the server waits for when this returns; gives the rest of it.
+    /// Begins a creation, whose body the server waits for when this returns; returns the rest of it.
     pub(crate) fn begin(&mut self, server: &Server) -> &'static str {
         let (first, rest) = (r#"{"contractId":"#, r#""payg"}"#);
         self.send(&format!(

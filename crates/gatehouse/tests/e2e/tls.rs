@@ -1,10 +1,10 @@
-//! TLS: what is spoken, and certificates that change while the server runs.
+//! TLS: protocols, and certificates that change while the server runs.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::held::Held;
 use super::hostile::assert_problem;
+use super::locked_rows::LockedRows;
 use super::process::*;
 use super::socket::Socket;
 use rcgen::{CertificateParams, CertifiedKey, KeyPair, generate_simple_self_signed};
@@ -31,7 +31,7 @@ impl Pair {
         Self { certificate: cert.pem(), key: signing_key.serialize_pem(), der: cert.der().to_vec() }
     }
 
-    /// One that is valid in these years.
+    /// A pair that is valid in these years.
     fn of_years(begins: i32, ends: i32) -> Self {
         let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
         params.not_before = rcgen::date_time_ymd(begins, 1, 1);
@@ -58,7 +58,7 @@ impl Pair {
 pub(crate) const FILES: [(&str, &str); 2] =
     [("TLS__CERTIFICATE", "tls/c.pem"), ("TLS__KEY", "tls/k.pem")];
 
-/// The certificate that a client gets to see; nothing when it doesn't trust it.
+/// The certificate that a client gets; `None` when the client doesn't trust it.
 async fn seen_by(client: &Client, server: &Server) -> Option<Vec<u8>> {
     let response = client.get(format!("{}/-/live", server.url)).send().await.ok()?;
     assert_eq!(response.status(), 200);
@@ -66,7 +66,7 @@ async fn seen_by(client: &Client, server: &Server) -> Option<Vec<u8>> {
     info.peer_certificate().map(<[u8]>::to_vec)
 }
 
-/// Asks on new connections until the server shows this certificate.
+/// Opens new connections until the server presents this certificate.
 async fn until_seen(pair: &Pair, server: &Server) {
     let began = std::time::Instant::now();
     while seen_by(&pair.trusting().build().unwrap(), server).await.as_ref() != Some(&pair.der) {
@@ -76,10 +76,10 @@ async fn until_seen(pair: &Pair, server: &Server) {
 
 #[tokio::test]
 async fn tls_carries_http_1_and_2_and_its_addresses_say_so() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let pair = Pair::new();
-    pair.put(&place.path("tls"));
-    let mut server = place.serve_set(&FILES);
+    pair.put(&setup.path("tls"));
+    let mut server = setup.serve_set(&FILES);
     assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.url);
     for (client, version) in [
         (pair.trusting(), Version::HTTP_2),
@@ -106,28 +106,32 @@ async fn tls_carries_http_1_and_2_and_its_addresses_say_so() {
 /// As in a bare container: the command line trusts no server there, and says why.
 #[test]
 fn a_machine_without_authorities_trusts_no_server_and_says_what_to_install() {
-    let place = Place::sqlite();
-    Pair::new().put(&place.path("tls"));
-    std::fs::write(place.path("no-authorities.pem"), "").unwrap();
-    let server = place.serve_set(&FILES);
-    let mut list = place.command(&["access", "list"]);
+    let setup = Setup::sqlite();
+    Pair::new().put(&setup.path("tls"));
+    std::fs::write(setup.path("no-authorities.pem"), "").unwrap();
+    let server = setup.serve_set(&FILES);
+    let mut list = setup.command(&["access", "list"]);
     list.env("GATEHOUSE_URL", &server.url).env("GATEHOUSE_TENANT", "acme");
-    list.env("GATEHOUSE_TOKEN", &server.token).env("XDG_CONFIG_HOME", place.path("config"));
-    list.env("SSL_CERT_FILE", place.path("no-authorities.pem")).env_remove("SSL_CERT_DIR");
+    list.env("GATEHOUSE_TOKEN", &server.token).env("XDG_CONFIG_HOME", setup.path("config"));
+    list.env("SSL_CERT_FILE", setup.path("no-authorities.pem")).env_remove("SSL_CERT_DIR");
     let listed = list.output().unwrap();
-    assert!(!listed.status.success(), "{}", said(&listed));
-    assert!(said(&listed).contains("install the package ca-certificates"), "{}", said(&listed));
+    assert!(!listed.status.success(), "{}", printed(&listed));
+    assert!(
+        printed(&listed).contains("install the package ca-certificates"),
+        "{}",
+        printed(&listed)
+    );
 }
 
 #[tokio::test]
-async fn who_does_not_speak_tls_is_not_answered() {
-    let place = Place::sqlite();
-    Pair::new().put(&place.path("tls"));
-    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
+async fn a_client_without_tls_gets_no_response() {
+    let setup = Setup::sqlite();
+    Pair::new().put(&setup.path("tls"));
+    let server = setup.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
     let mut plain = Socket::open(server.address());
     plain.send("GET /-/live HTTP/1.1\r\nhost: x\r\n\r\n");
     assert!(!plain.rest_of_bytes().starts_with(b"HTTP"), "no text on an encrypted connection");
-    // A handshake that was never begun gives way.
+    // A connection without a handshake is closed first.
     let silent = Socket::open(server.address());
     let _next = Socket::open(server.address());
     assert_eq!(silent.rest_of_bytes(), b"");
@@ -135,7 +139,7 @@ async fn who_does_not_speak_tls_is_not_answered() {
     assert!(server.wait().success());
 }
 
-/// An encrypted connection that decides about every byte.
+/// An encrypted connection with control of every byte.
 pub(crate) async fn open(pair: &Pair, server: &Server) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(pair.der.clone().into()).unwrap();
@@ -149,24 +153,24 @@ pub(crate) async fn open(pair: &Pair, server: &Server) -> std::io::Result<TlsStr
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_is_408_by_tls_too() {
-    let place = Place::sqlite();
+async fn a_missing_head_is_408_over_tls_too() {
+    let setup = Setup::sqlite();
     let pair = Pair::new();
-    pair.put(&place.path("tls"));
-    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__HEADER_TIMEOUT", "200ms")]);
+    pair.put(&setup.path("tls"));
+    let server = setup.serve_set(&[FILES[0], FILES[1], ("LIMITS__HEADER_TIMEOUT", "200ms")]);
     let mut stream = open(&pair, &server).await.unwrap();
     stream.write_all(b"GET /-/live HTTP/1.1\r\nhost:").await.unwrap();
-    let mut said = String::new();
-    stream.read_to_string(&mut said).await.unwrap();
-    assert_problem(&said, 408);
+    let mut printed = String::new();
+    stream.read_to_string(&mut printed).await.unwrap();
+    assert_problem(&printed, 408);
 }
 
 #[tokio::test]
 async fn a_connection_too_many_is_closed_without_a_handshake() {
-    let place = Place::postgres("closed_without_a_handshake").await;
+    let setup = Setup::postgres("closed_without_a_handshake").await;
     let pair = Pair::new();
-    pair.put(&place.path("tls"));
-    let server = place.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
+    pair.put(&setup.path("tls"));
+    let server = setup.serve_set(&[FILES[0], FILES[1], ("LIMITS__CONNECTIONS", "1")]);
     let mut busy = open(&pair, &server).await.unwrap();
     let body = r#"{"contractId": "payg"}"#;
     let head = format!(
@@ -175,32 +179,32 @@ async fn a_connection_too_many_is_closed_without_a_handshake() {
         server.token,
         body.len()
     );
-    let held = Held::rows_of(&place).await;
+    let held = LockedRows::rows_of(&setup).await;
     busy.write_all(head.as_bytes()).await.unwrap();
     held.until_awaited().await;
     assert!(open(&pair, &server).await.is_err(), "there is no room");
     held.release().await;
-    let mut said = String::new();
-    busy.read_to_string(&mut said).await.unwrap();
-    assert!(said.starts_with("HTTP/1.1 201 "), "who was inside is not disturbed: {said}");
+    let mut printed = String::new();
+    busy.read_to_string(&mut printed).await.unwrap();
+    assert!(printed.starts_with("HTTP/1.1 201 "), "who was inside is not disturbed: {printed}");
     drop(busy);
     assert!(seen_by(&pair.trusting().build().unwrap(), &server).await.is_some());
 }
 
 #[tokio::test]
-async fn a_new_certificate_is_taken_while_the_server_runs() {
-    let place = Place::sqlite();
+async fn a_new_certificate_is_loaded_while_the_server_runs() {
+    let setup = Setup::sqlite();
     let [old, new] = [Pair::new(), Pair::new()];
-    old.put(&place.path("v1"));
-    new.put(&place.path("v2"));
-    // As those do who change both files at once: by a link.
-    std::os::unix::fs::symlink("v1", place.path("tls")).unwrap();
-    let server = place.serve_set(&FILES);
+    old.put(&setup.path("v1"));
+    new.put(&setup.path("v2"));
+    // Both files change at once, by a link.
+    std::os::unix::fs::symlink("v1", setup.path("tls")).unwrap();
+    let server = setup.serve_set(&FILES);
     let before = old.trusting().build().unwrap();
     assert_eq!(seen_by(&before, &server).await.as_ref(), Some(&old.der));
 
-    std::os::unix::fs::symlink("v2", place.path("next")).unwrap();
-    std::fs::rename(place.path("next"), place.path("tls")).unwrap();
+    std::os::unix::fs::symlink("v2", setup.path("next")).unwrap();
+    std::fs::rename(setup.path("next"), setup.path("tls")).unwrap();
     until_seen(&new, &server).await;
     assert!(seen_by(&old.trusting().build().unwrap(), &server).await.is_none());
     assert_eq!(seen_by(&before, &server).await.as_ref(), Some(&old.der), "its connection goes on");
@@ -208,36 +212,36 @@ async fn a_new_certificate_is_taken_while_the_server_runs() {
 
 #[tokio::test]
 async fn a_broken_certificate_leaves_the_old_one_in_place() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let [old, new] = [Pair::new(), Pair::new()];
-    old.put(&place.path("tls"));
-    let server = place.serve_set(&FILES);
-    let logged = |text: &str| place.log().matches(text).count();
+    old.put(&setup.path("tls"));
+    let server = setup.serve_set(&FILES);
+    let logged = |text: &str| setup.log().matches(text).count();
 
-    std::fs::write(place.path("tls/c.pem"), "half a certif").unwrap();
+    std::fs::write(setup.path("tls/c.pem"), "half a certif").unwrap();
     until("it is noticed", || logged("holds no certificate") > 0).await;
     until_seen(&old, &server).await;
-    std::fs::write(place.path("tls/c.pem"), &new.certificate).unwrap();
+    std::fs::write(setup.path("tls/c.pem"), &new.certificate).unwrap();
     until("the key is still the old one", || logged("is not the key of") > 0).await;
     until_seen(&old, &server).await;
-    std::fs::write(place.path("tls/k.pem"), &new.key).unwrap();
+    std::fs::write(setup.path("tls/k.pem"), &new.key).unwrap();
     until_seen(&new, &server).await;
-    std::fs::remove_file(place.path("tls/k.pem")).unwrap();
+    std::fs::remove_file(setup.path("tls/k.pem")).unwrap();
     until("it is gone", || logged("tls.key tls/k.pem") > 0).await;
     until_seen(&new, &server).await;
-    assert_eq!(logged("holds no certificate"), 1, "once for each change: {}", place.log());
+    assert_eq!(logged("holds no certificate"), 1, "once for each change: {}", setup.log());
     assert_eq!(logged("new connections get the new certificate"), 1);
 }
 
 #[test]
-fn files_that_are_no_good_are_named_before_anything_is_made() {
-    let place = Place::sqlite();
+fn invalid_tls_files_are_reported_before_anything_is_created() {
+    let setup = Setup::sqlite();
     let [one, other] = [Pair::new(), Pair::new()];
-    one.put(&place.path("one"));
-    other.put(&place.path("other"));
-    std::fs::write(place.path("nonsense.pem"), "nonsense").unwrap();
+    one.put(&setup.path("one"));
+    other.put(&setup.path("other"));
+    std::fs::write(setup.path("nonsense.pem"), "nonsense").unwrap();
     let broken = one.certificate.replace("MII", "AII");
-    std::fs::write(place.path("broken.pem"), broken).unwrap();
+    std::fs::write(setup.path("broken.pem"), broken).unwrap();
     for (certificate, key, expected) in [
         ("missing.pem", "one/k.pem", "tls.certificate missing.pem"),
         ("one/c.pem", "missing.pem", "tls.key missing.pem"),
@@ -248,56 +252,56 @@ fn files_that_are_no_good_are_named_before_anything_is_made() {
         ("one/c.pem", "other/k.pem", "tls.key other/k.pem is not the key"),
         ("one/c.pem", "", "tls.key must not be empty"),
     ] {
-        let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut command = setup.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.env("GATEHOUSE_TLS__CERTIFICATE", certificate).env("GATEHOUSE_TLS__KEY", key);
         let output = command.output().unwrap();
-        let shown = said(&output);
+        let shown = printed(&output);
         assert!(!output.status.success() && shown.contains(expected), "{expected}: {shown}");
-        assert!(!place.path("gatehouse-data").exists(), "{expected}: something was made");
+        assert!(!setup.path("gatehouse-data").exists(), "{expected}: something was made");
     }
     for (key, expected) in
         [("one/k.pem", "ok     the certificate"), ("other/k.pem", "WRONG  tls.key")]
     {
-        let mut command = place.command(&["doctor"]);
+        let mut command = setup.command(&["doctor"]);
         command.env("GATEHOUSE_TLS__CERTIFICATE", "one/c.pem").env("GATEHOUSE_TLS__KEY", key);
-        let shown = said(&command.output().unwrap());
+        let shown = printed(&command.output().unwrap());
         assert!(shown.contains(expected), "{shown}");
     }
-    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = setup.command(&["serve", "--listen", "127.0.0.1:0"]);
     let output = command.env("GATEHOUSE_TLS__KEY", "one/k.pem").output().unwrap();
-    assert!(said(&output).contains("tls.certificate is not"), "{}", said(&output));
+    assert!(printed(&output).contains("tls.certificate is not"), "{}", printed(&output));
 }
 
 #[test]
-fn a_doctor_looks_at_the_dates_of_a_certificate() {
-    let place = Place::sqlite();
-    drop(place.serve());
+fn a_doctor_checks_the_dates_of_a_certificate() {
+    let setup = Setup::sqlite();
+    drop(setup.serve());
     for (begins, ends, is_well, said_of_it) in [
         (2020, 2200, true, "valid until 2200-01-01T00:00:00.000Z"),
         (2020, 2021, false, "has expired at 2021-01-01T00:00:00.000Z"),
         (2190, 2200, false, "valid only from 2190-01-01T00:00:00.000Z on"),
     ] {
-        Pair::of_years(begins, ends).put(&place.path("tls"));
-        let mut command = place.command(&["doctor"]);
+        Pair::of_years(begins, ends).put(&setup.path("tls"));
+        let mut command = setup.command(&["doctor"]);
         for (name, value) in FILES {
             command.env(format!("GATEHOUSE_{name}"), value);
         }
         let output = command.output().unwrap();
-        let shown = said(&output);
+        let shown = printed(&output);
         assert!(output.status.success() == is_well && shown.contains(said_of_it), "{shown}");
     }
 }
 
 #[tokio::test]
-async fn a_certificate_that_nears_its_end_is_in_the_log_and_a_figure() {
+async fn an_expiring_certificate_is_in_the_log_and_a_metric() {
     for (ends, message) in
         [(2021, "the certificate of the API has ended: clients refuse it"), (2200, "")]
     {
-        let place = Place::sqlite();
-        Pair::of_years(2020, ends).put(&place.path("tls"));
+        let setup = Setup::sqlite();
+        Pair::of_years(2020, ends).put(&setup.path("tls"));
         let mut settings = FILES.to_vec();
         settings.push(("OPERATOR_LISTEN", "127.0.0.1:0"));
-        let mut server = place.serve_set(&settings);
+        let mut server = setup.serve_set(&settings);
         let url = format!("{}/-/metrics", server.operator_url());
         let figures = reqwest::get(url).await.unwrap().text().await.unwrap();
         let name = "gatehouse_tls_certificate_expiry_timestamp_seconds ";
@@ -306,10 +310,10 @@ async fn a_certificate_that_nears_its_end_is_in_the_log_and_a_figure() {
             format!("{ends}-01-01T00:00:00Z").parse().unwrap();
         assert_eq!(end.parse::<f64>().unwrap() as i64, expected.as_second());
         if !message.is_empty() {
-            until("the log tells of it", || place.log().contains(message)).await;
+            until("the log tells of it", || setup.log().contains(message)).await;
         }
         server.terminate();
         assert!(server.wait().success());
-        assert!(message.is_empty() != place.log().contains("the certificate of the API"));
+        assert!(message.is_empty() != setup.log().contains("the certificate of the API"));
     }
 }

@@ -10,13 +10,13 @@ const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
 /// Starts a server that exports to this address.
-fn serve(place: &Place, endpoint: &str, more: &str) -> Server {
+fn serve(setup: &Setup, endpoint: &str, more: &str) -> Server {
     let settings = format!("[traces]\nendpoint = '{endpoint}'\n{more}");
-    std::fs::write(place.path("g.toml"), settings).unwrap();
-    place.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"])
+    std::fs::write(setup.path("g.toml"), settings).unwrap();
+    setup.serve_with(&["--estate", "estate.yaml", "--config", "g.toml"])
 }
 
-/// Asks with a traceparent, and tells the one that came back.
+/// Sends a request with a traceparent; returns the response's.
 async fn ask_traced(
     server: &Server,
     method: Method,
@@ -37,9 +37,9 @@ async fn ask_traced(
     response.headers()["traceparent"].to_str().unwrap().to_owned()
 }
 
-fn end(server: Server, place: &Place) {
+fn end(server: Server, setup: &Setup) {
     server.terminate();
-    assert!(server.wait().success(), "{}", place.log());
+    assert!(server.wait().success(), "{}", setup.log());
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -53,16 +53,16 @@ fn named<'s>(spans: &'s [Span], name: &str) -> &'s Span {
 
 #[tokio::test]
 async fn a_request_is_a_span_under_its_clients_with_what_it_did_below() {
-    for place in Place::each("a_request_is_a_span").await {
+    for setup in Setup::each("a_request_is_a_span").await {
         let collector = Collector::start();
-        let server = serve(&place, &collector.endpoint, "");
+        let server = serve(&setup, &collector.endpoint, "");
         let body = r#"{"contractId": "payg", "username": "ann", "password": "chosen"}"#;
         let path = "/acme/access?x=nobody-sees-this";
         let returned = ask_traced(&server, Method::POST, path, Some(body), "01").await;
         let alone = server.ask(Method::GET, "/acme/summary", None).await;
         let alone = alone.headers()["traceparent"].to_str().unwrap().to_owned();
         server.ask(Method::GET, "/nowhere", None).await;
-        end(server, &place);
+        end(server, &setup);
         let spans = collector.spans();
         assert_eq!(collector.service_name().as_deref(), Some("gatehouse"));
 
@@ -98,7 +98,7 @@ async fn a_request_is_a_span_under_its_clients_with_what_it_did_below() {
         }
         for name in ["store write", "password hash"] {
             let below = named(&spans, name);
-            assert_eq!(below.parent_span_id, created.span_id, "{}: {name}", place.kind);
+            assert_eq!(below.parent_span_id, created.span_id, "{}: {name}", setup.kind);
             assert_eq!(below.trace_id, created.trace_id, "{name}");
         }
 
@@ -113,21 +113,21 @@ async fn a_request_is_a_span_under_its_clients_with_what_it_did_below() {
             let is_below = spans.iter().any(|it| it.span_id == span.parent_span_id);
             assert!(is_below || span.kind() == SpanKind::Server, "{} is nobody's", span.name);
         }
-        let log = place.log();
+        let log = setup.log();
         assert!(log.contains(&format!("\"trace_id\":\"{TRACE}\"")), "{log}");
         assert!(!log.contains("\"span\""), "{log}");
     }
 }
 
 #[tokio::test]
-async fn the_client_decides_and_the_share_decides_for_those_who_do_not_say() {
-    let place = Place::sqlite();
+async fn the_client_decides_on_sampling_and_otherwise_the_percentage() {
+    let setup = Setup::sqlite();
     let collector = Collector::start();
-    let server = serve(&place, &collector.endpoint, "sample_percent = 0");
+    let server = serve(&setup, &collector.endpoint, "sample_percent = 0");
     let wanted = ask_traced(&server, Method::GET, "/acme/contract", None, "01").await;
     let unwanted = ask_traced(&server, Method::GET, "/acme/access", None, "00").await;
     let unsaid = server.ask(Method::GET, "/acme/summary", None).await;
-    end(server, &place);
+    end(server, &setup);
     assert!(wanted.ends_with("-01") && wanted.contains(TRACE), "{wanted}");
     assert!(unwanted.ends_with("-00") && unwanted.contains(TRACE), "{unwanted}");
     assert!(unsaid.headers()["traceparent"].to_str().unwrap().ends_with("-00"));
@@ -140,14 +140,14 @@ async fn the_client_decides_and_the_share_decides_for_those_who_do_not_say() {
     assert_eq!(requests, ["GET /{tenantName}/contract"]);
 }
 
-/// A collector that takes connections and never answers, and one that isn't there.
+/// A collector that accepts connections and never responds, and an absent one.
 #[tokio::test]
-async fn a_collector_that_is_down_holds_up_nothing() {
+async fn an_unreachable_collector_delays_no_request() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for endpoint in [silent.local_addr().unwrap(), gone] {
-        let place = Place::sqlite();
-        let server = serve(&place, &format!("http://{endpoint}"), "");
+        let setup = Setup::sqlite();
+        let server = serve(&setup, &format!("http://{endpoint}"), "");
         // More than its queue holds.
         let asked = (0..50).map(|_| async {
             for _ in 0..40 {
@@ -155,11 +155,12 @@ async fn a_collector_that_is_down_holds_up_nothing() {
             }
         });
         futures_util::future::join_all(asked).await;
-        end(server, &place);
-        assert!(!place.log().contains("cut off"), "{}", place.log());
-        let complaints = place.log().lines().filter(|it| it.contains("can't be exported")).count();
-        assert!(complaints <= 1, "{}", place.log());
-        let said = place.log().contains("can't be exported") || place.log().contains("last traces");
-        assert!(said, "{}", place.log());
+        end(server, &setup);
+        assert!(!setup.log().contains("cut off"), "{}", setup.log());
+        let complaints = setup.log().lines().filter(|it| it.contains("can't be exported")).count();
+        assert!(complaints <= 1, "{}", setup.log());
+        let printed =
+            setup.log().contains("can't be exported") || setup.log().contains("last traces");
+        assert!(printed, "{}", setup.log());
     }
 }

@@ -1,11 +1,11 @@
-//! The tutorial of docs/writing-a-connector.md, followed to the letter.
+//! The tutorial of docs/writing-a-connector.md, followed step by step.
 
 use super::process::*;
 use super::simulate::Simulation;
 
 const DOCUMENT: &str = include_str!("../../../../docs/writing-a-connector.md");
 
-/// What stands in a fence: its language, and its lines.
+/// A fenced block: its language, and its lines.
 struct Block {
     language: &'static str,
     text: &'static str,
@@ -28,7 +28,7 @@ fn blocks(from: &str, to: &str) -> Vec<Block> {
 struct Sections(Vec<(String, String)>);
 
 impl Sections {
-    /// Puts further sections in the place of those with the same name, or behind the others.
+    /// Replaces sections of the same name, and appends the others.
     fn put(&mut self, text: &str) {
         let mut added: Vec<(String, String)> = Vec::new();
         for line in text.lines() {
@@ -54,20 +54,20 @@ impl Sections {
 }
 
 #[test]
-fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
-    let place = Place::sqlite();
+fn the_tutorial_leads_to_a_working_connector() {
+    let setup = Setup::sqlite();
     let begin = &blocks("## In half an hour", "### 1. ")[0];
     let arguments =
         begin.text.split('#').next().unwrap().trim().strip_prefix("gatehouse simulate ");
     let arguments: Vec<&str> = arguments.unwrap().split_whitespace().collect();
-    let simulation = Simulation::start(&place, &arguments);
+    let simulation = Simulation::start(&setup, &arguments);
     let [name, url, ..] = simulation.platforms()[0];
     assert_eq!(name, "ALPHA");
     let run = |line: &str| {
         let line = line.replace("http://127.0.0.1:9700", url);
         let words: Vec<&str> = line.split_whitespace().skip(1).collect();
-        let output = place.run(&words);
-        let shown = said(&output);
+        let output = setup.run(&words);
+        let shown = printed(&output);
         assert!(output.status.success(), "{line}: {shown}");
         assert!(!shown.contains("alpha-token"), "{shown}");
         shown
@@ -76,7 +76,7 @@ fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
     for Block { language, text } in blocks("### 2. ", "### 6. ") {
         if language == "yaml" {
             sections.put(text);
-            std::fs::write(place.path("alpha.yaml"), sections.text()).unwrap();
+            std::fs::write(setup.path("alpha.yaml"), sections.text()).unwrap();
         } else {
             shown.extend(text.lines().map(run));
         }
@@ -85,7 +85,7 @@ fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
     assert_eq!(check, "ok  alpha.yaml: alpha, Alpha\n");
     assert!(page.contains("1 call, 3 products, no failure"), "{page}");
     assert!(imsi.contains("1 call, 1 product, no failure"), "{imsi}");
-    // The one that the API page shows, with all that it is.
+    // The product that the API page shows, in full.
     for part in [
         "3221e64f70",
         "ACTIVE",
@@ -100,7 +100,8 @@ fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
 
     let account = format!("alpha.yaml --set baseUrl={url} --credential token=alpha-token");
     assert!(
-        run(&format!("gatehouse connector check {account}")).contains("ok  the account was asked")
+        run(&format!("gatehouse connector check {account}"))
+            .contains("ok  the account was queried")
     );
     let found = run(&format!("gatehouse connector try {account} --id 3221e64f70"));
     assert!(found.contains("1 call, 1 product, no failure"), "{found}");
@@ -108,9 +109,9 @@ fn who_follows_the_tutorial_has_a_working_connector_at_the_end() {
     assert!(all.contains("3 calls, 250 products, no failure"), "{all}");
 }
 
-/// A claim about security is worth what the test behind it is worth.
+/// A claim about security is worth as much as the test behind it.
 #[test]
-fn the_page_about_security_names_tests_that_there_are() {
+fn the_security_page_names_existing_tests() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::fs::read_to_string(root.join("docs/security.md")).unwrap();
     let mut sources = String::new();

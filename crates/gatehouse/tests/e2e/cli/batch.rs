@@ -2,17 +2,17 @@ use super::*;
 use gatehouse_testing::{Signal, signal};
 use std::os::unix::fs::PermissionsExt;
 
-fn mode(desk: &Desk, name: &str) -> u32 {
-    desk.place.path(name).metadata().unwrap().permissions().mode() & 0o777
+fn mode(shell: &Shell, name: &str) -> u32 {
+    shell.setup.path(name).metadata().unwrap().permissions().mode() & 0o777
 }
 
-/// Rows whose passwords take a while: those that people chose are hashed slowly.
+/// Rows whose passwords take a while: chosen passwords are hashed slowly.
 fn slow_rows(n: usize) -> String {
     let rows = (0..n).map(|n| format!("slow-{n},rain on the roof {n}\n"));
     format!("username,password\n{}", rows.collect::<String>())
 }
 
-/// The Task that a screen or a text speaks of.
+/// The Task that a screen or a text names.
 fn task_in(text: &str) -> String {
     let at = text.find("job-").unwrap_or_else(|| panic!("no Task in {text}"));
     text[at..at + 40].to_owned()
@@ -20,7 +20,7 @@ fn task_in(text: &str) -> String {
 
 #[test]
 fn a_hundred_thousand_from_command_to_table() {
-    let desk = Desk::open();
+    let shell = Shell::open();
     let words = [
         "batch",
         "create",
@@ -32,24 +32,24 @@ fn a_hundred_thousand_from_command_to_table() {
         "--to",
         "fleet.csv",
     ];
-    let ran = desk.run(&words);
+    let ran = shell.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("succeeded  100000\n"), "{}", ran.stdout);
     assert!(!ran.stderr.contains("u-"), "nothing of it is shown: {}", ran.stderr);
-    assert_eq!(mode(&desk, "fleet.csv"), 0o600);
-    let table = desk.read("fleet.csv");
+    assert_eq!(mode(&shell, "fleet.csv"), 0o600);
+    let table = shell.read("fleet.csv");
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     let passwords: std::collections::HashSet<String> =
         reader.records().map(|row| row.unwrap()[2].to_owned()).collect();
     assert_eq!(passwords.len(), 100_000, "each has a password of its own");
-    let listed = desk.ok(&["access", "list", "--all", "-o", "csv"]);
+    let listed = shell.ok(&["access", "list", "--all", "-o", "csv"]);
     assert_eq!(listed.lines().count(), 100_001);
 }
 
 #[test]
-fn credentials_go_to_a_file_of_their_own_unless_asked() {
-    let desk = Desk::open();
-    let ran = desk.run(&["batch", "create", "--contract", "C-PAYG", "--count", "3", "--wait"]);
+fn credentials_go_to_a_private_file_unless_standard_output_is_named() {
+    let shell = Shell::open();
+    let ran = shell.run(&["batch", "create", "--contract", "C-PAYG", "--count", "3", "--wait"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let task = task_in(&ran.stdout);
     insta::assert_snapshot!(steady(&ran.stdout), @"
@@ -63,45 +63,46 @@ fn credentials_go_to_a_file_of_their_own_unless_asked() {
     file       job-01234567-89ab-7cde-f012-3456789abcde.csv
     ");
     let file = format!("{task}.csv");
-    assert_eq!((mode(&desk, &file), desk.read(&file).lines().count()), (0o600, 4));
-    let password = desk.read(&file).lines().nth(1).unwrap().split(',').nth(2).unwrap().to_owned();
+    assert_eq!((mode(&shell, &file), shell.read(&file).lines().count()), (0o600, 4));
+    let password = shell.read(&file).lines().nth(1).unwrap().split(',').nth(2).unwrap().to_owned();
     assert!(!(ran.stdout + &ran.stderr).contains(&password));
 
-    // What is there is not overwritten, and that is known before anything is sent.
-    let before = desk.ok(&["batch", "list", "-o", "csv"]);
+    // An existing file is not overwritten, which is known before anything is sent.
+    let before = shell.ok(&["batch", "list", "-o", "csv"]);
     let words =
         ["batch", "create", "--contract", "C-PAYG", "--count", "3", "--wait", "--to", &file];
-    let again = desk.run(&words);
+    let again = shell.run(&words);
     assert_eq!(again.code, 2);
-    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
-    assert_eq!(desk.ok(&["batch", "list", "-o", "csv"]), before);
+    assert!(again.stderr.contains("exists already"), "{}", again.stderr);
+    assert_eq!(shell.ok(&["batch", "list", "-o", "csv"]), before);
 
-    assert_eq!(desk.run(&["batch", "export", &task]).code, 2, "nor later");
-    let forced = desk.ok(&["batch", "export", &task, "--force"]);
+    assert_eq!(shell.run(&["batch", "export", &task]).code, 2, "nor later");
+    let forced = shell.ok(&["batch", "export", &task, "--force"]);
     assert_eq!(forced, format!("3 to {file}\n"));
-    let asked = desk.ok(&["batch", "export", &task, "--to", "-"]);
+    let asked = shell.ok(&["batch", "export", &task, "--to", "-"]);
     assert!(asked.contains(&password), "who asks for it gets it");
     let words = ["batch", "create", "--contract", "C-PAYG", "--count", "2", "--wait", "--to", "-"];
-    let table = desk.ok(&words);
+    let table = shell.ok(&words);
     assert!(table.starts_with("id,username,password,") && table.lines().count() == 3, "{table}");
-    let whole = desk.json(&[&words[..], &["-o", "json"]].concat());
+    let whole = shell.json(&[&words[..], &["-o", "json"]].concat());
     assert_eq!(whole["accesses"].as_array().unwrap().len(), 2, "and nothing else");
-    desk.ok(&["batch", "export", &task, "--to", "fleet.json"]);
-    let json: serde_json::Value = serde_json::from_str(&desk.read("fleet.json")).unwrap();
+    shell.ok(&["batch", "export", &task, "--to", "fleet.json"]);
+    let json: serde_json::Value = serde_json::from_str(&shell.read("fleet.json")).unwrap();
     assert_eq!(
         (json["state"].as_str(), json["accesses"].as_array().unwrap().len()),
         (Some("DONE"), 3)
     );
-    assert_eq!(mode(&desk, "fleet.json"), 0o600);
-    let none = desk.run(&["batch", "export", &task, "--failed"]);
+    assert_eq!(mode(&shell, "fleet.json"), 0o600);
+    let none = shell.run(&["batch", "export", &task, "--failed"]);
     assert_eq!(none.code, 5, "{}", none.stderr);
 }
 
 #[test]
 fn a_table_is_checked_before_anything_is_sent() {
-    let desk = Desk::open();
-    desk.write("bad.csv", "username,password,deviceName\nok,,\na\u{7}b,,pump\nok,,\nc,d\n");
-    let ran = desk.run(&["batch", "create", "--contract", "C-PAYG", "--from", "bad.csv", "--wait"]);
+    let shell = Shell::open();
+    shell.write("bad.csv", "username,password,deviceName\nok,,\na\u{7}b,,pump\nok,,\nc,d\n");
+    let ran =
+        shell.run(&["batch", "create", "--contract", "C-PAYG", "--from", "bad.csv", "--wait"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
     insta::assert_snapshot!(ran.stderr, @"
     gatehouse: bad.csv has faults, and nothing was sent:
@@ -109,22 +110,22 @@ fn a_table_is_checked_before_anything_is_sent() {
         line 4: username `ok` is already on line 2
         line 5: has 2 cells, where the table has 3 columns
     ");
-    assert_eq!(desk.ok(&["batch", "list", "-o", "json"]), "[]\n", "nothing was sent");
+    assert_eq!(shell.ok(&["batch", "list", "-o", "json"]), "[]\n", "nothing was sent");
 
     let rows = "username;deviceName\r\nmeter-1;Zähler 1\r\n;Zähler 2\r\n";
     let words =
         ["batch", "create", "--contract", "C-PRE", "--from", "-", "--wait", "--to", "made.csv"];
-    let ran = desk.run_with(&words, &format!("\u{feff}{rows}"));
+    let ran = shell.run_with(&words, &format!("\u{feff}{rows}"));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let made = desk.read("made.csv");
+    let made = shell.read("made.csv");
     assert!(made.contains(",meter-1,") && made.contains(",Zähler 2,"), "{made}");
 }
 
 #[test]
-fn what_fails_is_named_and_can_be_written_down() {
-    let desk = Desk::open();
-    desk.ok(&["access", "create", "--contract", "C-PAYG", "--username", "taken"]);
-    desk.write("fleet.csv", "username,deviceName\nfree,pump-1\ntaken,pump-2\n");
+fn failed_items_are_listed_and_can_be_exported() {
+    let shell = Shell::open();
+    shell.ok(&["access", "create", "--contract", "C-PAYG", "--username", "taken"]);
+    shell.write("fleet.csv", "username,deviceName\nfree,pump-1\ntaken,pump-2\n");
     let words = [
         "batch",
         "create",
@@ -136,7 +137,7 @@ fn what_fails_is_named_and_can_be_written_down() {
         "--to",
         "made.csv",
     ];
-    let ran = desk.run(&words);
+    let ran = shell.run(&words);
     assert_eq!(ran.code, 3);
     insta::assert_snapshot!(steady(&ran.stderr), @"
     job-01234567-89ab-7cde-f012-3456789abcde is accepted
@@ -144,15 +145,15 @@ fn what_fails_is_named_and_can_be_written_down() {
     gatehouse: 1 of 2 items failed
       what to do: `gatehouse batch export job-01234567-89ab-7cde-f012-3456789abcde --failed` writes all of them to a file
     ");
-    assert_eq!(desk.read("made.csv").lines().count(), 2, "what was made is written");
+    assert_eq!(shell.read("made.csv").lines().count(), 2, "what was made is written");
     let task = task_in(&ran.stdout);
-    desk.ok(&["batch", "export", &task, "--failed"]);
-    let failed = desk.read(&format!("{task}-failed.csv"));
+    shell.ok(&["batch", "export", &task, "--failed"]);
+    let failed = shell.read(&format!("{task}-failed.csv"));
     assert!(failed.contains("1,409,Username taken,"), "{failed}");
-    desk.ok(&["batch", "export", &task, "--failed", "--to", "failed.json"]);
-    let failed: serde_json::Value = serde_json::from_str(&desk.read("failed.json")).unwrap();
+    shell.ok(&["batch", "export", &task, "--failed", "--to", "failed.json"]);
+    let failed: serde_json::Value = serde_json::from_str(&shell.read("failed.json")).unwrap();
     assert_eq!(failed["errors"][0]["username"], "taken");
-    let shown = desk.run(&["batch", "show", &task]);
+    let shown = shell.run(&["batch", "show", &task]);
     assert_eq!(shown.code, 0);
     assert!(
         shown.stderr.contains("item 2 (username taken): 409 Username taken"),
@@ -160,7 +161,7 @@ fn what_fails_is_named_and_can_be_written_down() {
         shown.stderr
     );
 
-    let rejected = desk.run(&["batch", "create", "--contract", "NOPE", "--count", "2", "--wait"]);
+    let rejected = shell.run(&["batch", "create", "--contract", "NOPE", "--count", "2", "--wait"]);
     assert_eq!(rejected.code, 6);
     assert!(
         rejected.stderr.contains("the batch was rejected, nothing was done: "),
@@ -175,13 +176,13 @@ fn what_fails_is_named_and_can_be_written_down() {
 }
 
 #[test]
-fn many_are_changed_and_ended_by_lists_and_tables() {
-    let desk = Desk::open();
+fn many_accesses_are_changed_and_terminated_by_lists_and_tables() {
+    let shell = Shell::open();
     let words =
         ["batch", "create", "--contract", "C-PAYG", "--count", "5", "--wait", "--to", "fleet.csv"];
-    desk.ok(&words);
+    shell.ok(&words);
     let statuses = || {
-        let listed = desk.json(&["access", "list", "-o", "json"]);
+        let listed = shell.json(&["access", "list", "-o", "json"]);
         let listed: Vec<_> = listed
             .as_array()
             .unwrap()
@@ -190,28 +191,28 @@ fn many_are_changed_and_ended_by_lists_and_tables() {
             .collect();
         listed.join(" ")
     };
-    // The table of a batch is good for the next one.
-    desk.ok(&["batch", "update", "--status", "suspended", "--from", "fleet.csv", "--wait"]);
+    // A batch's table is input for the next one.
+    shell.ok(&["batch", "update", "--status", "suspended", "--from", "fleet.csv", "--wait"]);
     assert_eq!(statuses(), "SUSPENDED SUSPENDED SUSPENDED SUSPENDED SUSPENDED");
-    let ids = desk.ok(&["access", "list", "-o", "csv"]);
+    let ids = shell.ok(&["access", "list", "-o", "csv"]);
     let ids: Vec<&str> = ids.lines().skip(1).map(|row| row.split(',').next().unwrap()).collect();
-    desk.ok(&["batch", "update", "--status", "ACTIVE", ids[0], ids[1], "--wait"]);
+    shell.ok(&["batch", "update", "--status", "ACTIVE", ids[0], ids[1], "--wait"]);
     let two = ids[..2].join("\n");
-    let ran = desk.run_with(&["batch", "terminate", "--from", "-", "--wait", "-o", "json"], &two);
+    let ran = shell.run_with(&["batch", "terminate", "--from", "-", "--wait", "-o", "json"], &two);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let task: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!((&task["state"], &task["succeeded"]), (&"DONE".into(), &2.into()));
     assert_eq!(statuses(), "PENDING_TERMINATE PENDING_TERMINATE SUSPENDED SUSPENDED SUSPENDED");
 
-    desk.write("secret", "wind in the trees");
-    let ran = desk.run(&["batch", "update", "--password-file", "secret", ids[2], "--wait"]);
+    shell.write("secret", "wind in the trees");
+    let ran = shell.run(&["batch", "update", "--password-file", "secret", ids[2], "--wait"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    desk.write("ids", &format!("{}\nnonsense\n", ids[0]));
-    let bad = desk.run(&["batch", "terminate", "--from", "ids"]);
+    shell.write("ids", &format!("{}\nnonsense\n", ids[0]));
+    let bad = shell.run(&["batch", "terminate", "--from", "ids"]);
     assert_eq!(bad.code, 2);
     assert!(bad.stderr.contains("line 2: `nonsense` is no access ID"), "{}", bad.stderr);
 
-    let mut terminal = desk.terminal(&["batch", "update", "--status", "terminated", ids[4]], 80);
+    let mut terminal = shell.terminal(&["batch", "update", "--status", "terminated", ids[4]], 80);
     terminal.until("a question", |screen| {
         screen.contains("1 access ends now") && screen.contains("[y/N]")
     });
@@ -222,29 +223,29 @@ fn many_are_changed_and_ended_by_lists_and_tables() {
 
 #[test]
 fn a_table_that_lacks_passwords_says_so() {
-    let desk = Desk::open();
+    let shell = Shell::open();
     let made = ["batch", "create", "--contract", "C-PAYG", "--count", "2", "--wait", "--to", "-"];
-    let made = desk.run(&made);
+    let made = shell.run(&made);
     let id = made.stdout.lines().nth(2).unwrap().split(',').next().unwrap();
-    desk.write("secret", "wind in the trees");
-    let rotated = desk.ok(&["batch", "update", "--password-file", "secret", id, "--wait"]);
-    let suspended = desk.ok(&["batch", "update", "--status", "suspended", id, "--wait"]);
-    let token = desk.place.token("demo", "access:read");
-    // task, whether its table has passwords for those who may see them
+    shell.write("secret", "wind in the trees");
+    let rotated = shell.ok(&["batch", "update", "--password-file", "secret", id, "--wait"]);
+    let suspended = shell.ok(&["batch", "update", "--status", "suspended", id, "--wait"]);
+    let token = shell.setup.token("demo", "access:read");
+    // task, whether its table has passwords for tokens with the right scope
     let cases =
         [(task_in(&made.stderr), true), (task_in(&rotated), true), (task_in(&suspended), false)];
     for (task, gives_passwords) in cases {
         let words = ["batch", "export", &task, "--to", "-"];
-        let all = desk.run(&words);
-        assert!(!all.stderr.contains("without its password"), "{task}: {}", all.stderr);
-        let read_only = desk.run(&[&words[..], &["--token", &token]].concat());
+        let all = shell.run(&words);
+        assert!(!all.stderr.contains("has no password here"), "{task}: {}", all.stderr);
+        let read_only = shell.run(&[&words[..], &["--token", &token]].concat());
         assert_eq!(read_only.code, 0, "{}", read_only.stderr);
         let is_told = read_only.stderr.contains("lacks the scope access:write");
         assert_eq!(is_told, gives_passwords, "{task}: {}", read_only.stderr);
     }
 }
 
-/// What a bar is made of. It is as wide as the terminal.
+/// The parts of a bar, which is as wide as the terminal.
 fn shape_of_bar(screen: &str, columns: usize) -> String {
     let line = screen.lines().rfind(|line| line.contains("IN_PROGRESS")).unwrap();
     assert_eq!(line.chars().count(), columns, "{line}");
@@ -253,11 +254,11 @@ fn shape_of_bar(screen: &str, columns: usize) -> String {
 }
 
 #[test]
-fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
-    let desk = Desk::open();
-    desk.write("slow.csv", &slow_rows(5000));
+fn a_bar_shows_the_progress_and_ctrl_c_asks_what_to_do() {
+    let shell = Shell::open();
+    shell.write("slow.csv", &slow_rows(5000));
     let words = ["batch", "create", "--contract", "C-PAYG", "--from", "slow.csv", "--wait"];
-    let mut terminal = desk.terminal(&words, 80);
+    let mut terminal = shell.terminal(&words, 80);
     let bar = regex::Regex::new(r"IN_PROGRESS [=> ]+ [1-9][0-9]*/5,000  [0-9]+/s  [0-9dhms]+ left")
         .unwrap();
     let shown = terminal.until("a bar", |screen| bar.is_match(screen));
@@ -279,8 +280,8 @@ fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
     assert_eq!(code, 130, "{screen}");
     assert!(screen.contains("goes on without you"), "{screen}");
 
-    // It does, and somebody else can wait for it, and have it stopped: what was made is written down.
-    let mut terminal = desk.terminal(&["batch", "wait", &task, "--to", "made.csv"], 200);
+    // The batch continues. Another command can wait for it and stop it: the created accesses are written.
+    let mut terminal = shell.terminal(&["batch", "wait", &task, "--to", "made.csv"], 200);
     let shown = terminal.until("a bar", |screen| bar.is_match(screen));
     assert_eq!(shape_of_bar(&shown, 200), "IN_PROGRESS |bar| #/#  #/s  # left");
     terminal.press("\u{3}");
@@ -289,27 +290,27 @@ fn a_bar_shows_how_far_it_is_and_ctrl_c_asks_what_to_do() {
     let (screen, code) = terminal.finish();
     assert_eq!(code, 130, "{screen}");
     assert!(screen.contains("TERMINATED") && screen.contains("made.csv"), "{screen}");
-    let shown = desk.json(&["batch", "show", &task, "-o", "json"]);
+    let shown = shell.json(&["batch", "show", &task, "-o", "json"]);
     let n_made = shown["succeeded"].as_u64().unwrap();
-    let made = desk.read("made.csv");
+    let made = shell.read("made.csv");
     assert_eq!(made.lines().count() as u64, n_made + 1);
     assert!(made.contains("rain on the roof 0"), "with passwords");
-    assert_eq!(mode(&desk, "made.csv"), 0o600);
+    assert_eq!(mode(&shell, "made.csv"), 0o600);
 
-    let over = desk.run(&["batch", "stop", &task]);
+    let over = shell.run(&["batch", "stop", &task]);
     assert_eq!(over.code, 6);
     assert!(over.stderr.contains("409 Task over"), "{}", over.stderr);
-    desk.ok(&["batch", "export", &task, "--to", "made.json"]);
-    let made: serde_json::Value = serde_json::from_str(&desk.read("made.json")).unwrap();
+    shell.ok(&["batch", "export", &task, "--to", "made.json"]);
+    let made: serde_json::Value = serde_json::from_str(&shell.read("made.json")).unwrap();
     assert_eq!(made["accesses"].as_array().unwrap().len() as u64, n_made);
 }
 
 #[test]
-fn a_second_ctrl_c_leaves_at_once_and_a_script_is_not_asked() {
-    let desk = Desk::open();
-    desk.write("slow.csv", &slow_rows(3000));
+fn a_second_ctrl_c_ends_the_wait_and_a_script_is_not_asked() {
+    let shell = Shell::open();
+    shell.write("slow.csv", &slow_rows(3000));
     let words = ["batch", "create", "--contract", "C-PAYG", "--from", "slow.csv", "--wait"];
-    let mut terminal = desk.terminal(&words, 80);
+    let mut terminal = shell.terminal(&words, 80);
     terminal.until("a bar", |screen| screen.contains("/3,000"));
     terminal.press("\u{3}");
     let asked = terminal.until("a question", |screen| screen.contains("(w)?"));
@@ -318,8 +319,8 @@ fn a_second_ctrl_c_leaves_at_once_and_a_script_is_not_asked() {
     assert_eq!(code, 130, "{screen}");
     let task = task_in(&asked);
 
-    // Piped, nobody can be asked: it just ends, and the batch goes on.
-    let mut command = desk.command(&["batch", "wait", &task, "-v"]);
+    // Piped, the command can't ask: it ends, and the batch continues.
+    let mut command = shell.command(&["batch", "wait", &task, "-v"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
@@ -329,17 +330,17 @@ fn a_second_ctrl_c_leaves_at_once_and_a_script_is_not_asked() {
     }
     signal(&child, Signal::INT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let stopped = desk.ok(&["batch", "stop", &task]);
+    let stopped = shell.ok(&["batch", "stop", &task]);
     assert!(stopped.contains("TERMINATED"), "{stopped}");
 }
 
-/// The server goes away in the middle, and comes back: nobody has to begin anew.
+/// The server goes away in the middle and comes back: the wait continues.
 #[test]
-fn waiting_outlives_the_server() {
-    let Desk { place, server } = Desk::open();
+fn a_wait_survives_a_restart_of_the_server() {
+    let Shell { setup, server } = Shell::open();
     let address = server.address().to_owned();
-    let desk = Desk { place, server };
-    desk.write("slow.csv", &slow_rows(400));
+    let shell = Shell { setup, server };
+    shell.write("slow.csv", &slow_rows(400));
     let words = [
         "batch",
         "create",
@@ -351,23 +352,23 @@ fn waiting_outlives_the_server() {
         "--to",
         "made.csv",
     ];
-    let terminal = desk.terminal(&words, 120);
+    let terminal = shell.terminal(&words, 120);
     terminal.until("a bar", |screen| screen.contains("/400"));
-    let Desk { place, server } = desk;
+    let Shell { setup, server } = shell;
     server.kill();
     terminal.until("a word about it", |screen| {
         screen.contains("the server can't be reached; trying again")
     });
-    let server = place.serve_with(&["--demo", "--listen", &address]);
+    let server = setup.serve_with(&["--demo", "--listen", &address]);
     let (screen, code) = terminal.finish();
     assert_eq!(code, 0, "{screen}");
-    let desk = Desk { place, server };
-    assert_eq!(desk.read("made.csv").lines().count(), 401);
+    let shell = Shell { setup, server };
+    assert_eq!(shell.read("made.csv").lines().count(), 401);
 }
 
 #[test]
 fn the_same_key_makes_one_batch() {
-    let desk = Desk::open();
+    let shell = Shell::open();
     let words = [
         "batch",
         "create",
@@ -380,18 +381,18 @@ fn the_same_key_makes_one_batch() {
         "-o",
         "json",
     ];
-    assert_eq!(desk.json(&words)["id"], desk.json(&words)["id"]);
+    assert_eq!(shell.json(&words)["id"], shell.json(&words)["id"]);
     let other =
         ["batch", "create", "--contract", "C-PAYG", "--count", "3", "--idempotency-key", "order-7"];
-    assert_eq!(desk.run(&other).code, 6);
+    assert_eq!(shell.run(&other).code, 6);
 }
 
 #[tokio::test]
-async fn a_file_without_passwords_is_told_from_one_with_them() {
-    let place = Place::sqlite();
-    let server = place.serve_set(&[("TASKS__PASSWORD_RETENTION", "1s")]);
-    let desk = Desk { place, server };
-    let made = desk.json(&[
+async fn a_file_without_passwords_is_reported() {
+    let setup = Setup::sqlite();
+    let server = setup.serve_set(&[("TASKS__PASSWORD_RETENTION", "1s")]);
+    let shell = Shell { setup, server };
+    let made = shell.json(&[
         "batch",
         "create",
         "--tenant",
@@ -404,25 +405,26 @@ async fn a_file_without_passwords_is_told_from_one_with_them() {
         "json",
     ]);
     let task = made["id"].as_str().unwrap();
-    desk.ok(&["batch", "wait", "--tenant", "acme", task]);
-    let export =
-        || desk.run(&["batch", "export", "--tenant", "acme", task, "--to", "fleet.csv", "--force"]);
+    shell.ok(&["batch", "wait", "--tenant", "acme", task]);
+    let export = || {
+        shell.run(&["batch", "export", "--tenant", "acme", task, "--to", "fleet.csv", "--force"])
+    };
     until("passwords have had their time", || {
         let ran = export();
-        let has_password = !desk.read("fleet.csv").lines().nth(1).unwrap().contains(",,");
-        let is_told = ran.stderr.contains("no longer shown");
-        // Between the file and the look behind it, their time may end.
+        let has_password = !shell.read("fleet.csv").lines().nth(1).unwrap().contains(",,");
+        let is_told = ran.stderr.contains("no longer shows");
+        // The passwords' time may end between the file and the check after it.
         assert!(is_told || has_password, "{}", ran.stderr);
         is_told && !has_password
     })
     .await;
 }
 
-/// Somebody puts a file there in the meantime: theirs stays, and so does what was made.
+/// A file that appears meanwhile stays, and so do the created accesses.
 #[test]
-fn a_file_that_comes_in_between_is_not_overwritten() {
-    let desk = Desk::open();
-    desk.write("slow.csv", &slow_rows(150));
+fn a_file_that_appears_meanwhile_is_not_overwritten() {
+    let shell = Shell::open();
+    shell.write("slow.csv", &slow_rows(150));
     let words = [
         "batch",
         "create",
@@ -434,22 +436,22 @@ fn a_file_that_comes_in_between_is_not_overwritten() {
         "--to",
         "made.csv",
     ];
-    let terminal = desk.terminal(&words, 80);
+    let terminal = shell.terminal(&words, 80);
     terminal.until("a bar", |screen| screen.contains("/150"));
-    desk.write("made.csv", "mine");
+    shell.write("made.csv", "mine");
     let (screen, code) = terminal.finish();
     assert_eq!(code, 3, "the batch is done, so nobody may think that it isn't: {screen}");
-    assert!(screen.contains("is there already") && screen.contains("nothing is lost"), "{screen}");
-    assert_eq!(desk.read("made.csv"), "mine");
-    desk.ok(&["batch", "export", &task_in(&screen), "--to", "again.csv"]);
-    assert_eq!(desk.read("again.csv").lines().count(), 151);
+    assert!(screen.contains("exists already") && screen.contains("nothing is lost"), "{screen}");
+    assert_eq!(shell.read("made.csv"), "mine");
+    shell.ok(&["batch", "export", &task_in(&screen), "--to", "again.csv"]);
+    assert_eq!(shell.read("again.csv").lines().count(), 151);
 }
 
-/// What is piped in is a list, and whoever sits at the terminal is asked all the same.
+/// A piped list doesn't prevent the question at the terminal.
 #[test]
-fn a_list_that_is_piped_in_is_asked_about_at_the_terminal() {
-    let desk = Desk::open();
-    desk.ok(&[
+fn a_piped_list_does_not_prevent_the_question_at_the_terminal() {
+    let shell = Shell::open();
+    shell.ok(&[
         "batch",
         "create",
         "--contract",
@@ -460,59 +462,67 @@ fn a_list_that_is_piped_in_is_asked_about_at_the_terminal() {
         "--to",
         "fleet.csv",
     ]);
-    let program = desk.command(&[]).get_program().to_string_lossy().into_owned();
+    let program = shell.command(&[]).get_program().to_string_lossy().into_owned();
     let line =
         format!("cat fleet.csv | {program} batch update --status terminated --from - --wait");
-    let mut command = desk.command(&[]);
-    let mut shell = Command::new("bash");
-    shell.args(["-c", &line]).current_dir(desk.place.dir.path());
+    let mut command = shell.command(&[]);
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &line]).current_dir(shell.setup.dir.path());
     for (name, value) in command.stdin(Stdio::null()).get_envs() {
         match value {
-            Some(value) => shell.env(name, value),
-            None => shell.env_remove(name),
+            Some(value) => bash.env(name, value),
+            None => bash.env_remove(name),
         };
     }
-    let mut terminal = Terminal::start(shell, 80);
+    let mut terminal = Terminal::start(bash, 80);
     let asked = terminal.until("a question", |screen| screen.contains("[y/N]"));
     assert!(asked.contains("3 accesses end now and for good"), "{asked}");
     terminal.press("n\n");
     assert_eq!(terminal.finish().1, 1);
-    assert_eq!(desk.ok(&["access", "list", "-o", "csv"]).matches(",ACTIVE,").count(), 3);
+    assert_eq!(shell.ok(&["access", "list", "-o", "csv"]).matches(",ACTIVE,").count(), 3);
 }
 
 #[test]
 fn a_batch_can_be_stopped() {
-    let desk = Desk::open();
-    desk.write("slow.csv", &slow_rows(3000));
-    let made =
-        desk.json(&["batch", "create", "--contract", "C-PAYG", "--from", "slow.csv", "-o", "json"]);
+    let shell = Shell::open();
+    shell.write("slow.csv", &slow_rows(3000));
+    let made = shell.json(&[
+        "batch",
+        "create",
+        "--contract",
+        "C-PAYG",
+        "--from",
+        "slow.csv",
+        "-o",
+        "json",
+    ]);
     let task = made["id"].as_str().unwrap();
-    let early = desk.run(&["batch", "export", task]);
+    let early = shell.run(&["batch", "export", task]);
     assert_eq!(early.code, 6);
-    assert!(early.stderr.contains("and not over yet"), "{}", early.stderr);
-    let stopped = desk.json(&["batch", "stop", task, "-o", "json"]);
+    assert!(early.stderr.contains("and has not ended yet"), "{}", early.stderr);
+    let stopped = shell.json(&["batch", "stop", task, "-o", "json"]);
     assert_eq!(stopped["state"], "TERMINATED");
-    assert_eq!(desk.run(&["batch", "wait", task]).code, 3);
+    assert_eq!(shell.run(&["batch", "wait", task]).code, 3);
 }
 
-/// What comes from devices' names goes to a terminal only as what can't steer it; a pipe gets it as it is.
+/// Devices' names can't control a terminal; a pipe gets them unchanged.
 #[test]
-fn credentials_on_a_terminal_cannot_steer_it() {
-    let desk = Desk::open();
-    desk.write("evil.csv", "username,deviceName\nu,pump\u{1b}[2J\n");
+fn credentials_on_a_terminal_cannot_control_it() {
+    let shell = Shell::open();
+    shell.write("evil.csv", "username,deviceName\nu,pump\u{1b}[2J\n");
     let words = ["batch", "create", "--contract", "C-PAYG", "--from", "evil.csv", "--wait", "--to"];
-    let (raw, code) = desk.terminal(&[&words[..], &["-"]].concat(), 80).finish_raw();
+    let (raw, code) = shell.terminal(&[&words[..], &["-"]].concat(), 80).finish_raw();
     assert_eq!(code, 0, "{raw}");
     assert!(raw.contains("pump\u{fffd}[2J") && !raw.contains("\u{1b}[2J"), "{raw:?}");
     let task = task_in(&raw);
-    assert!(desk.ok(&["batch", "export", &task, "--to", "-"]).contains("pump\u{1b}[2J"));
+    assert!(shell.ok(&["batch", "export", &task, "--to", "-"]).contains("pump\u{1b}[2J"));
 }
 
-/// What is suggested can be pasted: it leads to the same server, the same tenant and the same file.
+/// Suggested commands can be pasted: they lead to the same server, tenant and file.
 #[test]
-fn suggestions_lead_to_the_same_place() {
-    let desk = Desk::open();
-    let mut command = desk.command(&[
+fn suggestions_lead_to_the_same_server_and_file() {
+    let shell = Shell::open();
+    let mut command = shell.command(&[
         "batch",
         "create",
         "--contract",
@@ -522,18 +532,18 @@ fn suggestions_lead_to_the_same_place() {
         "--tenant",
         "demo",
         "--url",
-        &desk.server.url,
+        &shell.server.url,
     ]);
     command.env_remove("GATEHOUSE_TENANT").env_remove("GATEHOUSE_URL");
-    let ran = Ran::of(command);
+    let ran = CommandResult::of(command);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let suggested = ran.stderr.split('`').nth(1).unwrap();
     assert!(
-        suggested.ends_with(&format!(" --url {} --tenant demo", desk.server.url)),
+        suggested.ends_with(&format!(" --url {} --tenant demo", shell.server.url)),
         "{suggested}"
     );
     let words: Vec<&str> = suggested.split_whitespace().skip(1).collect();
-    assert_eq!(desk.run(&words).code, 0);
+    assert_eq!(shell.run(&words).code, 0);
     let both = ["batch", "update", "--password-file", "-", "--from", "-"];
-    assert_eq!(desk.run_with(&both, "x").code, 2);
+    assert_eq!(shell.run_with(&both, "x").code, 2);
 }

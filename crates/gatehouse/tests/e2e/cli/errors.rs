@@ -1,9 +1,9 @@
 use super::*;
 
-/// What goes wrong, in a terminal: what happened, which value, what to do, and where to look further.
+/// Errors in a terminal: what happened, with which value, what to do, and the correlation ID.
 #[test]
 fn errors_say_what_to_do() {
-    let desk = Desk::open();
+    let shell = Shell::open();
     let mut shown = String::new();
     for (words, code) in [
         (&["access", "create", "--contract", "NOPE"][..], 6),
@@ -29,7 +29,7 @@ fn errors_say_what_to_do() {
         (&["contract", "show", ".."], 2),
         (&["product", "show", ""], 2),
     ] {
-        let (screen, ended) = desk.terminal(words, 100).finish();
+        let (screen, ended) = shell.terminal(words, 100).finish();
         assert_eq!(ended, code, "{words:?}: {screen}");
         shown += &format!("$ gatehouse {}\n{}\n\n", words.join(" "), steady(&screen));
     }
@@ -37,40 +37,40 @@ fn errors_say_what_to_do() {
 }
 
 #[test]
-fn who_is_not_signed_in_is_told_how() {
-    let desk = Desk::open();
-    let mut command = desk.command(&["access", "list"]);
-    let ran = Ran::of({
+fn a_missing_token_is_reported_with_how_to_sign_in() {
+    let shell = Shell::open();
+    let mut command = shell.command(&["access", "list"]);
+    let ran = CommandResult::of({
         command.env_remove("GATEHOUSE_TOKEN");
         command
     });
     assert_eq!(ran.code, 4);
     assert!(ran.stderr.contains("gatehouse login"), "{}", ran.stderr);
-    // Without rights for it.
-    let token = desk.place.token("demo", "product:read");
-    let ran = desk.run(&["access", "list", "--token", &token]);
+    // Without the rights for it.
+    let token = shell.setup.token("demo", "product:read");
+    let ran = shell.run(&["access", "list", "--token", &token]);
     assert_eq!(ran.code, 4);
     assert!(
         ran.stderr.contains("access:read") && ran.stderr.contains("correlation ID"),
         "{}",
         ran.stderr
     );
-    // A token for one tenant says which.
-    let token = desk.place.token("demo", "access:read");
-    let mut command = desk.command(&["contract", "list", "--token", &token]);
+    // A token for one tenant names it.
+    let token = shell.setup.token("demo", "access:read");
+    let mut command = shell.command(&["contract", "list", "--token", &token]);
     command.env_remove("GATEHOUSE_TENANT");
-    assert_eq!(Ran::of(command).code, 0);
-    let mut command = desk.command(&["contract", "list"]);
+    assert_eq!(CommandResult::of(command).code, 0);
+    let mut command = shell.command(&["contract", "list"]);
     command.env_remove("GATEHOUSE_TENANT");
-    let ran = Ran::of(command);
+    let ran = CommandResult::of(command);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("--tenant"), "{}", ran.stderr);
 }
 
 #[test]
 fn verbose_shows_requests_and_no_secrets() {
-    let desk = Desk::open();
-    desk.write("secret", "rain on the roof");
+    let shell = Shell::open();
+    shell.write("secret", "rain on the roof");
     let words = [
         "access",
         "create",
@@ -82,13 +82,16 @@ fn verbose_shows_requests_and_no_secrets() {
         "secret",
         "-v",
     ];
-    let ran = desk.run(&words);
-    let said = &ran.stderr;
-    assert!(said.contains(&format!("> POST {}/demo/access\n", desk.server.url)), "{said}");
-    assert!(said.contains(r#""username":"u","password":"***""#), "{said}");
-    assert!(said.contains("< 201 Created after ") && said.contains("x-correlation-id: "), "{said}");
-    desk.write("fleet.csv", "username,password\nv,wind in the trees\n");
-    let batch = desk.run(&[
+    let ran = shell.run(&words);
+    let printed = &ran.stderr;
+    assert!(printed.contains(&format!("> POST {}/demo/access\n", shell.server.url)), "{printed}");
+    assert!(printed.contains(r#""username":"u","password":"***""#), "{printed}");
+    assert!(
+        printed.contains("< 201 Created after ") && printed.contains("x-correlation-id: "),
+        "{printed}"
+    );
+    shell.write("fleet.csv", "username,password\nv,wind in the trees\n");
+    let batch = shell.run(&[
         "batch",
         "create",
         "--contract",
@@ -99,34 +102,34 @@ fn verbose_shows_requests_and_no_secrets() {
         "-v",
     ]);
     assert_eq!(batch.code, 0, "{}", batch.stderr);
-    for said in [said, &batch.stderr] {
-        for secret in ["rain on", "wind in", desk.server.token.as_str()] {
-            assert!(!said.contains(secret), "{said}");
+    for printed in [printed, &batch.stderr] {
+        for secret in ["rain on", "wind in", shell.server.token.as_str()] {
+            assert!(!printed.contains(secret), "{printed}");
         }
     }
 }
 
-/// A busy server is asked again, after as long as it says.
+/// A busy server is asked again after its `Retry-After`.
 #[test]
 fn a_busy_server_is_asked_again() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let limited = ESTATE.replace("name: acme\n", "name: acme\n    requestsPerSecond: 1\n");
-    std::fs::write(place.path("estate.yaml"), limited).unwrap();
-    let server = place.serve();
-    let desk = Desk { place, server };
+    std::fs::write(setup.path("estate.yaml"), limited).unwrap();
+    let server = setup.serve();
+    let shell = Shell { setup, server };
     let words =
         ["contract", "list", "--all", "--page-size", "1", "--tenant", "acme", "-v", "-o", "json"];
-    let ran = desk.run(&words);
+    let ran = shell.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap().as_array().unwrap().len(),
         3
     );
-    assert!(ran.stderr.contains("< 429") && ran.stderr.contains("once more in"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("< 429") && ran.stderr.contains("retrying in"), "{}", ran.stderr);
 }
 
-/// A way to the server on which the answers of the first connections are lost.
-fn lossy_way(server: &Server, n_lost: usize) -> String {
+/// A proxy that loses the responses of the first connections.
+fn lossy_proxy(server: &Server, n_lost: usize) -> String {
     use std::io::{Read, Write};
     use std::net::{Shutdown, TcpListener, TcpStream};
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -141,7 +144,7 @@ fn lossy_way(server: &Server, n_lost: usize) -> String {
             let (mut from, mut to) = (upstream, client);
             std::thread::spawn(move || {
                 if n < n_lost {
-                    // It was done, and nobody hears of it.
+                    // The request was processed, and its response is lost.
                     let _ = from.read(&mut [0; 4096]);
                     let _ = to.shutdown(Shutdown::Both);
                     return;
@@ -159,17 +162,17 @@ fn lossy_way(server: &Server, n_lost: usize) -> String {
     url
 }
 
-/// What was done and whose answer was lost is done once, and its answer comes all the same.
+/// A request whose response was lost is processed once, and its response arrives in the end.
 #[test]
-fn a_lost_answer_is_asked_for_again() {
-    let desk = Desk::open();
-    let url = lossy_way(&desk.server, 2);
+fn a_request_with_a_lost_response_is_retried() {
+    let shell = Shell::open();
+    let url = lossy_proxy(&shell.server, 2);
     let words = ["access", "create", "--contract", "C-PAYG", "--url", &url, "-v", "-o", "json"];
-    let ran = desk.run(&words);
+    let ran = shell.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(ran.stderr.matches("once more in").count(), 2, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("retrying in").count(), 2, "{}", ran.stderr);
     let made: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    let listed = desk.json(&["access", "list", "-o", "json"]);
+    let listed = shell.json(&["access", "list", "-o", "json"]);
     assert_eq!(listed.as_array().unwrap().len(), 1, "it was made once");
     assert_eq!(listed[0]["id"], made["id"]);
     assert_eq!(made["password"].as_str().unwrap().len(), 24);
@@ -177,23 +180,23 @@ fn a_lost_answer_is_asked_for_again() {
 
 #[test]
 fn flags_come_before_variables_and_these_before_the_profile() {
-    let desk = Desk::open();
-    std::fs::create_dir_all(desk.place.path("config/gatehouse")).unwrap();
+    let shell = Shell::open();
+    std::fs::create_dir_all(shell.setup.path("config/gatehouse")).unwrap();
     let profiles = format!(
         "default = 'there'\n[profiles.there]\nurl = '{}'\ntenant = 'demo'\noutput = 'csv'\n\
          [profiles.nowhere]\nurl = 'http://127.0.0.1:1'\n",
-        desk.server.url
+        shell.server.url
     );
-    desk.write("config/gatehouse/config.toml", &profiles);
+    shell.write("config/gatehouse/config.toml", &profiles);
     let run = |words: &[&str], set: &[(&str, &str)]| {
-        let mut command = desk.command(&[&["contract", "list"], words].concat());
+        let mut command = shell.command(&[&["contract", "list"], words].concat());
         command.env_remove("GATEHOUSE_URL").env_remove("GATEHOUSE_TENANT");
         for (name, value) in set {
             command.env(name, value);
         }
-        Ran::of(command)
+        CommandResult::of(command)
     };
-    let head = |ran: Ran| ran.stdout.chars().next();
+    let head = |ran: CommandResult| ran.stdout.chars().next();
     assert_eq!(head(run(&[], &[])), Some('i'), "all of the profile: CSV");
     assert_eq!(head(run(&[], &[("GATEHOUSE_OUTPUT", "json")])), Some('['));
     assert_eq!(head(run(&["-o", "table"], &[("GATEHOUSE_OUTPUT", "json")])), Some('I'));

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Every command, and every verb of those that are clients of the API.
+/// Every command, and every subcommand of the API's clients.
 const COMMANDS: &[&[&str]] = &[
     &[],
     &["access"],
@@ -36,14 +36,14 @@ const COMMANDS: &[&[&str]] = &[
     &["man"],
 ];
 
-/// Help in a terminal of 80 columns. What every command repeats about the server is shown once.
+/// Help in a terminal of 80 columns. The common part about the server is shown once.
 #[test]
 fn help_is_as_it_was_agreed() {
-    let place = Place::sqlite();
+    let setup = Setup::sqlite();
     let mut shown = String::new();
     let mut is_first = true;
     for words in COMMANDS {
-        let mut command = place.command(words);
+        let mut command = setup.command(words);
         command.arg("--help").env("TERM", "xterm-256color").env("NO_COLOR", "1");
         let (text, code) = Terminal::start(command, 80).finish();
         assert_eq!(code, 0, "{words:?}");
@@ -54,10 +54,10 @@ fn help_is_as_it_was_agreed() {
     insta::assert_snapshot!(shown);
 }
 
-/// What every client's help says.
+/// The heading of the common part.
 const COMMON: &str = "Server and credentials:";
 
-/// Help without what every client's says: up to the next line that isn't indented.
+/// Help without the common part: up to the next line that isn't indented.
 fn without_common(text: &str) -> String {
     let Some(at) = text.find(COMMON) else { return text.to_owned() };
     let rest = text[at + COMMON.len()..].split_inclusive('\n');
@@ -66,29 +66,29 @@ fn without_common(text: &str) -> String {
 }
 
 #[test]
-fn shells_and_manuals_are_told_every_command() {
-    let place = Place::sqlite();
+fn shells_and_manuals_know_every_command() {
+    let setup = Setup::sqlite();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let output = place.run(&["completions", shell]);
+        let output = setup.run(&["completions", shell]);
         assert!(output.status.success(), "{shell}");
-        let script = said(&output);
+        let script = printed(&output);
         for word in ["access", "rotate", "idempotency-key", "export"] {
             assert!(script.contains(word), "{shell} knows {word}");
         }
     }
-    // The script is one that the shell itself takes.
-    std::fs::write(place.path("bash"), place.run(&["completions", "bash"]).stdout).unwrap();
+    // The shell itself accepts the script.
+    std::fs::write(setup.path("bash"), setup.run(&["completions", "bash"]).stdout).unwrap();
     let ask = "source ./bash; COMP_WORDS=(gatehouse batch cre); COMP_CWORD=2; _gatehouse gatehouse cre batch; echo ${COMPREPLY[@]}";
     let bash =
-        Command::new("bash").args(["-c", ask]).current_dir(place.dir.path()).output().unwrap();
-    assert_eq!(said(&bash), "create\n");
+        Command::new("bash").args(["-c", ask]).current_dir(setup.dir.path()).output().unwrap();
+    assert_eq!(printed(&bash), "create\n");
 
-    let page = said(&place.run(&["man"]));
+    let page = printed(&setup.run(&["man"]));
     assert!(page.contains(".TH gatehouse 1"), "{page}");
-    let output = place.run(&["man", "--to", "man1"]);
-    let n_pages = std::fs::read_dir(place.path("man1")).unwrap().count();
-    assert_eq!(said(&output), format!("{n_pages} pages in man1\n"));
-    let page = std::fs::read_to_string(place.path("man1/gatehouse-batch-create.1")).unwrap();
+    let output = setup.run(&["man", "--to", "man1"]);
+    let n_pages = std::fs::read_dir(setup.path("man1")).unwrap().count();
+    assert_eq!(printed(&output), format!("{n_pages} pages in man1\n"));
+    let page = std::fs::read_to_string(setup.path("man1/gatehouse-batch-create.1")).unwrap();
     assert!(page.contains("only you can read"), "{page}");
-    assert_eq!(place.run(&["man", "--to", "/dev/null/x"]).status.code(), Some(2));
+    assert_eq!(setup.run(&["man", "--to", "/dev/null/x"]).status.code(), Some(2));
 }

@@ -1,18 +1,18 @@
 use super::*;
 use serde_json::Value;
 
-/// What the demo's platforms have, in every run.
+/// Connections of the demo's platforms, in every run.
 const ICCID: &str = "8948692690826143258";
 const IMSI: &str = "260496931700685";
 const TERMINAL: &str = "SL-DF-3043766-98743-73";
 
-/// The addresses of the demo's platforms, as it prints them.
-fn broken_platform(desk: &mut Desk) -> String {
+/// The addresses of the demo's platforms, from its output.
+fn broken_platform(shell: &mut Shell) -> String {
     use std::io::BufRead;
     let mut line = String::new();
     loop {
         line.clear();
-        assert!(desk.server.stdout.read_line(&mut line).unwrap() > 0, "the demo names a platform");
+        assert!(shell.server.stdout.read_line(&mut line).unwrap() > 0, "the demo names a platform");
         if let Some((_, rest)) = line.split_once("PATCH ") {
             return rest.split("/-/").next().unwrap().to_owned();
         }
@@ -21,8 +21,8 @@ fn broken_platform(desk: &mut Desk) -> String {
 
 #[test]
 fn connections_are_listed_over_platforms() {
-    let desk = Desk::open();
-    let (narrow, _) = desk.terminal(&["product", "list", "--page-size", "8"], 80).finish();
+    let shell = Shell::open();
+    let (narrow, _) = shell.terminal(&["product", "list", "--page-size", "8"], 80).finish();
     insta::assert_snapshot!(narrow, @"
     ID                STATUS      ACCOUNT  ICCID                 MSISDN
     ALPHA-0283b07ba8  ACTIVE      acme-eu  8948692690826143258   487942498061999
@@ -35,7 +35,7 @@ fn connections_are_listed_over_platforms() {
     GAMMA-83770e05b8  ACTIVE      ships
     there may be more: --page 2 shows the next, --all shows all
     ");
-    let (wide, _) = desk.terminal(&["product", "list", "--page-size", "8"], 200).finish();
+    let (wide, _) = shell.terminal(&["product", "list", "--page-size", "8"], 200).finish();
     insta::assert_snapshot!(wide, @"
     ID                STATUS      ACCOUNT  ICCID                 IMSI             MSISDN           IMEI             SERIAL NUMBER           TYPE       PLATFORM STATUS
     ALPHA-0283b07ba8  ACTIVE      acme-eu  8948692690826143258   260496931700685  487942498061999  861831052651102                          CELLULAR   in-use
@@ -48,7 +48,7 @@ fn connections_are_listed_over_platforms() {
     GAMMA-83770e05b8  ACTIVE      ships                                                                             SL-DF-5123464-77818-71  SATELLITE  in-use
     there may be more: --page 2 shows the next, --all shows all
     ");
-    let (one, _) = desk.terminal(&["product", "show", "ALPHA-0283b07ba8"], 80).finish();
+    let (one, _) = shell.terminal(&["product", "show", "ALPHA-0283b07ba8"], 80).finish();
     insta::assert_snapshot!(one, @"
     id               ALPHA-0283b07ba8
     status           ACTIVE
@@ -63,7 +63,7 @@ fn connections_are_listed_over_platforms() {
     ");
     let ids = |words: &[&str]| -> Vec<String> {
         let words = [&["product", "list", "-o", "json"], words].concat();
-        let listed = desk.json(&words);
+        let listed = shell.json(&words);
         assert_eq!(listed["errors"], serde_json::json!([]), "{words:?}");
         listed["entities"]
             .as_array()
@@ -80,22 +80,22 @@ fn connections_are_listed_over_platforms() {
     assert_eq!(two.len(), at("BETA") + at("GAMMA"));
     assert_eq!(ids(&["--iccid", ICCID]), ["ALPHA-0283b07ba8"]);
     assert_eq!(ids(&["--filter", &format!("ICCID={ICCID};serialNumber={TERMINAL}")]).len(), 2);
-    // Pages in the middle that nothing passes of are not the end.
+    // Empty pages in the middle are not the end.
     let metering =
         ids(&["--all", "--page-size", "4", "--property", "fleet=metering", "--platform", "BETA"]);
     let whole = ids(&["--all", "--property", "fleet=metering", "--platform", "BETA"]);
     assert_eq!(metering, whole);
     assert!(!whole.is_empty() && whole.len() < at("BETA"), "{}", whole.len());
-    let csv = desk.ok(&["product", "list", "--all", "--account", "ships", "-o", "csv"]);
+    let csv = shell.ok(&["product", "list", "--all", "--account", "ships", "-o", "csv"]);
     assert_eq!(csv.lines().count(), 1 + at("GAMMA"));
 }
 
 #[test]
-fn what_is_missing_of_a_list_is_told() {
-    let mut desk = Desk::open();
-    let platform = broken_platform(&mut desk);
+fn failed_accounts_of_a_list_are_reported() {
+    let mut shell = Shell::open();
+    let platform = broken_platform(&mut shell);
     break_platform(&platform);
-    let ran = desk.run(&["product", "list", "--page-size", "4"]);
+    let ran = shell.run(&["product", "list", "--page-size", "4"]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert_eq!(ran.stdout.lines().count(), 4, "the other three accounts:\n{}", ran.stdout);
     assert!(
@@ -103,15 +103,22 @@ fn what_is_missing_of_a_list_is_told() {
         "{}",
         ran.stderr
     );
-    let ran = desk.run(&["product", "list", "--all", "-o", "json"]);
+    let ran = shell.run(&["product", "list", "--all", "-o", "json"]);
     assert_eq!(ran.code, 3);
     let listed: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert!(!listed["entities"].as_array().unwrap().is_empty());
     assert_eq!(listed["errors"][0]["relatedParty"][0]["name"], "trucks");
 
-    // Of what may be there, nobody knows; of what surely isn't, everybody.
-    let found =
-        desk.run(&["product", "find", ICCID, "8900000000000000000", "ALPHA-nowhere", "-o", "json"]);
+    // The result is unknown where a failed account might have the number.
+    let found = shell.run(&[
+        "product",
+        "find",
+        ICCID,
+        "8900000000000000000",
+        "ALPHA-nowhere",
+        "-o",
+        "json",
+    ]);
     assert_eq!(found.code, 3);
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     assert_eq!(found["found"][0]["product"]["id"], "ALPHA-0283b07ba8");
@@ -124,12 +131,12 @@ fn break_platform(url: &str) {
         .args(["-sf", "-X", "PATCH", &format!("{url}/-/profile"), "-d", r#"{"fault": "reset"}"#])
         .output()
         .unwrap();
-    assert!(answer.status.success(), "{}", said(&answer));
+    assert!(answer.status.success(), "{}", printed(&answer));
 }
 
 #[test]
-fn a_lost_sim_is_found_by_whatever_is_known_of_it() {
-    let desk = Desk::open();
+fn a_sim_is_found_by_any_of_its_numbers() {
+    let shell = Shell::open();
     let numbers = [
         ICCID,
         IMSI,
@@ -140,7 +147,7 @@ fn a_lost_sim_is_found_by_whatever_is_known_of_it() {
         "pump-7",
     ];
     let words = [&["product", "find"][..], &numbers].concat();
-    let (screen, code) = desk.terminal(&words, 80).finish();
+    let (screen, code) = shell.terminal(&words, 80).finish();
     assert_eq!(code, 3);
     insta::assert_snapshot!(screen, @"
     SOUGHT                  ID                STATUS     ACCOUNT  KIND
@@ -158,55 +165,55 @@ fn a_lost_sim_is_found_by_whatever_is_known_of_it() {
     gatehouse: 2 not found, 1 not identifiers
     ");
 
-    let found = desk.ok(&["product", "find", &format!("{ICCID}F")]);
+    let found = shell.ok(&["product", "find", &format!("{ICCID}F")]);
     assert!(found.contains("ALPHA-0283b07ba8"), "with the filling digit:\n{found}");
-    assert_eq!(desk.run(&["product", "find", "8900000000000000000"]).code, 5);
-    assert_eq!(desk.run(&["product", "find", "--kind", "msisdn", IMSI]).code, 5, "it is an IMSI");
+    assert_eq!(shell.run(&["product", "find", "8900000000000000000"]).code, 5);
+    assert_eq!(shell.run(&["product", "find", "--kind", "msisdn", IMSI]).code, 5, "it is an IMSI");
 
-    // From a file, and from standard input: what is there twice counts once.
-    desk.write("lost.txt", &format!("iccid\r\n{ICCID}\r\n{ICCID}\r\n89313233090288818413\r\n"));
+    // From a file, and from standard input: a duplicate counts once.
+    shell.write("lost.txt", &format!("iccid\r\n{ICCID}\r\n{ICCID}\r\n89313233090288818413\r\n"));
     for ran in [
-        desk.run(&["product", "find", "--from", "lost.txt", "-o", "csv"]),
-        desk.run_with(&["product", "find", "-o", "csv"], &desk.read("lost.txt")),
-        desk.run_with(
+        shell.run(&["product", "find", "--from", "lost.txt", "-o", "csv"]),
+        shell.run_with(&["product", "find", "-o", "csv"], &shell.read("lost.txt")),
+        shell.run_with(
             &["product", "find", "-", "-o", "csv"],
             &format!("{ICCID}; 89313233090288818413"),
         ),
     ] {
         assert_eq!((ran.code, ran.stdout.lines().count()), (0, 3), "{}{}", ran.stdout, ran.stderr);
     }
-    let labels = desk.run_with(
+    let labels = shell.run_with(
         &["product", "find", "-o", "csv"],
         "8948 6926 9082 6143 258\n+48 794 249 8061999\n",
     );
     assert_eq!((labels.code, labels.stdout.lines().count()), (0, 3), "{}", labels.stdout);
-    // The same digits may be two things: each is looked for.
-    let both = desk.run(&["product", "find", &format!("+{IMSI}"), IMSI, "-o", "json"]);
+    // The same digits may be of two kinds: both are looked up.
+    let both = shell.run(&["product", "find", &format!("+{IMSI}"), IMSI, "-o", "json"]);
     let both: Value = serde_json::from_str(&both.stdout).unwrap();
     assert_eq!(both["notFound"], serde_json::json!([format!("+{IMSI}")]));
     assert_eq!(both["found"][0]["sought"], IMSI);
     let typed =
-        desk.ok(&["product", "find", "8948 6926 9082 6143 258", &format!("{TERMINAL},{IMSI}")]);
+        shell.ok(&["product", "find", "8948 6926 9082 6143 258", &format!("{TERMINAL},{IMSI}")]);
     assert_eq!(typed.lines().count(), 4, "{typed}");
-    let imei = desk.run(&["product", "find", "861831052651102"]);
+    let imei = shell.run(&["product", "find", "861831052651102"]);
     assert_eq!(imei.code, 5);
     assert!(imei.stderr.contains("may be IMEIs"), "{}", imei.stderr);
-    let strange = desk.run(&["product", "find", "pump-7", "12"]);
+    let strange = shell.run(&["product", "find", "pump-7", "12"]);
     assert_eq!((strange.code, strange.stdout.as_str()), (2, ""), "{}", strange.stderr);
-    let nothing = desk.run_with(&["product", "find"], " \n");
+    let nothing = shell.run_with(&["product", "find"], " \n");
     assert_eq!(nothing.code, 2);
-    assert!(nothing.stderr.contains("nothing to look for"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("no number is given"), "{}", nothing.stderr);
 }
 
-/// More than one request may carry.
+/// More numbers than one request may have.
 #[test]
-fn thousands_are_looked_for_at_once() {
-    let desk = Desk::open();
+fn thousands_of_numbers_are_looked_up_at_once() {
+    let shell = Shell::open();
     let mut many: Vec<String> =
         (0..2500).map(|n| format!("{}", 999_000_000_000_000_u64 + n)).collect();
     many.push(IMSI.to_owned());
     let ran =
-        desk.run_with(&["product", "find", "-", "--kind", "imsi", "-o", "json"], &many.join("\n"));
+        shell.run_with(&["product", "find", "-", "--kind", "imsi", "-o", "json"], &many.join("\n"));
     assert_eq!(ran.code, 5, "{}", ran.stderr);
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(all["found"].as_array().unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! A terminal with a command in it: what would be seen on its screen, and keys to press.
+//! A command in a terminal: its screen, and keys to press.
 
 use super::super::process::WAIT_LIMIT;
 use std::io::{Read, Write};
@@ -8,18 +8,18 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use pty_process::blocking::Pty;
 
-/// More than people have, so that nothing scrolls away.
+/// More rows than real terminals have, so that nothing scrolls away.
 const ROWS: u16 = 200;
 
-/// A terminal that a command runs in.
+/// A terminal with a command.
 pub(super) struct Terminal {
     child: Child,
     pty: Pty,
-    seen: Arc<Seen>,
+    output: Arc<TerminalOutput>,
 }
 
-/// What came out of the command so far.
-struct Seen {
+/// The command's output so far.
+struct TerminalOutput {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -27,7 +27,7 @@ struct Seen {
 struct State {
     parser: vt100::Parser,
     bytes: Vec<u8>,
-    is_over: bool,
+    has_ended: bool,
 }
 
 impl Terminal {
@@ -42,33 +42,33 @@ impl Terminal {
         let state = State {
             parser: vt100::Parser::new(rows, NonZero::new(columns).unwrap(), 0),
             bytes: Vec::new(),
-            is_over: false,
+            has_ended: false,
         };
-        let seen = Arc::new(Seen { state: Mutex::new(state), changed: Condvar::new() });
-        let seer = seen.clone();
+        let output = Arc::new(TerminalOutput { state: Mutex::new(state), changed: Condvar::new() });
+        let seer = output.clone();
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             loop {
-                // Once nobody has the other end, reading fails.
+                // Reading fails once the other end is closed.
                 let n = reader.read(&mut buffer).unwrap_or(0);
                 let mut state = seer.state.lock().unwrap();
                 state.parser.process(&buffer[..n]);
                 state.bytes.extend_from_slice(&buffer[..n]);
-                state.is_over = n == 0;
+                state.has_ended = n == 0;
                 seer.changed.notify_all();
                 if n == 0 {
                     return;
                 }
             }
         });
-        Self { child, pty, seen }
+        Self { child, pty, output }
     }
 
-    /// Waits until the screen is so, and returns it.
+    /// Waits until the screen satisfies `is_so`, and returns it.
     pub(super) fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
-        let state = self.seen.state.lock().unwrap();
-        let is_waiting = |state: &mut State| !is_so(&screen(state)) && !state.is_over;
-        let changed = &self.seen.changed;
+        let state = self.output.state.lock().unwrap();
+        let is_waiting = |state: &mut State| !is_so(&screen(state)) && !state.has_ended;
+        let changed = &self.output.changed;
         let (state, _) = changed.wait_timeout_while(state, WAIT_LIMIT, is_waiting).unwrap();
         let screen = screen(&state);
         assert!(is_so(&screen), "waited in vain for {what}:\n{screen}");
@@ -79,24 +79,24 @@ impl Terminal {
         self.pty.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until the command is over: what is seen then, and how it ended.
+    /// Waits until the command ends: the last screen, and the exit code.
     pub(super) fn finish(mut self) -> (String, i32) {
         let screen = {
-            let state = self.seen.state.lock().unwrap();
-            let is_waiting = |state: &mut State| !state.is_over;
-            let changed = &self.seen.changed;
+            let state = self.output.state.lock().unwrap();
+            let is_waiting = |state: &mut State| !state.has_ended;
+            let changed = &self.output.changed;
             let (state, _) = changed.wait_timeout_while(state, WAIT_LIMIT, is_waiting).unwrap();
-            assert!(state.is_over, "it doesn't end:\n{}", screen(&state));
+            assert!(state.has_ended, "it doesn't end:\n{}", screen(&state));
             screen(&state)
         };
         (screen, self.child.wait().unwrap().code().unwrap())
     }
 
-    /// The same, with everything that was written, as it was written.
+    /// Waits until the command ends: everything that it wrote, and the exit code.
     pub(super) fn finish_raw(self) -> (String, i32) {
-        let seen = self.seen.clone();
+        let output = self.output.clone();
         let (_, code) = self.finish();
-        let state = seen.state.lock().unwrap();
+        let state = output.state.lock().unwrap();
         (String::from_utf8(state.bytes.clone()).unwrap(), code)
     }
 }

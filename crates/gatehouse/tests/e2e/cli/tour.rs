@@ -1,4 +1,4 @@
-//! The README's tour, run as it stands there.
+//! The README's tour, run as it is written there.
 
 use super::*;
 use std::io::BufRead;
@@ -15,10 +15,10 @@ fn commands(from: &str, to: &str) -> String {
 
 #[test]
 fn the_tour_of_the_readme_works() {
-    let mut desk = Desk::open();
+    let mut shell = Shell::open();
     let mut invitation = String::new();
     while !invitation.contains("/-/ready") {
-        assert!(desk.server.stdout.read_line(&mut invitation).unwrap() > 0, "{invitation}");
+        assert!(shell.server.stdout.read_line(&mut invitation).unwrap() > 0, "{invitation}");
     }
     let exports: String = invitation
         .lines()
@@ -30,14 +30,14 @@ fn the_tour_of_the_readme_works() {
         invitation.split("PATCH http://127.0.0.1:").nth(1).unwrap().split('/').next().unwrap();
 
     let tour = commands("## A first access", "## A fleet of your own").replace("PORT", port);
-    // Each command that doesn't end well is told with how it ended.
+    // Each failing command is printed with its exit code.
     let script = format!("{exports}\ntrap 'echo \"ended $?: $BASH_COMMAND\"' ERR\n{tour}\n");
-    desk.write("tour.sh", &script);
+    shell.write("tour.sh", &script);
     let mut command = Command::new("bash");
-    command.arg("tour.sh").current_dir(desk.place.dir.path()).stdin(Stdio::null());
-    command.env("XDG_CONFIG_HOME", desk.place.path("config"));
+    command.arg("tour.sh").current_dir(shell.setup.dir.path()).stdin(Stdio::null());
+    command.env("XDG_CONFIG_HOME", shell.setup.path("config"));
     let output = command.output().unwrap();
-    let shown = said(&output);
+    let shown = printed(&output);
     let ended: Vec<&str> = shown.lines().filter(|it| it.starts_with("ended ")).collect();
     insta::assert_snapshot!(ended.join("\n"), @"
     ended 5: gatehouse product find 8948692690826143258 +487202854148841 SL-DF-3043766-98743-73 BETA-nowhere
@@ -54,6 +54,6 @@ fn the_tour_of_the_readme_works() {
     ] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
-    assert_eq!(desk.read("fleet.csv").lines().count(), 1001);
-    assert!(desk.read("beta.csv").lines().count() > 10);
+    assert_eq!(shell.read("fleet.csv").lines().count(), 1001);
+    assert!(shell.read("beta.csv").lines().count() > 10);
 }

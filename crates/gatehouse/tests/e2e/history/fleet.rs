@@ -1,4 +1,4 @@
-//! A fleet of replicas: where they listen, and a record of all that is asked of them.
+//! A fleet of replicas: their addresses, and a record of every call.
 
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -8,31 +8,31 @@ use super::{Replicas, TENANTS};
 use reqwest::Response;
 use serde_json::{Value, json};
 
-/// No answer takes longer than this.
+/// Longest time for a response.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Accesses of a Task that a look at it remembers.
+/// Accesses of a Task that a call's record keeps.
 const N_REMEMBERED: usize = 40;
 
-/// Some replicas over one database.
+/// Replicas over one database.
 pub(crate) struct Fleet {
     client: reqwest::Client,
     token: String,
-    /// Where each listens, while it runs.
+    /// Each running replica's address.
     addresses: Mutex<Vec<Option<String>>>,
     began: Instant,
     calls: Mutex<Vec<Call>>,
 }
 
 impl Fleet {
-    /// A fleet of none. The token is one for all tenants, with all scopes.
+    /// An empty fleet. The token is for all tenants, with all scopes.
     pub(crate) fn new(token: String) -> Self {
         let client = reqwest::Client::builder().timeout(DEADLINE).build().unwrap();
         let addresses = Mutex::new(Vec::new());
         Self { client, token, addresses, began: Instant::now(), calls: Mutex::new(Vec::new()) }
     }
 
-    /// A replica listens here, as `http://…`.
+    /// Adds a replica's address, as `http://…`.
     pub(crate) fn runs(&self, replica: usize, url: &str) {
         let mut addresses = self.addresses.lock().unwrap();
         let n = addresses.len().max(replica + 1);
@@ -40,7 +40,7 @@ impl Fleet {
         addresses[replica] = Some(url.to_owned());
     }
 
-    /// A replica is gone, or about to be.
+    /// Removes a replica's address.
     pub(crate) fn is_gone(&self, replica: usize) {
         self.addresses.lock().unwrap()[replica] = None;
     }
@@ -49,12 +49,12 @@ impl Fleet {
         self.began.elapsed().as_micros() as Moment
     }
 
-    /// All that was asked, in the order in which it was answered.
+    /// All calls, in the order of their responses.
     pub(crate) fn history(&self) -> MutexGuard<'_, Vec<Call>> {
         self.calls.lock().unwrap()
     }
 
-    /// Something of a replica that is no part of the history; None when there is no good answer.
+    /// A request outside of the history; `None` without a successful response.
     pub(crate) async fn get(&self, replica: usize, path: &str) -> Option<Response> {
         let address = self.addresses.lock().unwrap()[replica].clone()?;
         let sent = self.client.get(format!("{address}{path}")).bearer_auth(&self.token);
@@ -108,7 +108,7 @@ async fn read(request: &Request, response: Response) -> Answer {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
         Err(error) => return broken(&error),
     };
-    // A history is kept whole, and Tasks are looked at often.
+    // The history is kept whole, and Tasks are polled often.
     if let (Request::Look { .. }, Some(Value::Array(accesses))) =
         (request, body.get_mut("accesses"))
     {

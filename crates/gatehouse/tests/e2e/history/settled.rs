@@ -1,4 +1,4 @@
-//! Everything that is there when the load is over and every Task has come to its end.
+//! The final state, when the load and every Task have ended.
 
 use std::time::{Duration, Instant};
 
@@ -8,27 +8,27 @@ use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::{PAUSE, Settled, SettledTask};
 use serde_json::Value;
 
-/// For how long a Task may go on after the load: what dead workers held has to be let go first.
+/// Longest time for Tasks after the load: leases of dead workers have to expire first.
 const LONGEST_TASKS: Duration = Duration::from_secs(120);
 
-/// Waits until every Task is over, and reads what is there. All replicas have to run.
-pub(crate) async fn read_settled(fleet: &Fleet, dice: &mut SeededRandom) -> Vec<Settled> {
+/// Waits until every Task has ended, and reads the final state. All replicas have to run.
+pub(crate) async fn read_settled(fleet: &Fleet, random: &mut SeededRandom) -> Vec<Settled> {
     let mut tenants = Vec::new();
     for tenant in 0..TENANTS.len() {
-        tenants.push(read_tenant(fleet, dice, tenant).await);
+        tenants.push(read_tenant(fleet, random, tenant).await);
     }
     tenants
 }
 
-async fn read_tenant(fleet: &Fleet, dice: &mut SeededRandom, tenant: usize) -> Settled {
+async fn read_tenant(fleet: &Fleet, random: &mut SeededRandom, tenant: usize) -> Settled {
     let (name, mut settled) = (TENANTS[tenant], Settled::default());
-    let anyone = fleet.anyone(dice).await;
+    let anyone = fleet.anyone(random).await;
     for task in all(fleet, anyone, &format!("/{name}/access/batch")).await.1 {
         let id = task["id"].as_str().unwrap().to_owned();
-        settled.tasks.push(read_task(fleet, dice, tenant, id).await);
+        settled.tasks.push(read_task(fleet, random, tenant, id).await);
     }
     for replica in fleet.running() {
-        // What one says was there before the other was asked.
+        // A total is read before the next replica's.
         settled.totals.push(all(fleet, replica, &format!("/{name}/access")).await.0);
         settled.summaries.push(json(fleet, replica, &format!("/{name}/summary")).await);
     }
@@ -38,13 +38,13 @@ async fn read_tenant(fleet: &Fleet, dice: &mut SeededRandom, tenant: usize) -> S
 
 async fn read_task(
     fleet: &Fleet,
-    dice: &mut SeededRandom,
+    random: &mut SeededRandom,
     tenant: usize,
     id: String,
 ) -> SettledTask {
     let (began, look) = (Instant::now(), Request::Look { task: id.clone() });
     let state = loop {
-        let answer = fleet.insist(dice, tenant, &look).await;
+        let answer = fleet.insist(random, tenant, &look).await;
         if let Some(shown) = answer.done().filter(|it| is_over(it)) {
             break shown["state"].as_str().unwrap().to_owned();
         }
@@ -52,7 +52,7 @@ async fn read_task(
         tokio::time::sleep(PAUSE).await;
     };
     let path = format!("/{}/access/batch/{id}", TENANTS[tenant]);
-    let anyone = fleet.anyone(dice).await;
+    let anyone = fleet.anyone(random).await;
     let progress = json(fleet, anyone, &format!("{path}/progress")).await;
     let items = all(fleet, anyone, &format!("{path}/items")).await.1;
     SettledTask { id, state, progress, items }
@@ -64,7 +64,7 @@ async fn json(fleet: &Fleet, replica: usize, path: &str) -> Value {
     response.json().await.unwrap()
 }
 
-/// All things of a list, and how many there are said to be.
+/// All items of a list, with the announced total.
 async fn all(fleet: &Fleet, replica: usize, path: &str) -> (u64, Vec<Value>) {
     let mut things = Vec::new();
     for number in 1.. {

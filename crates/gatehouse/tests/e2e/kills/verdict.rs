@@ -1,9 +1,9 @@
-//! What has to be true when all kills are over.
+//! The checks after all kills.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::house::{Asked, House, ON_ITS_WAY, Wanted};
-use crate::batch::{is_over, text};
+use super::tenant_state::{ExpectedResult, KilledTenant, RequestedBatch, UNCONFIRMED_ITEMS};
+use crate::batch::{has_ended, text};
 use crate::process::*;
 use gatehouse_testing::SeededRandom;
 use reqwest::Method;
@@ -12,30 +12,39 @@ use serde_json::{Value, json};
 /// Generated passwords of a Task that are tried.
 const N_TRIED: u64 = 12;
 
-impl House {
-    /// Judges what became of everything that it asked for. Chosen passwords are slow to try.
-    pub(super) async fn judge(&self, server: &Server, dice: &mut SeededRandom, tries_chosen: bool) {
+impl KilledTenant {
+    /// Checks the result of every batch. Chosen passwords are slow to try.
+    pub(super) async fn check(
+        &self,
+        server: &Server,
+        random: &mut SeededRandom,
+        tries_chosen: bool,
+    ) {
         let tenant = &self.tenant;
-        // Who was asked for a batch and could not answer may have accepted it.
+        // A server that could not respond may have accepted the batch.
         let tasks = server.all(&format!("/{tenant}/access/batch")).await;
         let listed: BTreeSet<&str> = tasks.iter().map(|it| text(it, "id")).collect();
-        let asked: BTreeSet<&str> = self.asked.iter().map(|it| it.task.as_str()).collect();
-        assert!(asked.is_subset(&listed), "{tenant}: an accepted Task is lost");
-        let unheard = listed
-            .difference(&asked)
-            .map(|task| Asked::new((*task).to_owned(), ON_ITS_WAY, Wanted::New(BTreeMap::new())));
-        let unheard: Vec<Asked> = unheard.collect();
+        let requested: BTreeSet<&str> = self.batches.iter().map(|it| it.task.as_str()).collect();
+        assert!(requested.is_subset(&listed), "{tenant}: an accepted Task is lost");
+        let unheard = listed.difference(&requested).map(|task| {
+            RequestedBatch::new(
+                (*task).to_owned(),
+                UNCONFIRMED_ITEMS,
+                ExpectedResult::New(BTreeMap::new()),
+            )
+        });
+        let unheard: Vec<RequestedBatch> = unheard.collect();
 
         // A Task shows accesses as they are, so all changes come first.
-        for asked in self.asked.iter().chain(&unheard) {
-            server.until_over(tenant, &asked.task).await;
+        for batch in self.batches.iter().chain(&unheard) {
+            server.until_ended(tenant, &batch.task).await;
         }
         let mut passwords = BTreeMap::new();
         let mut usernames = BTreeSet::new();
-        for asked in self.asked.iter().chain(&unheard) {
-            let shown = server.until_over(tenant, &asked.task).await;
-            let items = server.all(&format!("/{tenant}/access/batch/{}/items", asked.task)).await;
-            asked.judge(&shown, &items, tenant);
+        for batch in self.batches.iter().chain(&unheard) {
+            let shown = server.until_ended(tenant, &batch.task).await;
+            let items = server.all(&format!("/{tenant}/access/batch/{}/items", batch.task)).await;
+            batch.check(&shown, &items, tenant);
             let accesses: Vec<&Value> =
                 items.iter().map(|it| &it["access"]).filter(|it| it.is_object()).collect();
             for access in &accesses {
@@ -46,8 +55,8 @@ impl House {
                     assert_eq!(before, None, "{tenant}: two Tasks show a password of {access}");
                 }
             }
-            let made = server.all(&format!("/{tenant}/access?createdBy={}", asked.task)).await;
-            if let Wanted::New(chosen) = &asked.wanted {
+            let made = server.all(&format!("/{tenant}/access?createdBy={}", batch.task)).await;
+            if let ExpectedResult::New(chosen) = &batch.wanted {
                 let ids = |of: &[&Value]| -> Vec<String> {
                     of.iter().map(|it| text(it, "id").to_owned()).collect()
                 };
@@ -60,7 +69,7 @@ impl House {
                     let username = text(access, "username");
                     assert!(usernames.insert(username.to_owned()), "{tenant}: {username} twice");
                 }
-                self.try_passwords(server, dice, &items, chosen, tries_chosen).await;
+                self.try_passwords(server, random, &items, chosen, tries_chosen).await;
             } else {
                 assert_eq!(made.len(), 0);
             }
@@ -72,13 +81,13 @@ impl House {
             let username = shown.map(|(username, _)| username.as_str());
             assert_eq!(username, access["username"].as_str(), "{tenant}: nobody knows a password");
         }
-        self.judge_changes(server, dice, &all, &passwords, tries_chosen).await;
+        self.check_changes(server, random, &all, &passwords, tries_chosen).await;
     }
 
     async fn try_passwords(
         &self,
         server: &Server,
-        dice: &mut SeededRandom,
+        random: &mut SeededRandom,
         items: &[Value],
         chosen: &BTreeMap<u64, String>,
         tries_chosen: bool,
@@ -89,7 +98,7 @@ impl House {
             let Some(password) = access["password"].as_str() else { continue };
             let is_chosen = chosen.contains_key(&index);
             let is_tried =
-                if is_chosen { tries_chosen } else { dice.roll(items.len() as u64) < N_TRIED };
+                if is_chosen { tries_chosen } else { random.roll(items.len() as u64) < N_TRIED };
             assert!(!is_chosen || chosen[&index] == password, "{item}");
             if is_tried {
                 self.try_password(server, text(access, "username"), password).await;
@@ -104,19 +113,19 @@ impl House {
         assert_eq!(status, 200, "{}: {username} is not let in: {answer}", self.tenant);
     }
 
-    /// Whether every access is as the last change wanted it.
-    async fn judge_changes(
+    /// Checks that every access is as the last change left it.
+    async fn check_changes(
         &self,
         server: &Server,
-        dice: &mut SeededRandom,
+        random: &mut SeededRandom,
         all: &[Value],
         passwords: &BTreeMap<String, (String, String)>,
         tries_chosen: bool,
     ) {
         let statuses: BTreeMap<&str, &str> =
             all.iter().map(|it| (text(it, "id"), text(it, "status"))).collect();
-        for asked in &self.asked {
-            let Wanted::Changed { ids, status, password } = &asked.wanted else { continue };
+        for batch in &self.batches {
+            let ExpectedResult::Changed { ids, status, password } = &batch.wanted else { continue };
             for id in ids {
                 assert_eq!(statuses[id.as_str()], *status, "{}: {id}", self.tenant);
                 if let Some(password) = password {
@@ -124,17 +133,17 @@ impl House {
                 }
             }
             if tries_chosen {
-                let (username, password) = &passwords[dice.pick(ids)];
+                let (username, password) = &passwords[random.pick(ids)];
                 self.try_password(server, username, password).await;
             }
         }
     }
 }
 
-impl Asked {
-    /// Whether a Task has done what it was asked for, neither more nor less.
-    fn judge(&self, shown: &Value, items: &[Value], tenant: &str) {
-        assert!(is_over(shown));
+impl RequestedBatch {
+    /// Checks that a Task has done exactly what was requested.
+    fn check(&self, shown: &Value, items: &[Value], tenant: &str) {
+        assert!(has_ended(shown));
         let context = || format!("{tenant}: {} {}", text(shown, "id"), text(shown, "@type"));
         let indices: Vec<u64> = items.iter().map(|it| it["index"].as_u64().unwrap()).collect();
         let n_done = if self.is_stopped { indices.len() as u64 } else { self.n_items };

@@ -1,16 +1,16 @@
-//! Rows that somebody else holds, so that a creation takes as long as a test likes.
+//! Rows locked by the test, so that a creation takes as long as the test needs.
 
-use super::process::{Place, WAIT_LIMIT};
+use super::process::{Setup, WAIT_LIMIT};
 
-/// The tenants' counters, locked until they are released.
-pub(crate) struct Held {
+/// The tenants' counters, locked until `release`.
+pub(crate) struct LockedRows {
     client: tokio_postgres::Client,
     schema: String,
 }
 
-impl Held {
-    pub(crate) async fn rows_of(place: &Place) -> Self {
-        let url = place.database_url.as_ref().expect("SQLite has no rows to hold");
+impl LockedRows {
+    pub(crate) async fn rows_of(setup: &Setup) -> Self {
+        let url = setup.database_url.as_ref().expect("SQLite has no rows to hold");
         let (client, connection) =
             tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
@@ -19,7 +19,7 @@ impl Held {
         Self { client, schema }
     }
 
-    /// Waits until a server waits for them.
+    /// Waits until a server waits for the lock.
     pub(crate) async fn until_awaited(&self) {
         let sql = "SELECT COUNT(*) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation \
                    JOIN pg_stat_activity a USING (pid) JOIN pg_namespace n ON n.oid = c.relnamespace \
