@@ -10,7 +10,7 @@ mod renewal;
 
 use file::LockFailure;
 pub(crate) use file::{SessionFile, StoredSession, profiles};
-pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, TokenParameters, revoke};
+pub(crate) use renewal::{ClientCredentials, RefreshToken, Renewal, TokenSpec, revoke};
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ use crate::client::api::{self, ServerArgs};
 use crate::client::environment::flag_or_variable;
 use crate::client::oauth::{self, TokenResponse};
 use crate::client::profile::{Profile, ProfileName, ProfilesEdit};
-use crate::client::session::{self, Renewal, SessionFile, StoredSession, TokenParameters};
+use crate::client::session::{self, Renewal, SessionFile, StoredSession, TokenSpec};
 use crate::client::wire::{self, Verbose, http_client};
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::minute;
@@ -98,17 +98,8 @@ struct LoginTarget {
 /// A method of signing in.
 enum LoginMethod {
     Token(Secret),
-    Machine {
-        issuer: Option<String>,
-        client_id: String,
-        client_secret: Secret,
-        parameters: TokenParameters,
-    },
-    Person {
-        issuer: String,
-        client_id: String,
-        parameters: TokenParameters,
-    },
+    Machine { issuer: Option<String>, client_id: String, client_secret: Secret, spec: TokenSpec },
+    Person { issuer: String, client_id: String, spec: TokenSpec },
 }
 
 impl Login {
@@ -225,7 +216,7 @@ async fn revoke_unless_shared(
 impl MethodArgs {
     /// The method of signing in, with its secret.
     fn read(&self, file: &SessionFile, url: &str) -> Result<LoginMethod, Failure> {
-        let parameters = TokenParameters {
+        let spec = TokenSpec {
             scope: self.scope.clone(),
             audience: self.audience.clone(),
             resource: self.resource.clone(),
@@ -239,7 +230,7 @@ impl MethodArgs {
                     issuer,
                     client_id: client_id.clone(),
                     client_secret,
-                    parameters,
+                    spec,
                 })
             }
             (Some(client_id), None) if issuer.is_none() => {
@@ -248,33 +239,29 @@ impl MethodArgs {
                     issuer,
                     client_id: client_id.clone(),
                     client_secret,
-                    parameters,
+                    spec,
                 })
             }
             (client_id, _) => match issuer {
                 Some(issuer) => {
                     let client_id = client_id.clone().unwrap_or_else(|| DEFAULT_CLIENT.to_owned());
-                    Ok(LoginMethod::Person { issuer, client_id, parameters })
+                    Ok(LoginMethod::Person { issuer, client_id, spec })
                 }
-                None => repeat_login(file, url, parameters),
+                None => repeat_login(file, url, spec),
             },
         }
     }
 }
 
 /// Repeats an earlier sign-in at an issuer.
-fn repeat_login(
-    file: &SessionFile,
-    url: &str,
-    parameters: TokenParameters,
-) -> Result<LoginMethod, Failure> {
+fn repeat_login(file: &SessionFile, url: &str, spec: TokenSpec) -> Result<LoginMethod, Failure> {
     // An unreadable session is about to be replaced.
     let stored = file.read().ok().flatten().filter(|stored| stored.url == url);
     match stored.and_then(|stored| stored.renewal) {
         Some(Renewal::RefreshToken(earlier)) => Ok(LoginMethod::Person {
             issuer: earlier.issuer,
             client_id: earlier.client_id,
-            parameters: if parameters == TokenParameters::default() { earlier.parameters } else { parameters },
+            spec: if spec == TokenSpec::default() { earlier.spec } else { spec },
         }),
         Some(Renewal::ClientCredentials(_)) | None => {
             Err(Failure::input("no sign-in method is given").advise(
@@ -306,21 +293,21 @@ impl LoginMethod {
                 let expires_at = oauth::expiry_of(token.reveal());
                 Ok((TokenResponse { access_token: token, expires_at, refresh_token: None }, None))
             }
-            Self::Machine { issuer, client_id, client_secret, parameters } => {
+            Self::Machine { issuer, client_id, client_secret, spec } => {
                 let endpoint = match issuer {
-                    Some(issuer) => Issuer::discover(client, verbose, &issuer)
-                        .await?
-                        .client_credentials_endpoint()?,
+                    Some(issuer) => {
+                        Issuer::discover(client, verbose, &issuer).await?.client_endpoint()?
+                    }
                     None => client_credentials::TokenEndpoint::gatehouse(url),
                 };
                 let (granted, credentials) =
-                    endpoint.sign_in(client, verbose, client_id, client_secret, parameters).await?;
+                    endpoint.sign_in(client, verbose, client_id, client_secret, spec).await?;
                 Ok((granted, Some(Renewal::ClientCredentials(credentials))))
             }
-            Self::Person { issuer, client_id, parameters } => {
+            Self::Person { issuer, client_id, spec } => {
                 let issuer = Issuer::discover(client, verbose, &issuer).await?;
                 let (granted, renewal) =
-                    device::sign_in(client, verbose, &issuer, client_id, parameters).await?;
+                    device::sign_in(client, verbose, &issuer, client_id, spec).await?;
                 Ok((granted, renewal.map(Renewal::RefreshToken)))
             }
         }

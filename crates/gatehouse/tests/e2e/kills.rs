@@ -91,9 +91,8 @@ async fn kill_at_some_point(
     }
     let mut on_its_way = None;
     if random.roll(3) == 0 {
-        let body =
-            json!({"contractId": "payg", "numberOfAccesses": tenant_state::UNCONFIRMED_ITEMS})
-                .to_string();
+        let body = json!({"contractId": "payg", "numberOfAccesses": tenant_state::N_UNCONFIRMED})
+            .to_string();
         let request =
             server.client.post(format!("{}/{}/access/batch", server.url, tenant_state.tenant));
         let request = request.bearer_auth(&server.token).header("content-type", "application/json");

@@ -51,7 +51,7 @@ async fn a_recording_has_no_secrets_and_becomes_a_test() {
     let account = ["--set", &base, "--credential", "token=s3cret-token"];
     let recorded = [&["record", "mine.yaml", "--out", "mine.json"], &account[..]].concat();
     let (is_well, shown) = run(&setup, &recorded);
-    assert!(is_well && shown.contains("exchanges kept"), "{shown}");
+    assert!(is_well && shown.contains("exchanges recorded"), "{shown}");
     let kept = std::fs::read_to_string(setup.path("mine.json")).unwrap();
     assert!(kept.contains("\"state\""), "what the manifest names is kept");
     // Nothing else is: no secret, no address, and of a card only replaced numbers.

@@ -26,7 +26,7 @@ pub(crate) struct ClientCredentials {
     pub(crate) client_secret: Secret,
     pub(crate) proof: Proof,
     #[serde(flatten)]
-    pub(crate) parameters: TokenParameters,
+    pub(crate) spec: TokenSpec,
 }
 
 /// A user who signed in once, with a browser.
@@ -41,13 +41,13 @@ pub(crate) struct RefreshToken {
     pub(crate) client_id: String,
     pub(crate) refresh_token: Secret,
     #[serde(flatten)]
-    pub(crate) parameters: TokenParameters,
+    pub(crate) spec: TokenSpec,
 }
 
 /// Parameters of a token request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
-pub(crate) struct TokenParameters {
+pub(crate) struct TokenSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ impl ClientCredentials {
         client: &Client,
         verbose: Verbose,
     ) -> Result<TokenResponse, TokenError> {
-        let form = self.parameters.add_to(Form::default().with("grant_type", "client_credentials"));
+        let form = self.spec.add_to(Form::default().with("grant_type", "client_credentials"));
         let client_auth = (self.client_id.as_str(), &self.client_secret, self.proof);
         let body = oauth::post_as(client, verbose, &self.token_endpoint, client_auth, form).await?;
         TokenResponse::read(&self.token_endpoint, &body, oauth::now())
@@ -111,7 +111,7 @@ impl RefreshToken {
             .with("grant_type", "refresh_token")
             .with("client_id", &self.client_id)
             .with_secret("refresh_token", &self.refresh_token)
-            .with_optional("resource", self.parameters.resource.as_deref())
+            .with_optional("resource", self.spec.resource.as_deref())
             .single_use();
         let body = oauth::post(client, verbose, &self.token_endpoint, form).await?;
         TokenResponse::read(&self.token_endpoint, &body, oauth::now())
@@ -151,7 +151,7 @@ pub(crate) async fn revoke(renewal: &Renewal, verbose: Verbose) -> Result<(), Fa
     Ok(())
 }
 
-impl TokenParameters {
+impl TokenSpec {
     pub(crate) fn add_to(&self, form: Form) -> Form {
         form.with_optional("scope", self.scope.as_deref())
             .with_optional("audience", self.audience.as_deref())

@@ -3,7 +3,7 @@
 use reqwest::Client;
 
 use crate::client::oauth::{Proof, TokenResponse};
-use crate::client::session::{ClientCredentials, TokenParameters};
+use crate::client::session::{ClientCredentials, TokenSpec};
 use crate::client::wire::Verbose;
 use crate::failure::Failure;
 use crate::terminal::secret::Secret;
@@ -28,7 +28,7 @@ impl TokenEndpoint {
         verbose: Verbose,
         client_id: String,
         client_secret: Secret,
-        parameters: TokenParameters,
+        spec: TokenSpec,
     ) -> Result<(TokenResponse, ClientCredentials), Failure> {
         let Self { token_endpoint, proofs } = self;
         let mut credentials = ClientCredentials {
@@ -36,7 +36,7 @@ impl TokenEndpoint {
             client_id,
             client_secret,
             proof: Proof::Basic,
-            parameters,
+            spec,
         };
         let last = proofs.len() - 1;
         for (n, proof) in proofs.into_iter().enumerate() {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::issuer::Issuer;
 use crate::client::oauth::{self, Form, TokenError, TokenResponse};
-use crate::client::session::{RefreshToken, TokenParameters};
+use crate::client::session::{RefreshToken, TokenSpec};
 use crate::client::wire::Verbose;
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless;
@@ -31,7 +31,7 @@ const LIFETIME_DEFAULT: Duration = Duration::from_secs(10 * 60);
 pub(in crate::commands::login) const LIFETIME_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// A device authorisation in progress.
-pub(in crate::commands::login) struct DeviceAuthorization {
+pub(in crate::commands::login) struct DeviceFlow {
     device_code: Secret,
     user_code: String,
     verification_uri: String,
@@ -55,29 +55,29 @@ pub(in crate::commands::login) async fn sign_in(
     verbose: Verbose,
     issuer: &Issuer,
     client_id: String,
-    parameters: TokenParameters,
+    spec: TokenSpec,
 ) -> Result<(TokenResponse, Option<RefreshToken>), Failure> {
     let (device_endpoint, token_endpoint) = (issuer.device_endpoint()?, issuer.token_endpoint()?);
-    let form = authorization_form(&client_id, &parameters, |scope| issuer.has_scope(scope));
+    let form = flow_form(&client_id, &spec, |scope| issuer.has_scope(scope));
     let body = oauth::post(client, verbose, &device_endpoint, form).await;
     let body = body.map_err(TokenError::into_failure)?;
-    let authorization = DeviceAuthorization::read(&body).ok_or_else(|| {
+    let flow = DeviceFlow::read(&body).ok_or_else(|| {
         let message = format!("{device_endpoint} answered without a code to sign in with");
         Failure::new(FailureKind::Unreachable, message)
     })?;
-    authorization.show();
+    flow.show();
 
     let form = Form::default()
         .with("grant_type", GRANT_TYPE)
         .with("client_id", &client_id)
-        .with_secret("device_code", &authorization.device_code)
-        .with_optional("resource", parameters.resource.as_deref());
-    let (began, mut interval) = (Instant::now(), authorization.interval);
+        .with_secret("device_code", &flow.device_code)
+        .with_optional("resource", spec.resource.as_deref());
+    let (began, mut interval) = (Instant::now(), flow.interval);
     // Why the latest poll got no response.
     let mut unreachable: Option<Failure> = None;
     loop {
         // The first poll waits, too: the user must read the code first.
-        let left = authorization.lifetime.saturating_sub(began.elapsed());
+        let left = flow.lifetime.saturating_sub(began.elapsed());
         if left.is_zero() {
             return Err(unreachable.unwrap_or_else(expired));
         }
@@ -105,19 +105,15 @@ pub(in crate::commands::login) async fn sign_in(
             revocation_endpoint: issuer.revocation_endpoint(),
             client_id,
             refresh_token,
-            parameters,
+            spec,
         });
         return Ok((granted, renewal));
     }
 }
 
 /// The form of the device authorisation request.
-fn authorization_form(
-    client_id: &str,
-    parameters: &TokenParameters,
-    has_scope: impl Fn(&str) -> bool,
-) -> Form {
-    let mut scopes: Vec<&str> = match &parameters.scope {
+fn flow_form(client_id: &str, spec: &TokenSpec, has_scope: impl Fn(&str) -> bool) -> Form {
+    let mut scopes: Vec<&str> = match &spec.scope {
         Some(scope) => scope.split_whitespace().collect(),
         // The scopes for these commands; managing tenants needs an explicit `--scope`.
         None => {
@@ -133,7 +129,7 @@ fn authorization_form(
     // OpenID Connect Core, section 11: the scope is ignored without a prompt for consent.
     let prompt = scopes.contains(&OFFLINE).then_some("consent");
     let scope = (!scopes.is_empty()).then(|| scopes.join(" "));
-    TokenParameters { scope, ..parameters.clone() }
+    TokenSpec { scope, ..spec.clone() }
         .add_to(Form::default().with("client_id", client_id))
         .with_optional("prompt", prompt)
 }
@@ -164,7 +160,7 @@ fn expired() -> Failure {
         .advise("begin again, and open the address before the code expires")
 }
 
-impl DeviceAuthorization {
+impl DeviceFlow {
     pub(in crate::commands::login) fn read(body: &Value) -> Option<Self> {
         let text = |name: &str| body.get(name)?.as_str().filter(|it| !it.is_empty());
         let seconds = |name: &str| body.get(name)?.as_u64().map(Duration::from_secs);
@@ -240,38 +236,28 @@ mod tests {
     fn a_beginning_is_read_with_what_is_usual() {
         let least =
             json!({"device_code": "d", "user_code": "U-1", "verification_uri": "https://v"});
-        let authorization = DeviceAuthorization::read(&least).unwrap();
-        assert_eq!(
-            (authorization.interval, authorization.lifetime),
-            (INTERVAL_DEFAULT, LIFETIME_DEFAULT)
-        );
+        let flow = DeviceFlow::read(&least).unwrap();
+        assert_eq!((flow.interval, flow.lifetime), (INTERVAL_DEFAULT, LIFETIME_DEFAULT));
         let mut most = least.clone();
         most["interval"] = 1.into();
         most["expires_in"] = 1_000_000.into();
-        let authorization = DeviceAuthorization::read(&most).unwrap();
-        assert_eq!(
-            (authorization.interval, authorization.lifetime),
-            (Duration::from_secs(1), LIFETIME_MAX)
-        );
+        let flow = DeviceFlow::read(&most).unwrap();
+        assert_eq!((flow.interval, flow.lifetime), (Duration::from_secs(1), LIFETIME_MAX));
         most["interval"] = 0.into();
-        assert_eq!(DeviceAuthorization::read(&most).unwrap().interval, INTERVAL_MIN);
+        assert_eq!(DeviceFlow::read(&most).unwrap().interval, INTERVAL_MIN);
         for missing in ["device_code", "user_code", "verification_uri"] {
             let mut body = least.clone();
             body.as_object_mut().unwrap().remove(missing);
-            assert!(DeviceAuthorization::read(&body).is_none(), "{missing}");
+            assert!(DeviceFlow::read(&body).is_none(), "{missing}");
         }
     }
 
     #[test]
     fn what_is_asked_for_is_what_the_issuer_knows() {
         let known = ["openid", "offline_access", "access:read", "admin"];
-        let scope = |parameters: Option<&str>, known: &[&str]| {
-            let parameters = TokenParameters {
-                scope: parameters.map(str::to_owned),
-                ..TokenParameters::default()
-            };
-            let form =
-                authorization_form("gatehouse", &parameters, |it| known.contains(&it)).shown();
+        let scope = |spec: Option<&str>, known: &[&str]| {
+            let spec = TokenSpec { scope: spec.map(str::to_owned), ..TokenSpec::default() };
+            let form = flow_form("gatehouse", &spec, |it| known.contains(&it)).shown();
             (form["scope"].as_str().map(str::to_owned), form["prompt"].as_str() == Some("consent"))
         };
         let text = |scope: &str| Some(scope.to_owned());

@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::device::{DeviceAuthorization, INTERVAL_MAX, INTERVAL_MIN, LIFETIME_MAX};
+use super::device::{DeviceFlow, INTERVAL_MAX, INTERVAL_MIN, LIFETIME_MAX};
 use super::issuer::Issuer;
 
 /// Endpoints are encrypted, and pauses and lifetimes stay within their limits.
 pub(crate) fn answer(body: &Value) {
-    if let Some(authorization) = DeviceAuthorization::read(body) {
-        assert!((INTERVAL_MIN..=INTERVAL_MAX).contains(&authorization.interval));
-        assert!(authorization.lifetime <= LIFETIME_MAX);
+    if let Some(flow) = DeviceFlow::read(body) {
+        assert!((INTERVAL_MIN..=INTERVAL_MAX).contains(&flow.interval));
+        assert!(flow.lifetime <= LIFETIME_MAX);
     }
     let Ok(issuer) = Issuer::read("https://id.example", body.clone()) else { return };
     let endpoints =
         [issuer.token_endpoint().ok(), issuer.device_endpoint().ok(), issuer.revocation_endpoint()];
     assert!(endpoints.iter().flatten().all(|it| it.starts_with("https://")));
-    if let Ok(endpoint) = issuer.client_credentials_endpoint() {
+    if let Ok(endpoint) = issuer.client_endpoint() {
         assert!(!endpoint.proofs.is_empty());
     }
 }

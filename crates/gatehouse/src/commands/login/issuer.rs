@@ -58,17 +58,13 @@ impl Issuer {
     }
 
     /// The token endpoint, and its methods of client authentication.
-    pub(in crate::commands::login) fn client_credentials_endpoint(
-        &self,
-    ) -> Result<TokenEndpoint, Failure> {
+    pub(in crate::commands::login) fn client_endpoint(&self) -> Result<TokenEndpoint, Failure> {
         let methods = self.list("token_endpoint_auth_methods_supported");
         // HTTP Basic is the default (OpenID Connect Discovery, section 3).
         let has =
             |it| methods.as_ref().map_or(it == "client_secret_basic", |all| all.contains(&it));
-        let methods_by_proof =
-            [(Proof::Basic, "client_secret_basic"), (Proof::Form, "client_secret_post")];
-        let proofs: Vec<Proof> =
-            methods_by_proof.iter().filter(|it| has(it.1)).map(|it| it.0).collect();
+        let by_proof = [(Proof::Basic, "client_secret_basic"), (Proof::Form, "client_secret_post")];
+        let proofs: Vec<Proof> = by_proof.iter().filter(|it| has(it.1)).map(|it| it.0).collect();
         if proofs.is_empty() {
             let message = format!("{} takes no secret from clients", self.name);
             return Err(Failure::new(FailureKind::Refused, message));
@@ -155,11 +151,7 @@ mod tests {
         let proofs = |methods: Value| {
             let document = json!({"issuer": "https://a", "token_endpoint": "https://a/t",
                                   "token_endpoint_auth_methods_supported": methods});
-            Issuer::read("https://a", document)
-                .unwrap()
-                .client_credentials_endpoint()
-                .map(|it| it.proofs)
-                .ok()
+            Issuer::read("https://a", document).unwrap().client_endpoint().map(|it| it.proofs).ok()
         };
         assert_eq!(proofs(Value::Null), Some(vec![Proof::Basic]));
         assert_eq!(proofs(json!(["client_secret_post"])), Some(vec![Proof::Form]));

@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 const N_BASE: usize = 400;
 
 /// Items of a batch whose response may be lost.
-pub(super) const UNCONFIRMED_ITEMS: u64 = 300;
+pub(super) const N_UNCONFIRMED: u64 = 300;
 
 /// Chosen passwords in a batch: each takes a while to hash.
 const N_CHOSEN: u64 = 4;
 
 /// A requested batch, and its expected result.
-pub(super) struct RequestedBatch {
+pub(super) struct SentBatch {
     pub(super) task: String,
     pub(super) n_items: u64,
-    pub(super) wanted: ExpectedResult,
+    pub(super) wanted: Expected,
     /// Items that can't succeed.
     pub(super) failing: BTreeSet<u64>,
     /// Whether it was stopped, with a response.
     pub(super) is_stopped: bool,
 }
 
-pub(super) enum ExpectedResult {
+pub(super) enum Expected {
     /// New accesses; passwords that were chosen, by index.
     New(BTreeMap<u64, String>),
     /// These accesses with this status, and with this password if there is one.
@@ -43,7 +43,7 @@ pub(super) struct KilledTenant {
     /// The initial accesses.
     pub(super) base: Vec<String>,
     /// In the order of the requests.
-    pub(super) batches: Vec<RequestedBatch>,
+    pub(super) batches: Vec<SentBatch>,
 }
 
 impl KilledTenant {
@@ -67,7 +67,7 @@ impl KilledTenant {
         let shown = server.until_ended(&tenant, &task).await;
         let accesses = shown["accesses"].as_array().unwrap();
         let base = accesses.iter().map(|it| text(it, "id").to_owned()).collect();
-        let first = RequestedBatch::new(task, N_BASE as u64, ExpectedResult::New(BTreeMap::new()));
+        let first = SentBatch::new(task, N_BASE as u64, Expected::New(BTreeMap::new()));
         Self { tenant, base, batches: vec![first] }
     }
 
@@ -76,27 +76,23 @@ impl KilledTenant {
         let n = 800 + random.roll(3600);
         let body = json!({"contractId": "payg", "numberOfAccesses": n});
         let task = server.batch(&self.tenant, "batch", &body).await;
-        self.batches.insert(0, RequestedBatch::new(task, n, ExpectedResult::New(BTreeMap::new())));
+        self.batches.insert(0, SentBatch::new(task, n, Expected::New(BTreeMap::new())));
         let halves = self.base.split_at(N_BASE / 2);
         let (renewed, ended) = (halves.0.to_vec(), halves.1.to_vec());
         let password = format!("pw-{}-of-all", random.roll(1 << 31));
         let changes = [
-            (renewed.clone(), "update", json!({"status": "SUSPENDED"}), ExpectedResult::Undone),
+            (renewed.clone(), "update", json!({"status": "SUSPENDED"}), Expected::Undone),
             (
                 renewed.clone(),
                 "update",
                 json!({"status": "ACTIVE", "password": password}),
-                ExpectedResult::Changed {
-                    ids: renewed,
-                    status: "ACTIVE",
-                    password: Some(password),
-                },
+                Expected::Changed { ids: renewed, status: "ACTIVE", password: Some(password) },
             ),
             (
                 ended.clone(),
                 "terminate",
                 json!({}),
-                ExpectedResult::Changed { ids: ended, status: "PENDING_TERMINATE", password: None },
+                Expected::Changed { ids: ended, status: "PENDING_TERMINATE", password: None },
             ),
         ];
         // The creation comes somewhere between the changes.
@@ -136,10 +132,7 @@ impl KilledTenant {
         }
         let body = json!({"contractId": "payg", "accesses": items});
         let task = server.batch(&self.tenant, "batch", &body).await;
-        self.batches.push(RequestedBatch {
-            failing,
-            ..RequestedBatch::new(task, n, ExpectedResult::New(chosen))
-        });
+        self.batches.push(SentBatch { failing, ..SentBatch::new(task, n, Expected::New(chosen)) });
     }
 
     /// A change of these accesses, and of one that doesn't exist.
@@ -148,7 +141,7 @@ impl KilledTenant {
         server: &Server,
         random: &mut SeededRandom,
         (mut ids, operation, change): (Vec<String>, &str, Value),
-        wanted: ExpectedResult,
+        wanted: Expected,
     ) {
         let nobody = random.roll(ids.len() as u64);
         ids.insert(nobody as usize, "01a1dd4d-f036-7005-9379-54b08ec1966e".to_owned());
@@ -157,22 +150,15 @@ impl KilledTenant {
         });
         let task = server.batch(&self.tenant, "batchUpdate", &body).await;
         let failing = BTreeSet::from([nobody]);
-        self.batches.push(RequestedBatch {
-            failing,
-            ..RequestedBatch::new(task, ids.len() as u64, wanted)
-        });
+        self.batches.push(SentBatch { failing, ..SentBatch::new(task, ids.len() as u64, wanted) });
     }
 
     /// Adds a batch whose response may be lost, if there was one.
     pub(super) async fn add_unconfirmed(&mut self, answer: Option<Response>) {
         let Some(answer) = answer.filter(|it| it.status() == 202) else { return };
         let Ok(task) = answer.json::<Value>().await else { return };
-        let wanted = ExpectedResult::New(BTreeMap::new());
-        self.batches.push(RequestedBatch::new(
-            text(&task, "id").to_owned(),
-            UNCONFIRMED_ITEMS,
-            wanted,
-        ));
+        let wanted = Expected::New(BTreeMap::new());
+        self.batches.push(SentBatch::new(text(&task, "id").to_owned(), N_UNCONFIRMED, wanted));
     }
 
     /// Items of all batches.
@@ -190,8 +176,8 @@ impl KilledTenant {
     }
 }
 
-impl RequestedBatch {
-    pub(super) fn new(task: String, n_items: u64, wanted: ExpectedResult) -> Self {
+impl SentBatch {
+    pub(super) fn new(task: String, n_items: u64, wanted: Expected) -> Self {
         Self { task, n_items, wanted, failing: BTreeSet::new(), is_stopped: false }
     }
 }

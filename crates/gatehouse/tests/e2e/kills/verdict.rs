@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tenant_state::{ExpectedResult, KilledTenant, RequestedBatch, UNCONFIRMED_ITEMS};
+use super::tenant_state::{Expected, KilledTenant, N_UNCONFIRMED, SentBatch};
 use crate::batch::{has_ended, text};
 use crate::process::*;
 use gatehouse_testing::SeededRandom;
@@ -27,13 +27,9 @@ impl KilledTenant {
         let requested: BTreeSet<&str> = self.batches.iter().map(|it| it.task.as_str()).collect();
         assert!(requested.is_subset(&listed), "{tenant}: an accepted Task is lost");
         let unheard = listed.difference(&requested).map(|task| {
-            RequestedBatch::new(
-                (*task).to_owned(),
-                UNCONFIRMED_ITEMS,
-                ExpectedResult::New(BTreeMap::new()),
-            )
+            SentBatch::new((*task).to_owned(), N_UNCONFIRMED, Expected::New(BTreeMap::new()))
         });
-        let unheard: Vec<RequestedBatch> = unheard.collect();
+        let unheard: Vec<SentBatch> = unheard.collect();
 
         // A Task shows accesses as they are, so all changes come first.
         for batch in self.batches.iter().chain(&unheard) {
@@ -56,7 +52,7 @@ impl KilledTenant {
                 }
             }
             let made = server.all(&format!("/{tenant}/access?createdBy={}", batch.task)).await;
-            if let ExpectedResult::New(chosen) = &batch.wanted {
+            if let Expected::New(chosen) = &batch.wanted {
                 let ids = |of: &[&Value]| -> Vec<String> {
                     of.iter().map(|it| text(it, "id").to_owned()).collect()
                 };
@@ -125,7 +121,7 @@ impl KilledTenant {
         let statuses: BTreeMap<&str, &str> =
             all.iter().map(|it| (text(it, "id"), text(it, "status"))).collect();
         for batch in &self.batches {
-            let ExpectedResult::Changed { ids, status, password } = &batch.wanted else { continue };
+            let Expected::Changed { ids, status, password } = &batch.wanted else { continue };
             for id in ids {
                 assert_eq!(statuses[id.as_str()], *status, "{}: {id}", self.tenant);
                 if let Some(password) = password {
@@ -140,7 +136,7 @@ impl KilledTenant {
     }
 }
 
-impl RequestedBatch {
+impl SentBatch {
     /// Checks that a Task has done exactly what was requested.
     fn check(&self, shown: &Value, items: &[Value], tenant: &str) {
         assert!(has_ended(shown));

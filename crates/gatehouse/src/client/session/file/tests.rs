@@ -1,6 +1,6 @@
 use super::*;
 use crate::client::oauth::Proof;
-use crate::client::session::{ClientCredentials, TokenParameters};
+use crate::client::session::{ClientCredentials, TokenSpec};
 use std::os::unix::fs::PermissionsExt;
 
 fn stored() -> StoredSession {
@@ -9,10 +9,7 @@ fn stored() -> StoredSession {
         client_id: "acme~x".into(),
         client_secret: Secret::new("the secret"),
         proof: Proof::Basic,
-        parameters: TokenParameters {
-            scope: Some("access:read".into()),
-            ..TokenParameters::default()
-        },
+        spec: TokenSpec { scope: Some("access:read".into()), ..TokenSpec::default() },
     });
     StoredSession {
         url: "https://a".into(),
