@@ -1,5 +1,36 @@
 //! The command line: every command, one file each, and the process's exit code.
 
+/// Defines a command whose subcommands work on one tenant, each with its own `run`.
+macro_rules! tenant_command {
+    ($(#[$about:meta])* $name:ident { $($verb:ident($args:ty)),+ $(,)? }) => {
+        $(#[$about])*
+        #[derive(clap::Args)]
+        #[command(arg_required_else_help = true)]
+        pub(crate) struct $name {
+            #[command(subcommand)]
+            verb: Verb,
+            #[command(flatten)]
+            tenant_args: crate::client::api::TenantArgs,
+        }
+
+        #[derive(clap::Subcommand)]
+        enum Verb {
+            $($verb($args),)+
+        }
+
+        impl $name {
+            pub(crate) fn run(self) -> Result<(), crate::failure::Failure> {
+                let Self { verb, tenant_args } = self;
+                crate::runtime::run(async move {
+                    match verb {
+                        $(Verb::$verb(args) => args.run(&tenant_args).await,)+
+                    }
+                })
+            }
+        }
+    };
+}
+
 pub(super) mod access;
 pub(super) mod apply;
 pub(super) mod backup;

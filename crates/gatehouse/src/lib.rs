@@ -6,6 +6,7 @@ mod failure;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod host;
+mod runtime;
 mod terminal;
 
 pub use commands::run;

@@ -18,8 +18,9 @@ use tokio::sync::Mutex;
 
 use crate::client::oauth::{self, TokenError};
 use crate::client::profile::ProfileName;
-use crate::client::wire::{self, Verbose, http_client};
+use crate::client::wire::{Verbose, http_client};
 use crate::failure::{Failure, FailureKind};
+use crate::runtime;
 use crate::terminal::screen::print_notice;
 use crate::terminal::secret::Secret;
 
@@ -243,7 +244,7 @@ fn run_to_completion<T: Send>(
     work: impl Future<Output = Result<T, Failure>> + Send,
 ) -> Result<T, Failure> {
     std::thread::scope(|scope| {
-        let worker = scope.spawn(|| wire::run(work));
+        let worker = scope.spawn(|| runtime::run(work));
         worker.join().unwrap_or_else(|_| Err("the token could not be renewed".to_owned().into()))
     })
 }

@@ -4,7 +4,6 @@ mod verbose;
 
 pub(crate) use verbose::Verbose;
 
-use std::pin::Pin;
 use std::time::Duration;
 
 use gatehouse_connectors::{NO_AUTHORITIES, build_client, has_authorities};
@@ -36,20 +35,6 @@ pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
             .user_agent(concat!("gatehouse/", env!("CARGO_PKG_VERSION")))
     });
     client.map_err(|cause| Failure::from(format!("no HTTP client: {cause}")))
-}
-
-/// Runs a future on a new runtime.
-pub(crate) fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-    let mut outcome = None;
-    // Erased, so that the runtime's loop is compiled once and not once for each command.
-    let work: Pin<Box<dyn Future<Output = ()> + '_>> =
-        Box::pin(async { outcome = Some(work.await) });
-    runtime.block_on(work);
-    // A thread may still wait for typed input that is no longer needed.
-    runtime.shutdown_background();
-    outcome.expect("work that has ended has left its outcome")
 }
 
 /// The response's `Retry-After`, if it is short enough to wait for.

@@ -12,48 +12,18 @@ mod list;
 mod selection;
 mod show;
 
-use clap::{Args, Subcommand};
-
-use crate::client::api::TenantArgs;
-use crate::client::wire;
-use crate::failure::Failure;
 use crate::terminal::output::{Column, ColumnFit};
 
-/// Issue, find, change and end accesses, one at a time; `gatehouse batch` does many
-#[derive(Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct AccessCommand {
-    #[command(subcommand)]
-    verb: Verb,
-    #[command(flatten)]
-    tenant_args: TenantArgs,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    Create(create::Create),
-    List(Box<list::List>),
-    Show(show::Show),
-    Rotate(change::Rotate),
-    Suspend(change::Suspend),
-    Activate(change::Activate),
-    Terminate(change::Terminate),
-}
-
-impl AccessCommand {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenant_args } = self;
-        wire::run(async move {
-            match verb {
-                Verb::Create(create) => create.run(&tenant_args).await,
-                Verb::List(list) => list.run(&tenant_args).await,
-                Verb::Show(show) => show.run(&tenant_args).await,
-                Verb::Rotate(rotate) => rotate.run(&tenant_args).await,
-                Verb::Suspend(suspend) => suspend.run(&tenant_args).await,
-                Verb::Activate(activate) => activate.run(&tenant_args).await,
-                Verb::Terminate(terminate) => terminate.run(&tenant_args).await,
-            }
-        })
+tenant_command! {
+    /// Issue, find, change and terminate accesses, one at a time; `gatehouse batch` does many
+    AccessCommand {
+        Create(create::Create),
+        List(Box<list::List>),
+        Show(show::Show),
+        Rotate(change::Rotate),
+        Suspend(change::Suspend),
+        Activate(change::Activate),
+        Terminate(change::Terminate),
     }
 }
 

@@ -20,9 +20,9 @@ use reqwest::Method;
 use serde_json::{Map, Value};
 
 use crate::client::api::{ApiResponse, Server, ServerArgs};
-use crate::client::wire;
 use crate::commands::connector::ConnectorsDir;
 use crate::failure::{Failure, FailureKind};
+use crate::runtime;
 
 /// Make tenants, contracts and accounts match an estate file
 #[derive(Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Apply {
 
 impl Apply {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        wire::run(self.apply())
+        runtime::run(self.apply())
     }
 
     async fn apply(self) -> Result<(), Failure> {

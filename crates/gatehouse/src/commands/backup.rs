@@ -9,6 +9,7 @@ use gatehouse_store::{Clock, Store};
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::serve::Settings;
+use crate::runtime;
 
 /// Copy the embedded store and its keys to another directory, also while a server uses them, and check the copy
 #[derive(Args)]
@@ -30,9 +31,7 @@ impl Backup {
                     .into(),
             );
         }
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        let BackupSummary { n_bytes, keys } = runtime.block_on(self.copy(&config))?;
+        let BackupSummary { n_bytes, keys } = runtime::run(self.copy(&config))?;
         let (from, to) = (config.data_dir.display(), self.to.display());
         let files = keys.join(" and ");
         let with = if keys.is_empty() { "no keys" } else { &files };

@@ -22,48 +22,16 @@ pub(crate) mod task;
 mod wait;
 mod watch;
 
-use clap::{Args, Subcommand};
-
-use crate::client::api::TenantArgs;
-use crate::client::wire;
-use crate::failure::Failure;
-
-/// Issue, change and terminate many accesses at once, and follow the progress
-#[derive(Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct BatchCommand {
-    #[command(subcommand)]
-    verb: Verb,
-    #[command(flatten)]
-    tenant_args: TenantArgs,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    Create(create::Create),
-    Update(change::Update),
-    Terminate(change::Terminate),
-    List(list::List),
-    Show(show::Show),
-    Wait(wait::Wait),
-    Stop(stop::Stop),
-    Export(export::Export),
-}
-
-impl BatchCommand {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenant_args } = self;
-        wire::run(async move {
-            match verb {
-                Verb::Create(create) => create.run(&tenant_args).await,
-                Verb::Update(update) => update.run(&tenant_args).await,
-                Verb::Terminate(terminate) => terminate.run(&tenant_args).await,
-                Verb::List(list) => list.run(&tenant_args).await,
-                Verb::Show(show) => show.run(&tenant_args).await,
-                Verb::Wait(wait) => wait.run(&tenant_args).await,
-                Verb::Stop(stop) => stop.run(&tenant_args).await,
-                Verb::Export(export) => export.run(&tenant_args).await,
-            }
-        })
+tenant_command! {
+    /// Issue, change and terminate many accesses at once, and follow the progress
+    BatchCommand {
+        Create(create::Create),
+        Update(change::Update),
+        Terminate(change::Terminate),
+        List(list::List),
+        Show(show::Show),
+        Wait(wait::Wait),
+        Stop(stop::Stop),
+        Export(export::Export),
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::commands::serve::Settings;
 use crate::host::open_store::{self, Intent};
+use crate::runtime;
 
 /// Clients per read.
 const PAGE_SIZE: u64 = 1000;
@@ -84,9 +85,7 @@ enum Output {
 
 impl ClientCommand {
     pub(crate) fn run(self) -> Result<(), String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        runtime.block_on(async {
+        runtime::run(async {
             match self.verb {
                 Verb::Create(create) => create.run().await,
                 Verb::List(list) => list.run().await,

@@ -99,11 +99,6 @@ fn unknown(given: &str, manifests: &Manifests) -> String {
     format!("there is no connector `{given}`; there are {names}. A file is given with its path")
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|cause| format!("no threads to run on: {cause}"))
-}
-
 /// Writes to standard output. A reader that closes it is no error.
 fn print(text: &str) {
     let mut out = std::io::stdout().lock();

@@ -1,27 +1,18 @@
 //! `gatehouse contract`: a tenant's contracts. Operators create them, with `gatehouse apply`.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use crate::client::api::TenantArgs;
 use crate::client::paging::{ListKind, Paging};
-use crate::client::wire;
 use crate::failure::Failure;
 use crate::terminal::output::{Column, ColumnFit, show_one};
 
-/// Show the contracts that accesses belong to
-#[derive(Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct ContractCommand {
-    #[command(subcommand)]
-    verb: Verb,
-    #[command(flatten)]
-    tenant_args: TenantArgs,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    List(List),
-    Show(Show),
+tenant_command! {
+    /// Show the contracts that accesses belong to
+    ContractCommand {
+        List(List),
+        Show(Show),
+    }
 }
 
 /// List contracts, with the number of accesses of each
@@ -51,21 +42,18 @@ const COLUMNS: &[Column] = &[
     Column::time("ENDS (UTC)", "endDateTime", ColumnFit::Optional(3)),
 ];
 
-impl ContractCommand {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenant_args } = self;
-        wire::run(async move {
-            let (server, format) = tenant_args.open().await?;
-            match verb {
-                Verb::List(list) => {
-                    let kind = ListKind { plural: "contracts", columns: COLUMNS };
-                    list.paging.show(&server, &["contract"], None, kind, format).await
-                }
-                Verb::Show(show) => {
-                    let contract = server.get(&["contract", &show.id]).success().await?.body;
-                    show_one(format, COLUMNS, &contract)
-                }
-            }
-        })
+impl List {
+    async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
+        let kind = ListKind { plural: "contracts", columns: COLUMNS };
+        self.paging.show(&server, &["contract"], None, kind, format).await
+    }
+}
+
+impl Show {
+    async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
+        let (server, format) = tenant_args.open().await?;
+        let contract = server.get(&["contract", &self.id]).success().await?.body;
+        show_one(format, COLUMNS, &contract)
     }
 }

@@ -17,6 +17,7 @@ use gatehouse_server::transfer::refuse_moved;
 use gatehouse_store::{Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreError, UsernameReuse};
 
 use crate::commands::serve::Settings;
+use crate::runtime;
 
 /// Check settings, keys, store, clock and issuers, and advise on what is wrong
 #[derive(Args)]
@@ -52,11 +53,9 @@ impl Findings {
 impl Doctor {
     pub(crate) fn run(self) -> Result<(), String> {
         let config = self.settings.load(&[])?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
         let mut findings = Findings::default();
         findings.good("the settings can be read");
-        runtime.block_on(self.examine(&config, &mut findings));
+        runtime::single_threaded()?.block_on(self.examine(&config, &mut findings));
         match findings.n_wrong {
             0 => Ok(()),
             1 => Err("1 fault".into()),

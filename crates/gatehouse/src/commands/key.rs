@@ -13,6 +13,7 @@ use gatehouse_store::{Clock, KeyUseKind};
 use crate::commands::serve::Settings;
 use crate::commands::token::read_seconds;
 use crate::host::open_store::{self, Intent};
+use crate::runtime;
 
 /// Change the master key and the token key, and show what still depends on each
 #[derive(Args)]
@@ -68,9 +69,7 @@ struct RotateToken {
 
 impl KeyCommand {
     pub(crate) fn run(self) -> Result<(), String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        runtime.block_on(async {
+        runtime::run(async {
             match self.verb {
                 Verb::Status(status) => status.run().await,
                 Verb::Reseal(reseal) => reseal.run().await,

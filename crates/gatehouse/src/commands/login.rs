@@ -25,8 +25,9 @@ use crate::client::environment::flag_or_variable;
 use crate::client::oauth::{self, TokenResponse};
 use crate::client::profile::{Profile, ProfileName, ProfilesEdit};
 use crate::client::session::{self, Renewal, SessionFile, StoredSession, TokenSpec};
-use crate::client::wire::{self, Verbose, http_client};
+use crate::client::wire::{Verbose, http_client};
 use crate::failure::{Failure, FailureKind};
+use crate::runtime;
 use crate::terminal::output::minute;
 use crate::terminal::question::is_interactive;
 use crate::terminal::screen::print_notice;
@@ -119,7 +120,7 @@ impl Login {
         let file = SessionFile::of(&name)?;
         let method = self.method.read(&file, &url)?;
         warn_if_unencrypted(&url);
-        wire::run(self.sign_in(LoginTarget { profile, name, file, url, tenant }, method))
+        runtime::run(self.sign_in(LoginTarget { profile, name, file, url, tenant }, method))
     }
 
     async fn sign_in(self, target: LoginTarget, method: LoginMethod) -> Result<(), Failure> {

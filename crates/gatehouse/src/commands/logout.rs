@@ -5,8 +5,9 @@ use clap::Args;
 use crate::client::environment::flag_or_variable;
 use crate::client::profile::{Profile, ProfileName};
 use crate::client::session::{self, SessionFile};
-use crate::client::wire::{self, Verbose};
+use crate::client::wire::Verbose;
 use crate::failure::Failure;
+use crate::runtime;
 use crate::terminal::screen::print_notice;
 
 /// Sign out: remove the token that `gatehouse login` stored
@@ -30,7 +31,7 @@ impl Logout {
         if profiles.is_empty() {
             println!("no profile is signed in");
         }
-        wire::run(async {
+        runtime::run(async {
             let mut failed = None;
             for profile in &profiles {
                 // A failure doesn't stop the others.

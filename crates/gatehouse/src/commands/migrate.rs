@@ -14,6 +14,7 @@ use gatehouse_store::{
 use serde_json::{Value, json};
 
 use crate::commands::serve::Settings;
+use crate::runtime;
 use crate::terminal::text_input::secret_or_file;
 
 /// Shortest interval between two lines of progress.
@@ -55,16 +56,16 @@ impl Migrate {
         let mut config = Settings::of_data_dir(self.config.clone(), &dir).load(&[])?;
         // The environment may be meant for the future servers.
         config.database_url = None;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
         let lines = Mutex::new(ProgressLines::new());
         let report = |progress| {
             if let Some(line) = lines.lock().ok().and_then(|mut lines| lines.next(progress)) {
                 eprintln!("{line}");
             }
         };
-        let moved = runtime.block_on(move_estate(&config, &target, Clock::machine(), &report));
-        let moved = moved.map_err(|why| why.to_string())?;
+        let moved = runtime::run(async {
+            let moved = move_estate(&config, &target, Clock::machine(), &report).await;
+            moved.map_err(|why| why.to_string())
+        })?;
         match self.output {
             Output::Table => show_table(&moved),
             Output::Json => show_json(&moved)?,

@@ -14,41 +14,16 @@ mod problem;
 mod search;
 mod show;
 
-use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::client::api::TenantArgs;
-use crate::client::wire;
-use crate::failure::Failure;
 use crate::terminal::output::{Column, ColumnFit, text};
 
-/// Show and find connections (SIMs, satellite terminals) over all platforms
-#[derive(Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct ProductCommand {
-    #[command(subcommand)]
-    verb: Verb,
-    #[command(flatten)]
-    tenant_args: TenantArgs,
-}
-
-#[derive(Subcommand)]
-enum Verb {
-    List(list::List),
-    Find(find::Find),
-    Show(show::Show),
-}
-
-impl ProductCommand {
-    pub(crate) fn run(self) -> Result<(), Failure> {
-        let Self { verb, tenant_args } = self;
-        wire::run(async move {
-            match verb {
-                Verb::List(list) => list.run(&tenant_args).await,
-                Verb::Find(find) => find.run(&tenant_args).await,
-                Verb::Show(show) => show.run(&tenant_args).await,
-            }
-        })
+tenant_command! {
+    /// Show and find connections (SIMs, satellite terminals) over all platforms
+    ProductCommand {
+        List(list::List),
+        Find(find::Find),
+        Show(show::Show),
     }
 }
 

@@ -7,6 +7,7 @@ use gatehouse_server::restore::{Restored, restore};
 use gatehouse_store::Clock;
 
 use crate::commands::serve::Settings;
+use crate::runtime;
 
 /// Check a backup and replace the embedded store with it; the present one is moved aside, not deleted
 #[derive(Args)]
@@ -21,10 +22,10 @@ pub(crate) struct Restore {
 impl Restore {
     pub(crate) fn run(self) -> Result<(), String> {
         let config = self.settings.load(&[])?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
-        let restored = runtime.block_on(restore(&config, &self.from, Clock::machine()));
-        let Restored { replaced, is_continued } = restored.map_err(|why| why.to_string())?;
+        let Restored { replaced, is_continued } = runtime::run(async {
+            let restored = restore(&config, &self.from, Clock::machine()).await;
+            restored.map_err(|why| why.to_string())
+        })?;
         let (from, to) = (self.from.display(), config.data_dir.display());
         if is_continued {
             println!("finished an interrupted restore of {from} to {to}");

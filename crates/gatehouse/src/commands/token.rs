@@ -12,6 +12,7 @@ use jiff::SignedDuration;
 use crate::client::oauth;
 use crate::commands::serve::Settings;
 use crate::host::open_store::{self, Intent};
+use crate::runtime;
 use crate::terminal::text_input;
 
 /// Most characters of a token's identifier.
@@ -70,10 +71,8 @@ struct Revoke {
 
 impl Token {
     pub(crate) fn run(self) -> Result<(), String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|cause| format!("no thread to run on: {cause}"))?;
         if let Some(Verb::Revoke(revoke)) = self.verb {
-            return runtime.block_on(revoke.run());
+            return runtime::run(revoke.run());
         }
         let scope = self.scope.unwrap_or_default();
         let grant = Grant {
@@ -89,7 +88,7 @@ impl Token {
             ));
         }
         let config = self.settings.load(&[])?;
-        println!("{}", runtime.block_on(issue(&config, &grant))?);
+        println!("{}", runtime::run(issue(&config, &grant))?);
         Ok(())
     }
 }

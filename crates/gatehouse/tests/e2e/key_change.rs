@@ -279,7 +279,10 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
         );
         let own = setup.run(&["key", "retire", &new.0]);
         let why = printed(&own);
-        assert!(!own.status.success() && why.contains("first of the configured keys"), "{kind}: {why}");
+        assert!(
+            !own.status.success() && why.contains("first of the configured keys"),
+            "{kind}: {why}"
+        );
         let retired = setup.run(&["key", "retire", "--force", &old.0[..8]]);
         assert!(retired.status.success(), "{kind}: {}", printed(&retired));
         for server in servers.0.iter().flatten() {

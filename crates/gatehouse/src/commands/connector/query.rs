@@ -17,6 +17,7 @@ use gatehouse_core::{ConnectorName, PageRequest, Product};
 use tokio::time::Instant;
 
 use super::account::{AccountArgs, QueriedAccount};
+use crate::runtime;
 
 /// Deadline of a query.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -78,7 +79,7 @@ pub(in crate::commands::connector) fn run_query(
     let observer = Arc::new(CallCounter { n_calls: AtomicUsize::new(0), shown });
     let platforms = Platforms::with_observer(options, Arc::clone(&observer) as Arc<dyn Observer>);
     let platforms = platforms.map_err(|why| why.to_string())?;
-    let runtime = super::runtime()?;
+    let runtime = runtime::single_threaded()?;
     // The replay platform responds until it is dropped.
     let (_replay, given) = match target {
         QueryTarget::Account(args) => (None, args.read(platforms.catalog(), connector)?),

@@ -9,6 +9,7 @@ use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;
 use super::{ConnectorsDir, counted, find_connector, print};
+use crate::runtime;
 
 /// Record a conversation with a platform, without secrets, to test a connector with
 ///
@@ -49,9 +50,8 @@ impl Record {
             keep_numbers: self.keep_numbers,
             allow_insecure_urls,
         };
-        let runtime = super::runtime()?;
         let recording = record(&manifest, &given.settings, &given.credentials, options);
-        let recording = runtime.block_on(recording)?;
+        let recording = runtime::run(recording)?;
         let out = self.out.display();
         std::fs::write(&self.out, recording.to_text())
             .map_err(|cause| format!("{out}: {cause}"))?;

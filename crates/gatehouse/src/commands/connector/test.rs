@@ -10,6 +10,7 @@ use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::account::AccountArgs;
 use super::{ConnectorsDir, counted, find_connector, print};
+use crate::runtime;
 
 /// Test a connector with a recording or an account
 ///
@@ -53,7 +54,7 @@ impl Test {
             };
             Suite::with_recording(manifest, recording)
         };
-        let checks = super::runtime()?.block_on(suite.run())?;
+        let checks = runtime::run(suite.run())?;
         let listed: String = checks.iter().map(|it| format!("{it}\n")).collect();
         let n_of =
             |is_so: fn(&Verdict) -> bool| checks.iter().filter(|it| is_so(&it.verdict)).count();
