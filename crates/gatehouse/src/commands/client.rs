@@ -1,16 +1,16 @@
 //! `gatehouse client`: OAuth clients of the built-in issuer, where there is no identity provider. Works on the data
 //! directory or the database itself, also while a server runs.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
 use gatehouse_server::app::App;
 use gatehouse_server::fields::client_body;
-use serde::Serialize;
 
 use crate::commands::serve::Settings;
 use crate::host::open_store::{self, Intent};
 use crate::runtime;
+use crate::terminal::output::{TableOrJson, print_json};
 
 /// Clients per read.
 const PAGE_SIZE: u64 = 1000;
@@ -45,7 +45,7 @@ struct Create {
     name: Option<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    output: Output,
+    output: TableOrJson,
 }
 
 #[derive(Args)]
@@ -54,7 +54,7 @@ struct List {
     tenant_settings: TenantSettings,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    output: Output,
+    output: TableOrJson,
 }
 
 #[derive(Args)]
@@ -73,14 +73,6 @@ struct TenantSettings {
     tenant: String,
     #[command(flatten)]
     settings: Settings,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Output {
-    /// For people
-    Table,
-    /// For programs
-    Json,
 }
 
 impl ClientCommand {
@@ -106,8 +98,8 @@ impl Create {
         let made = made.map_err(|why| why.to_string())?;
         let (client, secret) = (&made.client, made.secret.reveal());
         match self.output {
-            Output::Json => show_json(&client_body(client, Some(secret))),
-            Output::Table => {
+            TableOrJson::Json => print_json(&client_body(client, Some(secret))),
+            TableOrJson::Table => {
                 println!("client id      {}", client.id);
                 println!("client secret  {secret}");
                 println!("scope          {}", scopes_to_words(&client.scopes));
@@ -136,11 +128,11 @@ impl List {
         }
         app.store.close().await;
         match self.output {
-            Output::Json => {
+            TableOrJson::Json => {
                 let all: Vec<_> = clients.iter().map(|it| client_body(it, None)).collect();
-                show_json(&all)
+                print_json(&all)
             }
-            Output::Table => {
+            TableOrJson::Table => {
                 show_table(&clients);
                 Ok(())
             }
@@ -169,12 +161,6 @@ impl TenantSettings {
         let app = open_store::open(&config, Intent::Write).await?;
         Ok((app, tenant))
     }
-}
-
-fn show_json(body: &impl Serialize) -> Result<(), String> {
-    let text = serde_json::to_string_pretty(body);
-    println!("{}", text.map_err(|cause| format!("can't be shown as JSON: {cause}"))?);
-    Ok(())
 }
 
 fn show_table(clients: &[Client]) {

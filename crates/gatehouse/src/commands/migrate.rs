@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::transfer::move_estate;
 use gatehouse_store::{
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::commands::serve::Settings;
 use crate::runtime;
+use crate::terminal::output::{TableOrJson, print_json};
 use crate::terminal::text_input::secret_or_file;
 
 /// Shortest interval between two lines of progress.
@@ -37,15 +38,7 @@ pub(crate) struct Migrate {
     config: Option<PathBuf>,
     /// Output format of the result
     #[arg(long, value_name = "FORMAT", default_value = "table")]
-    output: Output,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Output {
-    /// For people
-    Table,
-    /// For programs
-    Json,
+    output: TableOrJson,
 }
 
 impl Migrate {
@@ -67,8 +60,8 @@ impl Migrate {
             moved.map_err(|why| why.to_string())
         })?;
         match self.output {
-            Output::Table => show_table(&moved),
-            Output::Json => show_json(&moved)?,
+            TableOrJson::Table => show_table(&moved),
+            TableOrJson::Json => show_json(&moved)?,
         }
         let TransferResult::Differs(compared) = &moved else {
             print_next_steps(&config, &target);
@@ -190,9 +183,7 @@ fn show_json(moved: &TransferResult) -> Result<(), String> {
         json!({"table": it.table, "isEqual": it.is_equal(), "source": source, "target": target})
     };
     let tables: Vec<_> = compared.iter().map(table).collect();
-    let text = serde_json::to_string_pretty(&json!({"outcome": outcome, "tables": tables}));
-    println!("{}", text.map_err(|cause| format!("can't be shown as JSON: {cause}"))?);
-    Ok(())
+    print_json(&json!({"outcome": outcome, "tables": tables}))
 }
 
 fn hex(bytes: &[u8]) -> String {

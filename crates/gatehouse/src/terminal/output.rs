@@ -8,7 +8,7 @@ pub(crate) mod table;
 use std::io::{self, BufWriter, Stdout, Write};
 
 use clap::ValueEnum;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -25,6 +25,22 @@ pub(crate) enum OutputFormat {
     Json,
     /// For spreadsheets: every column
     Csv,
+}
+
+/// Output format of commands without a list.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum TableOrJson {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+}
+
+/// Prints indented JSON.
+pub(crate) fn print_json(body: &impl Serialize) -> Result<(), String> {
+    let text = serde_json::to_string_pretty(body);
+    println!("{}", text.map_err(|cause| format!("can't be shown as JSON: {cause}"))?);
+    Ok(())
 }
 
 /// A column of a list.

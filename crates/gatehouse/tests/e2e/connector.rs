@@ -2,7 +2,7 @@ use super::process::*;
 use gatehouse_connectors::simulator;
 
 /// A manifest for the platforms of `gatehouse simulate`.
-const MANIFEST: &str = r#"manifest: 1
+pub(crate) const MANIFEST: &str = r#"manifest: 1
 name: mine
 title: Mine
 connectivity: CELLULAR
@@ -20,23 +20,26 @@ list:
   items: $.connections
 look_up:
   id: { call: { get: "/v1/connections/{value}" }, items: $ }
-  iccid: never_carried
-  imsi: never_carried
+  iccid: { call: { get: /v1/connections, query: { iccid: "{values|luhn_strip}" } }, items: $.connections, at_once: 100 }
+  imsi: not_searchable
   msisdn: never_carried
   serial_number: never_carried
 product:
   id: $.id
-  status: { word: $.status, words: { enabled: ACTIVE } }
+  status: { word: $.state, words: { in-use: ACTIVE, paused: SUSPENDED, stock: CREATED, retired: TERMINATED } }
+  identifiers: { iccid: $.iccid, imsi: $.imsi }
+  properties:
+    - { each: "$.properties[*]", name_from: $.name, value: $.value }
+errors:
+  message: $.message
 "#;
 
-fn run(setup: &Setup, arguments: &[&str]) -> (bool, String) {
-    let mut all = vec!["connector"];
-    all.extend(arguments);
-    let output = setup.run(&all);
+pub(crate) fn run(setup: &Setup, arguments: &[&str]) -> (bool, String) {
+    let output = setup.run(&[&["connector"], arguments].concat());
     (output.status.success(), printed(&output))
 }
 
-fn place_with(manifest: &str) -> Setup {
+fn setup_with(manifest: &str) -> Setup {
     let setup = Setup::sqlite();
     std::fs::write(setup.path("mine.yaml"), manifest).unwrap();
     setup
@@ -58,7 +61,7 @@ fn connectors_are_listed_and_shown() {
 
 #[test]
 fn a_manifest_is_checked_with_file_line_and_column() {
-    let setup = place_with(MANIFEST);
+    let setup = setup_with(MANIFEST);
     assert_eq!(run(&setup, &["check", "mine.yaml"]), (true, "ok  mine.yaml: mine, Mine\n".into()));
     std::fs::write(setup.path("bad.yaml"), MANIFEST.replace("title:", "titel:")).unwrap();
     std::fs::write(setup.path("text.yaml"), "{ no").unwrap();
@@ -76,7 +79,7 @@ fn a_manifest_is_checked_with_file_line_and_column() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_queried_and_its_secret_is_not_shown() {
-    let setup = place_with(MANIFEST);
+    let setup = setup_with(MANIFEST);
     let platform = simulator::Platform::usual()[0].clone();
     let server = simulator::Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
     std::fs::write(setup.path("token"), "s3cret-token\n").unwrap();
@@ -99,7 +102,7 @@ async fn an_account_is_queried_and_its_secret_is_not_shown() {
 
 #[test]
 fn missing_fields_of_an_account_are_reported() {
-    let setup = place_with(MANIFEST);
+    let setup = setup_with(MANIFEST);
     let (is_well, shown) = run(&setup, &["try", "mine.yaml"]);
     assert!(!is_well && shown.contains("settings.baseUrl is missing"), "{shown}");
     assert!(shown.contains("credentials.token is missing"), "{shown}");

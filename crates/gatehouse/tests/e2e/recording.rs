@@ -1,45 +1,8 @@
 //! A recorded conversation, and the tests made from it.
 
+use super::connector::{MANIFEST, run};
 use super::process::*;
 use gatehouse_connectors::simulator;
-
-/// A manifest for the platforms of `gatehouse simulate`.
-const MANIFEST: &str = r#"manifest: 1
-name: mine
-title: Mine
-connectivity: CELLULAR
-account:
-  credentials:
-    token: { description: Any token }
-every_call:
-  headers: { Authorization: "Bearer {credentials.token}" }
-paging:
-  by: number
-  size: { max: 100 }
-  total: $.total
-list:
-  call: { get: /v1/connections, query: { page: "{page.number}", size: "{page.size}" } }
-  items: $.connections
-look_up:
-  id: { call: { get: "/v1/connections/{value}" }, items: $ }
-  iccid: { call: { get: /v1/connections, query: { iccid: "{values|luhn_strip}" } }, items: $.connections, at_once: 100 }
-  imsi: not_searchable
-  msisdn: never_carried
-  serial_number: never_carried
-product:
-  id: $.id
-  status: { word: $.state, words: { in-use: ACTIVE, paused: SUSPENDED, stock: CREATED, retired: TERMINATED } }
-  identifiers: { iccid: $.iccid, imsi: $.imsi }
-  properties:
-    - { each: "$.properties[*]", name_from: $.name, value: $.value }
-errors:
-  message: $.message
-"#;
-
-fn run(setup: &Setup, arguments: &[&str]) -> (bool, String) {
-    let output = setup.run(&[&["connector"], arguments].concat());
-    (output.status.success(), printed(&output))
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recording_has_no_secrets_and_becomes_a_test() {
