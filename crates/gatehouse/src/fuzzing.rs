@@ -158,7 +158,7 @@ fn raw_filter(text: &str) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_seeds_of_the_fuzzer_hold() {
+    fn the_fuzzers_seeds_pass() {
         gatehouse_testing::hold_seeds(super::TARGETS);
     }
 }

@@ -241,7 +241,7 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 
     #[test]
-    fn suggestions_can_be_pasted() {
+    fn suggestions_are_quoted_for_a_shell() {
         for (text, expected) in [
             ("fleet.csv", "fleet.csv"),
             ("my fleet.csv", "'my fleet.csv'"),
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_for_one_tenant_says_which() {
+    fn the_tenant_of_a_single_tenant_token_is_read() {
         for (claims, expected) in [
             (r#"{"tenants": ["demo"]}"#, Some("demo")),
             (r#"{"tenants": "demo"}"#, Some("demo")),

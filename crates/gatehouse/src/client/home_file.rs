@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_as_a_whole_and_is_its_owners_alone() {
+    fn a_file_is_replaced_atomically_and_private_to_its_owner() {
         let home = tempfile::tempdir().unwrap();
         let directory = home.path().join("a/b");
         make_directory(&directory).unwrap();

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_means_a_profile_that_is_there() {
+    fn a_name_selects_an_existing_profile() {
         let text = "default = 'prod'\n[profiles.prod]\nurl = 'https://a'\n[profiles.lab]\n";
         let profiles: Profiles = toml::from_str(text).unwrap();
         for (named, expected) in

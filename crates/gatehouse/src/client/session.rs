@@ -108,11 +108,11 @@ impl Session {
 impl FileSession {
     async fn token(&self, verbose: Verbose) -> Result<String, Failure> {
         let mut latest = self.latest.lock().await;
-        if !latest.stored.is_good(oauth::now(), LIFETIME_SECONDS_MIN) {
+        if !latest.stored.is_valid_for(oauth::now(), LIFETIME_SECONDS_MIN) {
             match self.renewed(&latest, None, verbose).await {
                 Ok(renewed) => *latest = renewed,
                 // The old token's last seconds may suffice.
-                Err(why) if latest.stored.is_good(oauth::now(), 0) => {
+                Err(why) if latest.stored.is_valid_for(oauth::now(), 0) => {
                     verbose.note(&format!("the token is not renewed: {}", why.message()));
                 }
                 Err(why) => return Err(why),
@@ -168,7 +168,7 @@ impl FileSession {
             Some(stored) => stored,
         };
         let is_refused = refused == Some(stored.access_token.reveal());
-        if !is_refused && stored.is_good(oauth::now(), LIFETIME_SECONDS_MIN) {
+        if !is_refused && stored.is_valid_for(oauth::now(), LIFETIME_SECONDS_MIN) {
             verbose.note("the token was renewed by another process");
             return Ok(Latest { stored, file_token: None });
         }

@@ -363,7 +363,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_difference_is_told_field_by_field() {
+    fn a_difference_is_shown_field_by_field() {
         let present = json!({"id": "a", "status": "ACTIVE", "maxAccesses": 5});
         assert_eq!(difference(&present, &present), Vec::<String>::new());
         assert_eq!(
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_that_the_file_leaves_out_are_no_fault() {
+    fn omitted_credentials_are_no_fault() {
         let fault = |name: &str| SettingFault { name: name.into(), reason: "is missing".into() };
         let faults = ["settings.baseUrl", "credentials", "credentials.token", "connector"];
         let sure = |has_credentials| {

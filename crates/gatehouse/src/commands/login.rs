@@ -129,7 +129,7 @@ impl Login {
         let issuer = method.issuer().map(str::to_owned);
         let (granted, renewal) = method.token(&http_client()?, verbose, &url).await?;
         let stored = StoredSession::new(&url, granted, renewal);
-        if !stored.is_good(oauth::now(), 0) {
+        if !stored.is_valid_for(oauth::now(), 0) {
             return Err(Failure::new(
                 FailureKind::NotAllowed,
                 "the token has expired; nothing is stored",
@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_long_it_lasts_is_told() {
+    fn the_validity_of_a_session_is_shown() {
         let granted = || TokenResponse {
             access_token: Secret::new("t"),
             expires_at: Some("2026-11-16T17:20:30Z".parse().unwrap()),

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_moved_and_where_to_is_said_in_one_way() {
+    fn source_and_target_are_validated() {
         for (from, expected) in [("sqlite:data", "data"), ("sqlite:/var/lib/x", "/var/lib/x")] {
             assert_eq!(data_dir(from), Ok(expected.to_owned()));
         }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_store_stands_for_its_directory() {
+    fn the_file_of_a_store_names_its_directory() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().to_str().unwrap();
         for name in ["gatehouse.db", "other.db"] {

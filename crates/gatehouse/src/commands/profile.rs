@@ -106,7 +106,7 @@ fn described(profiles: &Profiles, name: &str) -> Value {
         "isDefault": profiles.selected(None) == name,
         "url": url,
         "tenant": fields.tenant,
-        "isSignedIn": stored.as_ref().is_some_and(|it| it.renewal.is_some() || it.is_good(now, 0)),
+        "isSignedIn": stored.as_ref().is_some_and(|it| it.renewal.is_some() || it.is_valid_for(now, 0)),
         "signedInUntil": stored.as_ref().and_then(|it| it.expires_at).map(|it| it.to_string()),
         "isRenewed": stored.as_ref().is_some_and(|it| it.renewal.is_some()),
         "trouble": failure,
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_long_somebody_is_signed_in_is_told() {
+    fn the_state_of_a_session_is_shown() {
         let until = "2026-11-16T17:20:00Z";
         for (item, expected) in [
             (json!({}), "—"),

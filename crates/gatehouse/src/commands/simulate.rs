@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_platform_is_as_its_own_options_say_and_else_as_those_of_all() {
+    fn a_platforms_own_options_precede_the_common_ones() {
         let options = "X_1,kind=cursor,connections=5,latency=2s,connectivity=satellite,\
                        page-size-max=7,look-up-max=9,check-digit=yes,seed=3";
         let platforms = with(&[options, "Y"]).platforms().unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_platform_is_said() {
+    fn faults_of_a_platform_are_reported() {
         for (platform, expected) in [
             ("alpha", "--platform `alpha`: the name must begin with an upper-case letter"),
             ("", "the name must begin"),
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_follow_each_other_and_end() {
+    fn ports_are_consecutive_and_limited() {
         let ports = |first: u16, n| {
             let addresses = addresses(([127, 0, 0, 1], first).into(), n)?;
             Ok::<_, String>(addresses.iter().map(SocketAddr::port).collect::<Vec<_>>())

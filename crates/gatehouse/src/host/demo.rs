@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_demo_is_added_beside_what_is_there() {
+    async fn the_demo_is_added_to_an_estate() {
         let mut estate = Estate { tenants: Vec::new() };
         let demo = Demo::add_to(&mut estate).unwrap();
         assert_eq!((estate.tenants.len(), demo.platforms.len()), (1, 3));

@@ -102,7 +102,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_file_is_there_whole_and_for_its_owner_alone() {
+    fn a_file_appears_complete_and_private_to_its_owner() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("fleet.csv");
         let mut file = PrivateFile::create(&path, false).unwrap();
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten_unless_that_is_wanted() {
+    fn nothing_is_overwritten_without_the_flag() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("fleet.csv");
         let mut late = PrivateFile::create(&path, false).unwrap();
         late.write_all(b"late").unwrap();
         fs::write(&path, "first").unwrap();
         assert!(check(&path, false).is_err());
-        assert!(late.finish().is_err(), "somebody was faster");
+        assert!(late.finish().is_err(), "another file appeared first");
         assert_eq!(fs::read(&path).unwrap(), b"first");
         let mut new = PrivateFile::create(&path, true).unwrap();
         new.write_all(b"new").unwrap();

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_characters_never_reach_the_terminal() {
         assert_eq!(harmless("pump\u{1b}[2J\r\n"), "pump\u{fffd}[2J\u{fffd}\u{fffd}");
         assert_eq!(harmless("a\u{202e}b"), "a\u{fffd}b");
         assert_eq!(harmless("Pumpe 7 äöü"), "Pumpe 7 äöü");

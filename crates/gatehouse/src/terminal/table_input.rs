@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_row_decides_what_stands_between_cells() {
+    fn the_first_row_decides_the_separator() {
         let n_cells = |text| -> Vec<usize> {
             read_rows("t", text).unwrap().iter().map(|row| row.cells.len()).collect()
         };

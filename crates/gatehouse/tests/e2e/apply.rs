@@ -26,7 +26,7 @@ async fn an_estate_is_applied_and_a_second_run_changes_nothing() {
         let dry = printed(&apply(&setup, &server, WANTED, &["--dry-run"]));
         assert!(dry.contains("3 would change, 0 unchanged"), "{dry}");
         let first = printed(&apply(&setup, &server, WANTED, &[]));
-        assert_eq!(dry.replace("would change", "changed"), first, "it did what it said");
+        assert_eq!(dry.replace("would change", "changed"), first, "the dry run showed the same");
         assert!(first.contains("+ tenant fleet\n    name: \"fleet\""), "{first}");
         let second = apply(&setup, &server, WANTED, &[]);
         assert_eq!(printed(&second), "0 changed, 3 unchanged\n", "{}", setup.kind);
@@ -222,7 +222,7 @@ async fn accounts_are_applied_and_their_secrets_are_not_shown() {
         write_token(&setup, "s3cret\n");
         let dry = printed(&apply(&setup, &server, WITH_ACCOUNTS, &["--dry-run"]));
         let first = printed(&apply(&setup, &server, WITH_ACCOUNTS, &[]));
-        assert_eq!(dry.replace("would change", "changed"), first, "it did what it said");
+        assert_eq!(dry.replace("would change", "changed"), first, "the dry run showed the same");
         insta::allow_duplicates! {
             insta::assert_snapshot!(first, @r#"
             + tenant fleet

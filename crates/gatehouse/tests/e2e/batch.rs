@@ -68,7 +68,7 @@ impl Server {
     /// The Task with its result, when it has ended.
     pub(crate) async fn until_ended(&self, tenant: &str, task: &str) -> Value {
         let path = format!("/{tenant}/access/batch/{task}");
-        let wait = Wait::new(format!("{tenant}'s {task} is over"));
+        let wait = Wait::new(format!("{tenant}'s {task} has ended"));
         loop {
             let (status, shown) = self.json(Method::GET, &path, None).await;
             assert_eq!(status, 200, "{shown}");

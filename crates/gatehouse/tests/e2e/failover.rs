@@ -128,7 +128,7 @@ async fn begin_batch(fleet: &Fleet, random: &mut SeededRandom, n: usize) {
     .await;
     assert!(
         n_done < N_ITEMS,
-        "the batch is over, and nothing is left to interrupt: take more items"
+        "the batch has ended, and nothing is left to interrupt: take more items"
     );
 }
 

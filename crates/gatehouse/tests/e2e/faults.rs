@@ -210,6 +210,6 @@ async fn a_commit_that_no_standby_confirms_is_unknown() {
     record(
         "PostgreSQL: the synchronous standby confirms no commit; with and without `statement_timeout`",
         settings.len(),
-        "the caller is told that the outcome is unknown; nothing is written twice; writes go on when they may",
+        "the response says that the outcome is unknown; nothing is written twice; later writes succeed",
     );
 }

@@ -195,7 +195,7 @@ async fn a_key_in_use_by_a_server_is_not_retired() {
     let newest = setup.serve_allowing_guesses();
     for server in [&newest, &former, &newest, &former] {
         assert_eq!(verify(server, &device).await, 200);
-        assert_eq!(status(&setup, 1).2[0], 0, "nobody undoes what was renewed");
+        assert_eq!(status(&setup, 1).2[0], 0, "renewed hashes stay");
     }
     let refusal = |arguments: &[&str], why: &str| {
         let refused = setup.run(arguments);
@@ -293,7 +293,7 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
         for server in servers.0.iter().flatten() {
             assert_eq!(verify(server, &objects.silent).await, 401, "{kind}: its key is gone");
             let (status, again) = once(server, "/acme/access", "k1", &creation()).await;
-            assert_eq!(status, 409, "{kind}: nobody can tell if it is the same: {again}");
+            assert_eq!(status, 409, "{kind}: the request can't be recognised: {again}");
         }
         assert_eq!(status(&setup, 1).1, "missing", "{kind}");
         drop(servers);

@@ -84,7 +84,7 @@ async fn a_body_that_dribbles_in_is_408_and_delays_no_other_client() {
 async fn an_idle_connection_is_closed_without_a_response() {
     let setup = Setup::sqlite();
     let server = setup.serve_set(&[("LIMITS__IDLE_TIMEOUT", "200ms")]);
-    assert_eq!(Socket::open(server.address()).rest(), "", "it never said anything");
+    assert_eq!(Socket::open(server.address()).rest(), "", "no response");
     let mut once = Socket::open(server.address());
     once.ask_live();
     assert_eq!(once.rest(), "", "it had one request");
@@ -160,7 +160,7 @@ async fn a_connection_too_many_is_refused_when_all_are_busy() {
         assert!(refused.contains("connection: close\r\n"), "{refused}");
     }
     held.release().await;
-    assert!(only.answer().starts_with("HTTP/1.1 201 "), "who was inside is not disturbed");
+    assert!(only.answer().starts_with("HTTP/1.1 201 "), "an accepted client is not disturbed");
     Socket::open(server.address()).ask_live();
 }
 

@@ -49,7 +49,7 @@ async fn an_unwritable_log_delays_no_request() {
     drop(gone);
     let (mut still, slow) = std::io::pipe().unwrap();
     for (case, log) in
-        [("a full disk", full_disk()), ("nobody", writer.into()), ("a pipe", slow.into())]
+        [("a full disk", full_disk()), ("a closed pipe", writer.into()), ("a pipe", slow.into())]
     {
         let setup = Setup::sqlite();
         // At this level every request logs, far more than a pipe holds.
@@ -135,7 +135,7 @@ async fn a_refused_check_is_logged_without_the_tried_password() {
         assert!(check["correlation_id"].is_string(), "{check}");
     }
     assert_eq!(checks[0]["access"], made["id"]);
-    assert_eq!(checks[1].get("access"), None, "nobody has this name");
+    assert_eq!(checks[1].get("access"), None, "no access has this name");
     assert_eq!(checks[20]["reason"], "too many failed checks");
     let [refused] = about("a client was refused")[..] else { panic!("{log}") };
     assert_eq!((&refused["client"], &refused["tenant"]), (&client.as_str().into(), &"acme".into()));

@@ -301,7 +301,7 @@ fn profiles_are_listed_chosen_and_left_as_people_wrote_them() {
     let config = std::fs::read_to_string(user.path("config.toml")).unwrap();
     assert!(config.contains(mine.strip_prefix("# mine\n").unwrap()), "{config}");
     assert!(config.contains("# mine\n") && config.contains("default = \"lab\"\n"), "{config}");
-    assert!(user.path("config.toml").is_symlink(), "who has the file elsewhere keeps it there");
+    assert!(user.path("config.toml").is_symlink(), "a symbolic link stays one");
     user.assert_looks(&[]);
 
     let output = user.run(&["profile", "list", "--output", "json"]);

@@ -277,7 +277,7 @@ async fn an_estate_moves_to_postgres_without_a_change_for_clients() {
         &["doctor"],
     ] {
         let refused = from.run(left);
-        assert_eq!(refused.status.code(), Some(1), "{left:?}: nobody would ever know of it");
+        assert_eq!(refused.status.code(), Some(1), "{left:?}: it would go unnoticed");
         assert!(printed(&refused).contains("was moved to PostgreSQL"), "{}", printed(&refused));
     }
     std::fs::remove_file(from.path("gatehouse-data/moved-to-postgres")).unwrap();

@@ -106,7 +106,11 @@ async fn stopping_is_bounded_even_if_the_database_hangs() {
     server.terminate();
     let status = tokio::task::spawn_blocking(move || server.wait()).await.unwrap();
     assert!(status.success(), "{}", setup.log());
-    assert_eq!(stuck.await.unwrap().unwrap().status(), 503, "it is told that nothing was done");
+    assert_eq!(
+        stuck.await.unwrap().unwrap().status(),
+        503,
+        "the response says that nothing was done"
+    );
 }
 
 #[tokio::test]

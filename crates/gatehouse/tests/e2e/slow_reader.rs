@@ -64,7 +64,7 @@ async fn slow_readers_hold_neither_memory_nor_a_transaction() {
     for _ in 0..N_READERS {
         readers.push(begin(&server, &path).await);
     }
-    assert!(read().await == whole, "who reads on is given all of it, whoever hangs");
+    assert!(read().await == whole, "a reading client gets all of it, also while others hang");
     assert_eq!(n_hanging(&server).await, N_READERS);
     let grown = figure(&server, "process_resident_memory_bytes").await.saturating_sub(before);
     assert!(grown < MEMORY_MAX, "{grown} bytes for answers of {} bytes", whole.len());
@@ -76,6 +76,6 @@ async fn slow_readers_hold_neither_memory_nor_a_transaction() {
         let cut = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
         cut == Ok(0)
     };
-    until("nobody is in a transaction", is_free).await;
+    until("no transaction is open", is_free).await;
     assert_eq!(n_hanging(&server).await, N_READERS, "all of them still");
 }

@@ -186,7 +186,7 @@ async fn a_connection_too_many_is_closed_without_a_handshake() {
     held.release().await;
     let mut printed = String::new();
     busy.read_to_string(&mut printed).await.unwrap();
-    assert!(printed.starts_with("HTTP/1.1 201 "), "who was inside is not disturbed: {printed}");
+    assert!(printed.starts_with("HTTP/1.1 201 "), "an accepted client is not disturbed: {printed}");
     drop(busy);
     assert!(seen_by(&pair.trusting().build().unwrap(), &server).await.is_some());
 }

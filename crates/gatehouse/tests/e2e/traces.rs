@@ -111,7 +111,7 @@ async fn a_request_is_a_span_under_its_clients_with_what_it_did_below() {
         assert_eq!(attribute(unknown, "http.response.status_code").as_deref(), Some("404"));
         for span in &spans {
             let is_below = spans.iter().any(|it| it.span_id == span.parent_span_id);
-            assert!(is_below || span.kind() == SpanKind::Server, "{} is nobody's", span.name);
+            assert!(is_below || span.kind() == SpanKind::Server, "{} has no parent", span.name);
         }
         let log = setup.log();
         assert!(log.contains(&format!("\"trace_id\":\"{TRACE}\"")), "{log}");

@@ -14,7 +14,7 @@ fn secrets_of_a_form_are_sent_and_not_shown() {
 }
 
 #[test]
-fn a_client_is_encoded_before_it_is_put_together() {
+fn client_credentials_are_encoded_before_they_are_joined() {
     let value = basic("acme~x:y", &Secret::new("a b%"));
     assert!(value.is_sensitive());
     let encoded = value.to_str().unwrap().strip_prefix("Basic ").unwrap();
@@ -22,7 +22,7 @@ fn a_client_is_encoded_before_it_is_put_together() {
 }
 
 #[test]
-fn tokens_are_read_with_when_they_expire() {
+fn tokens_are_read_with_their_expiry() {
     let now = Timestamp::EPOCH;
     let token_of = |claims: &str| format!("e30.{}.sig", BASE64URL.encode(claims));
     for (body, expected) in [
@@ -48,7 +48,7 @@ fn tokens_are_read_with_when_they_expire() {
 }
 
 #[test]
-fn what_an_endpoint_says_is_told_with_what_to_do() {
+fn an_endpoints_error_is_shown_with_advice() {
     let error = TokenError::Error {
         endpoint: "https://id.example/token".into(),
         error: "invalid_client".into(),

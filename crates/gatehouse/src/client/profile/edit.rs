@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_wrote_stays() {
+    fn the_rest_of_the_file_stays() {
         let text = "# mine\ndefault = 'lab' # for now\n\n[profiles.lab]\n\
                     url = 'https://old' # the old one\noutput = 'json'\n\n# the end\n";
         assert_eq!(
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_is_made_however_tables_are_written() {
+    fn a_profile_is_added_to_every_kind_of_table() {
         assert_eq!(
             edited("", "a"),
             "[profiles.a]\nurl = \"https://new\"\ntenant = \"acme\"\n",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_stands_above_the_tables() {
+    fn the_default_is_written_above_the_tables() {
         for text in ["[profiles.a]\nurl = 'x'\n", "default = 'b' # was b\n[profiles.a]\n", ""] {
             let mut document: DocumentMut = text.parse().unwrap();
             set(document.as_table_mut(), "default", "a");

@@ -23,10 +23,10 @@ impl FromStr for ProfileName {
 
     fn from_str(text: &str) -> Result<Self, Failure> {
         let is_letter = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
-        let is_good = (1..=CHARS_MAX).contains(&text.len())
+        let is_valid_for = (1..=CHARS_MAX).contains(&text.len())
             && !text.starts_with('.')
             && text.chars().all(is_letter);
-        if is_good {
+        if is_valid_for {
             return Ok(Self(text.to_owned()));
         }
         Err(Failure::input(format!(

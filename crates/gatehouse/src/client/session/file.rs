@@ -67,7 +67,7 @@ impl StoredSession {
     }
 
     /// Whether the token is valid now and for `more_seconds`.
-    pub(crate) fn is_good(&self, now: Timestamp, more_seconds: i64) -> bool {
+    pub(crate) fn is_valid_for(&self, now: Timestamp, more_seconds: i64) -> bool {
         self.expires_at.is_none_or(|end| end > now.plus_milliseconds(more_seconds * 1000))
     }
 }

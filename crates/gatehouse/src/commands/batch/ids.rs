@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id_is_told_with_its_line() {
+    fn invalid_ids_are_reported_with_their_lines() {
         let message = |text: &str| parse("ids", text).unwrap_err().message().to_owned();
         let several = message(&format!("{A}\npump-7\n{B}\n12\n"));
         assert!(several.contains("line 2: `pump-7` is no access ID"), "{several}");

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_known_before_its_accesses_are_read() {
+    fn a_task_is_parsed_before_its_accesses_are_read() {
         let base = r#"{"id":"job-1","state":"DONE","@baseType":"task","@type":"batchCreation""#;
         assert_eq!(before_accesses(base.as_bytes()), None);
         let begun = format!(r#"{base},"accesses":[{{"id":"#);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_tells_when_it_was_accepted() {
+    fn a_task_id_has_the_time_of_acceptance() {
         assert_eq!(
             accepted("job-01a1df5b-a81e-7f70-ad36-39b2f2519770"),
             "2026-11-15T13:18:08.414Z"

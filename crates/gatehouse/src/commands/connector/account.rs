@@ -185,7 +185,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn settings_are_what_they_are_written_like() {
+    fn settings_get_the_type_that_they_are_written_as() {
         for (text, value) in [
             ("12", json!(12)),
             ("0.5", json!(0.5)),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pair_is_not_repeated() {
+    fn a_malformed_pair_is_not_repeated() {
         assert_eq!(pair_of("--set", "a=b=c"), Ok(("a", "b=c")));
         assert_eq!(pair_of("--set", "a="), Ok(("a", "")));
         for bad in ["s3cret", "=s3cret", ""] {

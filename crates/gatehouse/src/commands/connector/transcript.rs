@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_bodies_are_cut_unless_all_is_wanted() {
+    fn long_bodies_are_cut_without_full() {
         let long = serde_json::json!((0..100).collect::<Vec<_>>()).to_string();
         let cut = body("<", &long, false);
         assert_eq!(cut.lines().count(), LINES_MAX + 1);
@@ -157,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn what_a_platform_says_moves_no_cursor() {
+    fn a_platforms_text_moves_no_cursor() {
         assert_eq!(body("<", "a\u{1b}[2J\rb\nc", false), "    < a\u{fffd}[2J\u{fffd}b\n    < c\n");
     }
 
     #[test]
-    fn headers_of_the_connection_are_shown_with_everything_alone() {
+    fn minor_headers_are_shown_only_with_full() {
         let name = HeaderName::from_static;
         let all = [(name("date"), "now".to_owned()), (name("x-next"), "3".to_owned())];
         assert_eq!(headers("<", &all, false), "    < x-next: 3\n");

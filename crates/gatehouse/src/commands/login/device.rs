@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_goes_on_as_the_issuer_says() {
+    fn polling_follows_the_issuers_errors() {
         let seconds = Duration::from_secs;
         let failed = || TokenError::Failed(Failure::new(FailureKind::Unreachable, "gone"));
         let strange =
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beginning_is_read_with_what_is_usual() {
+    fn a_device_flow_is_read_with_defaults() {
         let least =
             json!({"device_code": "d", "user_code": "U-1", "verification_uri": "https://v"});
         let flow = DeviceFlow::read(&least).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_what_the_issuer_knows() {
+    fn the_requested_scopes_are_those_of_the_issuer() {
         let known = ["openid", "offline_access", "access:read", "admin"];
         let scope = |spec: Option<&str>, known: &[&str]| {
             let spec = TokenSpec { scope: spec.map(str::to_owned), ..TokenSpec::default() };

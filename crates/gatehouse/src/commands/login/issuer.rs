@@ -111,7 +111,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_document_of_somebody_else_is_refused() {
+    fn a_document_of_another_issuer_is_refused() {
         let read = |claimed: &str| Issuer::read("https://id.example", json!({"issuer": claimed}));
         assert!(read("https://id.example").is_ok());
         for other in ["https://id.example/", "https://other.example", ""] {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_shown_as_the_issuer_takes_them() {
+    fn client_authentication_follows_the_issuers_methods() {
         let proofs = |methods: Value| {
             let document = json!({"issuer": "https://a", "token_endpoint": "https://a/t",
                                   "token_endpoint_auth_methods_supported": methods});

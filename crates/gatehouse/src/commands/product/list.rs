@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_on_accounts_are_told_from_others() {
+    fn conditions_on_accounts_are_extracted() {
         for (expression, expected) in [
             ("platform=A&customProperty.name=x;platform=B", "platform=A;platform=B"),
             ("platform=A;customProperty.name=x", ""),

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn found_missing_and_unknown_are_told_apart() {
+    fn found_missing_and_unknown_are_distinguished() {
         let iccid = IdentifierGuess::recognise("8948692690826143258", None).unwrap();
         let imsi = IdentifierGuess::recognise("487016466663624", None).unwrap();
         let missing =
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_are_as_large_as_they_may_be() {
+    fn searches_are_split_at_the_limit() {
         let imsis: Vec<IdentifierGuess> = (0..1200)
             .map(|n| IdentifierGuess::recognise(&format!("{}", 100_000_000 + n), None).unwrap())
             .collect();

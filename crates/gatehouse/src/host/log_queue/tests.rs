@@ -29,7 +29,7 @@ impl Write for Sink {
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_sink_that_stands_still_holds_up_nobody_and_what_is_lost_is_counted() {
+fn a_blocked_sink_delays_no_caller_and_lost_lines_are_counted() {
     let (may, written) = (Arc::new(Mutex::new(())), Arc::new(Mutex::new(Vec::new())));
     let (began, begun) = channel();
     let sink = Sink { may: Arc::clone(&may), began, written: Arc::clone(&written), fails: false };
@@ -45,14 +45,14 @@ fn a_sink_that_stands_still_holds_up_nobody_and_what_is_lost_is_counted() {
     drop(shut);
     // The queue is full, and yet `flush` waits for all of it.
     queue.flush(LONG);
-    assert_eq!(queue.progress.n_lost.load(Ordering::Relaxed), 0, "said, and begun anew");
+    assert_eq!(queue.progress.n_lost.load(Ordering::Relaxed), 0, "reported, and reset");
     let text = String::from_utf8(written.lock().unwrap().clone()).unwrap();
     assert!(text.starts_with("first\nline\n"), "in their order");
     assert_eq!(text.lines().count(), 1 + LINES_MAX, "all that found room");
 }
 
 #[test]
-fn a_sink_that_fails_is_tried_again() {
+fn a_failing_sink_is_tried_again() {
     let (may, written) = (Arc::default(), Arc::default());
     let (began, begun) = channel();
     let sink = Sink { may, began, written, fails: true };

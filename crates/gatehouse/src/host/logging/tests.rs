@@ -57,7 +57,7 @@ fn needs_escape_but_line(c: char) -> bool {
 }
 
 #[test]
-fn a_line_for_programs_has_time_level_and_message() {
+fn a_json_line_has_time_level_and_message() {
     let line = written(true, || {
         let nothing: Option<&str> = None;
         tracing::warn!(status = 503, tenant = "acme", subject = nothing, "request");
@@ -72,7 +72,7 @@ fn a_line_for_programs_has_time_level_and_message() {
 }
 
 #[test]
-fn a_line_for_people_is_easy_to_read() {
+fn a_text_line_is_easy_to_read() {
     let line = written(false, || {
         let route = "/{tenantName}/access";
         tracing::info!(method = "GET", route, status = 200, subject = "ann b", "request");
@@ -85,15 +85,15 @@ fn a_line_for_people_is_easy_to_read() {
 }
 
 #[test]
-fn spans_are_for_traces_alone() {
+fn spans_are_not_logged() {
     for json in [false, true] {
         let line = written(json, || {
             let span = tracing::info_span!("a span", colour = "blue");
-            assert!(span.is_disabled(), "it costs nothing where nobody listens");
-            span.in_scope(|| tracing::info!("said"));
-            tracing::error!(name: "BatchSpanProcessor.ExportError", "told elsewhere");
+            assert!(span.is_disabled(), "a disabled span costs nothing");
+            span.in_scope(|| tracing::info!("logged"));
+            tracing::error!(name: "BatchSpanProcessor.ExportError", "logged elsewhere");
         });
         assert_eq!(line.lines().count(), 1, "{line}");
-        assert!(line.contains("said") && !line.contains("blue"), "{line}");
+        assert!(line.contains("logged") && !line.contains("blue"), "{line}");
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_credential_comes_out_as_it_is() {
+    fn a_credential_is_written_unchanged() {
         let columns = ["username", "password", "deviceName"]
             .map(|name| Column::text("", name, ColumnFit::Whole));
         let item = json!({"username": "=a", "password": "-b", "deviceName": "@c"});

@@ -67,7 +67,7 @@ fn colours_are_for_terminals_alone() {
     let mut command = shell.command(&["access", "list"]);
     command.env("NO_COLOR", "1");
     let (raw, _) = Terminal::start(command, 80).finish_raw();
-    assert!(!raw.contains(escape), "nor has who wants none");
+    assert!(!raw.contains(escape), "nor with NO_COLOR");
     // Other outputs have what doesn't fit a terminal.
     assert!(shell.ok(&["access", "list"]).contains("Zähler im Keller, Nordflügel, hinten links"));
 }

@@ -41,7 +41,7 @@ fn a_hundred_thousand_from_command_to_table() {
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     let passwords: std::collections::HashSet<String> =
         reader.records().map(|row| row.unwrap()[2].to_owned()).collect();
-    assert_eq!(passwords.len(), 100_000, "each has a password of its own");
+    assert_eq!(passwords.len(), 100_000, "each has a different password");
     let listed = shell.ok(&["access", "list", "--all", "-o", "csv"]);
     assert_eq!(listed.lines().count(), 100_001);
 }
@@ -80,7 +80,7 @@ fn credentials_go_to_a_private_file_unless_standard_output_is_named() {
     let forced = shell.ok(&["batch", "export", &task, "--force"]);
     assert_eq!(forced, format!("3 to {file}\n"));
     let asked = shell.ok(&["batch", "export", &task, "--to", "-"]);
-    assert!(asked.contains(&password), "who asks for it gets it");
+    assert!(asked.contains(&password), "standard output gets it");
     let words = ["batch", "create", "--contract", "C-PAYG", "--count", "2", "--wait", "--to", "-"];
     let table = shell.ok(&words);
     assert!(table.starts_with("id,username,password,") && table.lines().count() == 3, "{table}");
@@ -440,7 +440,7 @@ fn a_file_that_appears_meanwhile_is_not_overwritten() {
     terminal.until("a bar", |screen| screen.contains("/150"));
     shell.write("made.csv", "mine");
     let (screen, code) = terminal.finish();
-    assert_eq!(code, 3, "the batch is done, so nobody may think that it isn't: {screen}");
+    assert_eq!(code, 3, "the batch has succeeded, but the file is missing: {screen}");
     assert!(screen.contains("exists already") && screen.contains("nothing is lost"), "{screen}");
     assert_eq!(shell.read("made.csv"), "mine");
     shell.ok(&["batch", "export", &task_in(&screen), "--to", "again.csv"]);

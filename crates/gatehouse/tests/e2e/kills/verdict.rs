@@ -75,7 +75,7 @@ impl KilledTenant {
         for access in &all {
             let shown = passwords.get(text(access, "id"));
             let username = shown.map(|(username, _)| username.as_str());
-            assert_eq!(username, access["username"].as_str(), "{tenant}: nobody knows a password");
+            assert_eq!(username, access["username"].as_str(), "{tenant}: a password is lost");
         }
         self.check_changes(server, random, &all, &passwords, tries_chosen).await;
     }

@@ -20,7 +20,7 @@ fn stored() -> StoredSession {
 }
 
 #[test]
-fn what_is_kept_is_read_again_and_never_printed() {
+fn a_stored_session_is_read_back_and_never_printed() {
     let home = tempfile::tempdir().unwrap();
     let file = SessionFile::at(&home.path().join("sessions"), &"prod".parse().unwrap());
     assert!(file.read().unwrap().is_none());
@@ -44,7 +44,7 @@ fn what_is_kept_is_read_again_and_never_printed() {
 }
 
 #[test]
-fn a_file_that_others_can_read_is_refused_and_so_is_one_of_somebody_else() {
+fn a_file_that_others_can_read_and_a_malformed_one_are_refused() {
     let home = tempfile::tempdir().unwrap();
     let file = SessionFile::at(home.path(), &"prod".parse().unwrap());
     file.write(&stored()).unwrap();
@@ -66,7 +66,7 @@ fn a_file_that_others_can_read_is_refused_and_so_is_one_of_somebody_else() {
 }
 
 #[test]
-fn a_token_is_good_until_it_expires() {
+fn a_token_is_valid_until_it_expires() {
     let stored = stored();
     let end = stored.expires_at.unwrap();
     for (now, more_seconds, expected) in [
@@ -75,8 +75,8 @@ fn a_token_is_good_until_it_expires() {
         (end.plus_milliseconds(-1), 0, true),
         (end, 0, false),
     ] {
-        assert_eq!(stored.is_good(now, more_seconds), expected, "{now} and {more_seconds} s");
+        assert_eq!(stored.is_valid_for(now, more_seconds), expected, "{now} and {more_seconds} s");
     }
     let timeless = StoredSession { expires_at: None, ..stored };
-    assert!(timeless.is_good(Timestamp::LATEST, 0));
+    assert!(timeless.is_valid_for(Timestamp::LATEST, 0));
 }

@@ -21,7 +21,7 @@ fn tables_are_read_as_spreadsheets_write_them() {
 }
 
 #[test]
-fn every_fault_is_told_with_its_line() {
+fn every_fault_is_reported_with_its_line() {
     let long = "x".repeat(73);
     let text = format!(
         "username,password,deviceName\nok,,\na\x07b,,\n ok2,,\nok,,\nb,{long},\nc,d\n,,{}\n",
@@ -40,13 +40,13 @@ fn every_fault_is_told_with_its_line() {
 
 /// Spreadsheets' line ends: the line numbers are an editor's.
 #[test]
-fn lines_are_counted_however_they_end() {
+fn lines_are_counted_with_any_line_end() {
     let message = read("username;password\r\nok;\r\n\r\na\u{7}b;\r\n").unwrap_err();
     assert!(message.contains("line 4: username must not hold"), "{message}");
 }
 
 #[test]
-fn what_is_no_table_is_told() {
+fn texts_that_are_no_table_are_reported() {
     for (text, expected) in [
         ("", "no rows"),
         ("username,password\n", "no rows"),
