@@ -17,7 +17,6 @@ pub(crate) struct Failure {
 /// Failures that a script may tell apart. The numbers are part of the interface: docs/cli.md lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FailureKind {
-    /// Any other failure.
     Other = 1,
     /// The command line, a file or standard input is invalid; nothing was changed.
     Input = 2,
@@ -61,13 +60,11 @@ impl Failure {
         Self::new(FailureKind::Input, message)
     }
 
-    /// Sets the advice.
     pub(crate) fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// Appends to the advice.
     pub(crate) fn advise_also(mut self, advice: impl Into<String>) -> Self {
         let more = advice.into();
         self.advice = Some(match self.advice {

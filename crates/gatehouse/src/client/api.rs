@@ -67,7 +67,6 @@ pub(crate) struct TenantArgs {
 }
 
 impl ServerArgs {
-    /// The named profile, or the default.
     pub(crate) fn profile(&self) -> Result<Profile, Failure> {
         Profile::load(flag_or_variable(self.profile.as_deref(), "GATEHOUSE_PROFILE")?.as_deref())
     }

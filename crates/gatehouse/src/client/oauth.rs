@@ -15,13 +15,11 @@ use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless;
 use crate::terminal::secret::Secret;
 
-/// Most bytes of a response.
 const RESPONSE_BYTES_MAX: usize = 1 << 20;
 
 /// Characters shown of an error's description.
 const DESCRIPTION_CHARS_MAX: usize = 500;
 
-/// A form to post.
 #[derive(Clone, Default)]
 pub(crate) struct Form {
     fields: Vec<Field>,
@@ -36,7 +34,6 @@ struct Field {
     is_secret: bool,
 }
 
-/// Client authentication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Proof {
@@ -315,7 +312,6 @@ pub(crate) fn expiry_of(token: &str) -> Option<Timestamp> {
     Timestamp::from_millisecond((seconds * 1000.0) as i64).ok()
 }
 
-/// The machine's time.
 pub(crate) fn now() -> Timestamp {
     Clock::machine().now()
 }

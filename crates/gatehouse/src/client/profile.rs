@@ -47,7 +47,6 @@ pub(crate) struct Profile {
     pub(crate) output: Option<OutputFormat>,
 }
 
-/// The whole file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Profiles {
@@ -142,7 +141,6 @@ pub(crate) fn directory() -> Option<PathBuf> {
     Some(config?.join("gatehouse"))
 }
 
-/// The profiles file.
 fn file() -> Option<PathBuf> {
     Some(directory()?.join(FILE))
 }

@@ -24,7 +24,6 @@ pub(crate) const BUSY_MAX: u32 = 3;
 /// Longest `Retry-After` that is waited for.
 const BUSY_WAIT_MAX: Duration = Duration::from_secs(10);
 
-/// An HTTP client with timeouts.
 pub(crate) fn http_client() -> Result<reqwest::Client, Failure> {
     let client = build_client(|builder| {
         builder

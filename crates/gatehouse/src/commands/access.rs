@@ -12,7 +12,7 @@ mod list;
 mod selection;
 mod show;
 
-use crate::terminal::output::{Column, ColumnFit};
+use crate::terminal::output::{Column, Fit};
 
 tenant_command! {
     /// Issue, find, change and terminate accesses, one at a time; `gatehouse batch` does many
@@ -27,7 +27,6 @@ tenant_command! {
     }
 }
 
-/// Columns of an access.
 pub(crate) const COLUMNS: &[Column] =
     &[ID, USERNAME, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH];
 
@@ -39,15 +38,15 @@ pub(crate) const TABLE_COLUMNS: &[Column] =
 pub(crate) const COLUMNS_WITH_PASSWORD: &[Column] =
     &[ID, USERNAME, PASSWORD, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH];
 
-const ID: Column = Column::text("ID", "id", ColumnFit::Whole);
-const USERNAME: Column = Column::text("USERNAME", "username", ColumnFit::Cut(8));
-const PASSWORD: Column = Column::text("PASSWORD", "password", ColumnFit::Whole);
+const ID: Column = Column::text("ID", "id", Fit::Whole);
+const USERNAME: Column = Column::text("USERNAME", "username", Fit::Cut(8));
+const PASSWORD: Column = Column::text("PASSWORD", "password", Fit::Whole);
 // Tables show it as the name.
-const DEVICE_NAME: Column = Column::text("DEVICE NAME", "deviceName", ColumnFit::CsvOnly);
-const NAME: Column = Column::text("NAME", "name", ColumnFit::Cut(13));
-const STATUS: Column = Column::text("STATUS", "status", ColumnFit::Whole);
-const CONTRACT: Column = Column::text("CONTRACT", "contractId", ColumnFit::Optional(0));
-const OFFERING: Column = Column::text("OFFERING", "productOfferingId", ColumnFit::Optional(3));
-const STARTS: Column = Column::time("STARTS (UTC)", "startDateTime", ColumnFit::Optional(2));
-const ENDS: Column = Column::time("ENDS (UTC)", "endDateTime", ColumnFit::Optional(1));
-const BATCH: Column = Column::text("BATCH", "createdBy", ColumnFit::Optional(4));
+const DEVICE_NAME: Column = Column::text("DEVICE NAME", "deviceName", Fit::CsvOnly);
+const NAME: Column = Column::text("NAME", "name", Fit::Cut(13));
+const STATUS: Column = Column::text("STATUS", "status", Fit::Whole);
+const CONTRACT: Column = Column::text("CONTRACT", "contractId", Fit::Optional(0));
+const OFFERING: Column = Column::text("OFFERING", "productOfferingId", Fit::Optional(3));
+const STARTS: Column = Column::time("STARTS (UTC)", "startDateTime", Fit::Optional(2));
+const ENDS: Column = Column::time("ENDS (UTC)", "endDateTime", Fit::Optional(1));
+const BATCH: Column = Column::text("BATCH", "createdBy", Fit::Optional(4));

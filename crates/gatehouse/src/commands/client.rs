@@ -12,7 +12,6 @@ use crate::host::open_store::{self, Intent};
 use crate::runtime;
 use crate::terminal::output::{TableOrJson, print_json};
 
-/// Clients per read.
 const PAGE_SIZE: u64 = 1000;
 
 /// Create, list and delete clients: machines that get tokens at /-/oauth2/token

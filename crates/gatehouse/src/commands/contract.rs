@@ -5,7 +5,7 @@ use clap::Args;
 use crate::client::api::TenantArgs;
 use crate::client::paging::{ListKind, Paging};
 use crate::failure::Failure;
-use crate::terminal::output::{Column, ColumnFit, show_one};
+use crate::terminal::output::{Column, Fit, show_one};
 
 tenant_command! {
     /// Show the contracts that accesses belong to
@@ -31,15 +31,15 @@ struct Show {
 }
 
 const COLUMNS: &[Column] = &[
-    Column::text("ID", "id", ColumnFit::Whole),
-    Column::text("STATUS", "status", ColumnFit::Whole),
-    Column::text("BILLING", "billingModel", ColumnFit::Whole),
-    Column::text("ACCESSES", "accessCount", ColumnFit::Whole),
-    Column::text("AT MOST", "maxAccesses", ColumnFit::Optional(0)),
-    Column::text("OFFERING", "productOfferingId", ColumnFit::Optional(1)),
-    Column::text("VALID FOR", "validityPeriod", ColumnFit::Optional(2)),
-    Column::time("STARTS (UTC)", "startDateTime", ColumnFit::Optional(4)),
-    Column::time("ENDS (UTC)", "endDateTime", ColumnFit::Optional(3)),
+    Column::text("ID", "id", Fit::Whole),
+    Column::text("STATUS", "status", Fit::Whole),
+    Column::text("BILLING", "billingModel", Fit::Whole),
+    Column::text("ACCESSES", "accessCount", Fit::Whole),
+    Column::text("AT MOST", "maxAccesses", Fit::Optional(0)),
+    Column::text("OFFERING", "productOfferingId", Fit::Optional(1)),
+    Column::text("VALID FOR", "validityPeriod", Fit::Optional(2)),
+    Column::time("STARTS (UTC)", "startDateTime", Fit::Optional(4)),
+    Column::time("ENDS (UTC)", "endDateTime", Fit::Optional(3)),
 ];
 
 impl List {

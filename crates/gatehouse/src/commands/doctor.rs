@@ -228,7 +228,6 @@ fn examine_connectors(config: &Config, findings: &mut Findings) {
     }
 }
 
-/// Accounts per read.
 const PAGE_SIZE: u64 = 100;
 
 /// Checks that every account's credentials can be opened and satisfy its connector. Sends no requests to platforms.

@@ -16,7 +16,7 @@ mod show;
 
 use serde_json::Value;
 
-use crate::terminal::output::{Column, ColumnFit, text};
+use crate::terminal::output::{Column, Fit, text};
 
 tenant_command! {
     /// Show and find connections (SIMs, satellite terminals) over all platforms
@@ -27,7 +27,6 @@ tenant_command! {
     }
 }
 
-/// Columns of a connection.
 pub(crate) const COLUMNS: &[Column] = &[
     ID,
     STATUS,
@@ -43,51 +42,42 @@ pub(crate) const COLUMNS: &[Column] = &[
     PROPERTIES,
 ];
 
-pub(crate) const ID: Column = Column::text("ID", "id", ColumnFit::Whole);
-pub(crate) const STATUS: Column = Column::text("STATUS", "status", ColumnFit::Whole);
+pub(crate) const ID: Column = Column::text("ID", "id", Fit::Whole);
+pub(crate) const STATUS: Column = Column::text("STATUS", "status", Fit::Whole);
 // The ID begins with it.
-pub(crate) const PLATFORM: Column = Column::computed(
-    "PLATFORM",
-    "platform",
-    |it| characteristics(it, "PLATFORM"),
-    ColumnFit::CsvOnly,
-);
+pub(crate) const PLATFORM: Column =
+    Column::computed("PLATFORM", "platform", |it| characteristics(it, "PLATFORM"), Fit::CsvOnly);
 pub(crate) const ACCOUNT: Column =
-    Column::computed("ACCOUNT", "account", account, ColumnFit::Optional(1));
+    Column::computed("ACCOUNT", "account", account, Fit::Optional(1));
 pub(crate) const ICCID: Column =
-    Column::computed("ICCID", "iccid", |it| characteristics(it, "ICCID"), ColumnFit::Optional(0));
+    Column::computed("ICCID", "iccid", |it| characteristics(it, "ICCID"), Fit::Optional(0));
 pub(crate) const IMSI: Column =
-    Column::computed("IMSI", "imsi", |it| characteristics(it, "IMSI"), ColumnFit::Optional(3));
-pub(crate) const MSISDN: Column = Column::computed(
-    "MSISDN",
-    "msisdn",
-    |it| characteristics(it, "MSISDN"),
-    ColumnFit::Optional(2),
-);
+    Column::computed("IMSI", "imsi", |it| characteristics(it, "IMSI"), Fit::Optional(3));
+pub(crate) const MSISDN: Column =
+    Column::computed("MSISDN", "msisdn", |it| characteristics(it, "MSISDN"), Fit::Optional(2));
 pub(crate) const IMEI: Column =
-    Column::computed("IMEI", "imei", |it| characteristics(it, "IMEI"), ColumnFit::Optional(5));
+    Column::computed("IMEI", "imei", |it| characteristics(it, "IMEI"), Fit::Optional(5));
 pub(crate) const SERIAL_NUMBER: Column = Column::computed(
     "SERIAL NUMBER",
     "serialNumber",
     |it| characteristics(it, "SERIAL_NUMBER"),
-    ColumnFit::Optional(4),
+    Fit::Optional(4),
 );
-pub(crate) const TYPE: Column = Column::text("TYPE", "connectivityType", ColumnFit::Optional(6));
+pub(crate) const TYPE: Column = Column::text("TYPE", "connectivityType", Fit::Optional(6));
 pub(crate) const PLATFORM_STATUS: Column = Column::computed(
     "PLATFORM STATUS",
     "platformStatus",
     |it| characteristics(it, "PLATFORM_STATUS"),
-    ColumnFit::Optional(7),
+    Fit::Optional(7),
 );
 pub(crate) const PROPERTIES: Column =
-    Column::computed("PROPERTIES", "properties", properties, ColumnFit::Optional(8));
+    Column::computed("PROPERTIES", "properties", properties, Fit::Optional(8));
 
 /// The values of a characteristic, separated by spaces.
 fn characteristics(product: &Value, name: &str) -> String {
     values_of(product, name).collect::<Vec<_>>().join(" ")
 }
 
-/// The values of a characteristic.
 pub(crate) fn values_of<'p>(product: &'p Value, name: &'p str) -> impl Iterator<Item = &'p str> {
     let all = product.get("productCharacteristic").and_then(Value::as_array);
     let named = all.into_iter().flatten().filter(move |it| it["name"] == name);

@@ -10,7 +10,7 @@ use crate::client::profile::{ProfileName, Profiles};
 use crate::client::session::{self, SessionFile, StoredSession};
 use crate::client::{environment, oauth};
 use crate::failure::Failure;
-use crate::terminal::output::{Column, ColumnFit, Listing, OutputFormat, minute, text};
+use crate::terminal::output::{Column, Fit, Listing, OutputFormat, minute, text};
 
 /// List profiles, and choose the default
 #[derive(Args)]
@@ -42,12 +42,12 @@ struct Use {
 }
 
 const COLUMNS: &[Column] = &[
-    Column::text("NAME", "name", ColumnFit::Whole),
-    Column::computed("DEFAULT", "isDefault", mark, ColumnFit::Whole),
-    Column::text("URL", "url", ColumnFit::Whole),
-    Column::text("TENANT", "tenant", ColumnFit::Whole),
-    Column::computed("SIGNED IN", "signedIn", signed_in, ColumnFit::Cut(24)),
-    Column::text("UNTIL", "signedInUntil", ColumnFit::CsvOnly),
+    Column::text("NAME", "name", Fit::Whole),
+    Column::computed("DEFAULT", "isDefault", mark, Fit::Whole),
+    Column::text("URL", "url", Fit::Whole),
+    Column::text("TENANT", "tenant", Fit::Whole),
+    Column::computed("SIGNED IN", "signedIn", signed_in, Fit::Cut(24)),
+    Column::text("UNTIL", "signedInUntil", Fit::CsvOnly),
 ];
 
 impl ProfileCommand {

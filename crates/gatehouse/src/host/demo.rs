@@ -11,7 +11,6 @@ use gatehouse_server::serve::Server;
 const DEMO_ESTATE: &str = include_str!("../../demo-estate.yaml");
 const LIFETIME_SECONDS: i64 = 24 * 60 * 60;
 
-/// The demo's tenant.
 const DEMO: &str = "demo";
 
 /// The simulated platforms of the demo's tenant.
@@ -41,12 +40,10 @@ impl Demo {
         Ok(Self { platforms })
     }
 
-    /// The platforms' addresses.
     pub(crate) fn platforms(&self) -> impl Iterator<Item = SocketAddr> {
         self.platforms.iter().map(simulator::Server::address)
     }
 
-    /// Stops the platforms.
     pub(crate) async fn stop(self) {
         for platform in self.platforms {
             platform.stop().await;

@@ -27,7 +27,6 @@ const BATCH_MAX: usize = 512;
 /// Time for which spans wait for a batch to fill.
 const BATCH_DELAY: Duration = Duration::from_secs(5);
 
-/// Timeout of an export.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Timeout of the last export when the server stops.

@@ -43,14 +43,13 @@ pub(crate) fn print_json(body: &impl Serialize) -> Result<(), String> {
     Ok(())
 }
 
-/// A column of a list.
 pub(crate) struct Column {
     /// Heading in a table.
     pub(crate) head: &'static str,
     /// Name in CSV and JSON.
     pub(crate) name: &'static str,
     content: Content,
-    pub(crate) fit: ColumnFit,
+    pub(crate) fit: Fit,
 }
 
 /// Where a column's text comes from.
@@ -67,7 +66,7 @@ enum Content {
 
 /// A column's behaviour on a narrow terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColumnFit {
+pub(crate) enum Fit {
     /// Stays whole: people copy it.
     Whole,
     /// Stays; its cells may be cut down to this many characters.
@@ -79,13 +78,11 @@ pub(crate) enum ColumnFit {
 }
 
 impl Column {
-    /// The field with this name.
-    pub(crate) const fn text(head: &'static str, name: &'static str, fit: ColumnFit) -> Self {
+    pub(crate) const fn text(head: &'static str, name: &'static str, fit: Fit) -> Self {
         Self { head, name, content: Content::Text, fit }
     }
 
-    /// The field with this name, a time.
-    pub(crate) const fn time(head: &'static str, name: &'static str, fit: ColumnFit) -> Self {
+    pub(crate) const fn time(head: &'static str, name: &'static str, fit: Fit) -> Self {
         Self { head, name, content: Content::Time, fit }
     }
 
@@ -94,7 +91,7 @@ impl Column {
         head: &'static str,
         name: &'static str,
         compute: fn(&Value) -> String,
-        fit: ColumnFit,
+        fit: Fit,
     ) -> Self {
         Self { head, name, content: Content::Computed(compute), fit }
     }
@@ -104,13 +101,13 @@ impl Column {
         head: &'static str,
         name: &'static str,
         compute: fn(&Value) -> String,
-        fit: ColumnFit,
+        fit: Fit,
     ) -> Self {
         Self { head, name, content: Content::ComputedTime(compute), fit }
     }
 
     /// The column with another fit.
-    pub(crate) const fn with_fit(self, fit: ColumnFit) -> Self {
+    pub(crate) const fn with_fit(self, fit: Fit) -> Self {
         Self { fit, ..self }
     }
 

@@ -6,7 +6,6 @@ use std::io::{IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-/// Properties of standard output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Screen {
     /// Columns of the terminal; `None` where the output is no terminal and nothing has to fit.
@@ -64,7 +63,7 @@ pub(crate) fn harmless_lines(text: &str) -> String {
 /// JSON with control characters escaped: its meaning stays.
 pub(crate) fn harmless_json(text: &str) -> String {
     let escaped = |it: char| {
-        if controls_terminal(it) && it != '\n' {
+        if is_control(it) && it != '\n' {
             format!("\\u{:04x}", u32::from(it))
         } else {
             it.to_string()
@@ -126,14 +125,14 @@ pub(crate) fn status_style(status: &str) -> Style {
 
 /// A text without control characters: a device's name must not control the terminal.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(controls_terminal) {
+    if !text.contains(is_control) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().map(|it| if controls_terminal(it) { '\u{fffd}' } else { it }).collect())
+    Cow::Owned(text.chars().map(|it| if is_control(it) { '\u{fffd}' } else { it }).collect())
 }
 
 /// Control characters, and bidirectional controls.
-fn controls_terminal(it: char) -> bool {
+fn is_control(it: char) -> bool {
     it.is_control()
         || matches!(it, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

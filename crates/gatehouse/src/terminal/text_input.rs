@@ -5,7 +5,6 @@ use std::path::Path;
 
 use crate::failure::Failure;
 
-/// Most bytes of a secret.
 const SECRET_BYTES_MAX: u64 = 64 * 1024;
 
 /// Reads a secret, without the end of its line.

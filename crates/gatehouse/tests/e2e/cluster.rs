@@ -51,7 +51,6 @@ impl Cluster {
         )
     }
 
-    /// The present primary.
     pub(crate) async fn primary(&self) -> Option<usize> {
         self.primary_but(usize::MAX).await
     }

@@ -35,7 +35,6 @@ impl Collector {
         self.bodies.lock().unwrap().concat()
     }
 
-    /// Every exported span.
     pub(crate) fn spans(&self) -> Vec<Span> {
         let bodies = self.bodies.lock().unwrap();
         let requests = bodies.iter().map(|it| ExportTraceServiceRequest::decode(&it[..]).unwrap());
@@ -53,7 +52,6 @@ impl Collector {
     }
 }
 
-/// An attribute of a span, as text.
 pub(crate) fn attribute(span: &Span, name: &str) -> Option<String> {
     let found = span.attributes.iter().find(|it| it.key == name)?;
     text(found.value.clone()?.value?)

@@ -50,7 +50,6 @@ impl FailingDevice {
         self.dir.path().join("outside")
     }
 
-    /// Where the ext4 is mounted.
     pub(crate) fn inside(&self) -> PathBuf {
         self.dir.path().join("inside")
     }
@@ -115,7 +114,6 @@ impl SmallDisk {
         self.dir.path().join("small")
     }
 
-    /// The directory for the tablespace.
     pub(crate) fn space(&self) -> PathBuf {
         self.path().join("space")
     }

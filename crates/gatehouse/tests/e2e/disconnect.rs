@@ -45,7 +45,6 @@ impl Hashes {
     }
 }
 
-/// An HTTP/1.1 request.
 fn request(server: &Server, path: &str, body: &str) -> String {
     let (token, n_bytes) = (&server.token, body.len());
     format!(

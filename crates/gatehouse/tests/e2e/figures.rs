@@ -11,7 +11,6 @@ use super::history::{Fleet, Replicas};
 /// Pause between two readiness polls.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A primary that was killed.
 pub(crate) struct Kill {
     pub(crate) at: Moment,
     /// When the kill had ended: every later statement is about the time after it.
@@ -28,7 +27,6 @@ pub(crate) struct ReadinessPoll {
     status: Option<u16>,
 }
 
-/// Measurements of an outage.
 pub(crate) struct Figures {
     pub(crate) phase: String,
     pub(crate) kills: Vec<Kill>,
@@ -77,7 +75,6 @@ pub(crate) fn first_write(history: &[Call], replica: usize, after: Moment) -> Op
     later.filter(|it| is_answered_write(it)).map(|it| it.end).min()
 }
 
-/// Number of confirmed writes that began after `after`.
 pub(crate) fn n_writes(history: &[Call], after: Moment) -> usize {
     history.iter().filter(|it| it.begin > after && is_answered_write(it)).count()
 }
@@ -138,7 +135,6 @@ impl Figures {
     }
 }
 
-/// As Markdown.
 impl fmt::Display for Figures {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "### {}\n", self.phase)?;

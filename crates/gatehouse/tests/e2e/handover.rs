@@ -10,10 +10,8 @@ const TENANTS: [&str; 6] = ["t0", "t1", "t2", "t3", "t4", "t5"];
 
 const ROUNDS: u64 = 10;
 
-/// Items of each of the many batches.
 const N_ITEMS: u64 = 700;
 
-/// Items of the long batch.
 const N_LONG: usize = 30_000;
 
 fn estate() -> String {

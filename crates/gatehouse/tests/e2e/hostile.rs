@@ -31,7 +31,6 @@ pub(crate) fn assert_problem(answer: &str, status: u16) {
     assert_eq!((&body["status"], &body["@type"]), (&status.into(), &"problem".into()), "{answer}");
 }
 
-/// The server's peak memory, in KiB.
 fn peak_memory(server: &Server) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();

@@ -83,7 +83,6 @@ async fn an_idle_http2_connection_is_closed_and_does_not_delay_the_stop() {
     assert!(!setup.log().contains("cut off"), "{}", setup.log());
 }
 
-/// Number of the server's connections with clients.
 fn n_sockets(server: &Server) -> usize {
     let port = server.address().rsplit(':').next().unwrap().parse::<u16>().unwrap();
     let local = format!(":{port:04X}");

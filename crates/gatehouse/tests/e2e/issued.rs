@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 const OF_ALL: &str = "pw-of-all-of-them-21";
 const UNUSED: &str = "pw-of-a-taken-username-22";
 
-/// Results of batches.
 struct Batches {
     passwords: BTreeSet<String>,
     usernames: BTreeSet<String>,

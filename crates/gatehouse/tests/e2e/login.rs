@@ -89,7 +89,6 @@ impl<'a> User<'a> {
         self.change(profile, |session| session["expiresAt"] = LONG_AGO.into());
     }
 
-    /// Every stored secret.
     fn secrets(&self, profile: &str) -> Vec<String> {
         let session = self.session(profile);
         let renewal = &session["renewal"];
@@ -98,7 +97,6 @@ impl<'a> User<'a> {
     }
 }
 
-/// A client of the server's own issuer.
 struct Credentials {
     id: String,
     secret: String,
@@ -406,7 +404,6 @@ fn a_typed_secret_is_not_echoed() {
 struct Waiting {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// The output so far.
     shown: String,
     user_code: String,
 }

@@ -104,7 +104,6 @@ impl Setup {
         self.start_to(log.into(), more, settings)
     }
 
-    /// Starts a server with this log.
     pub(crate) fn serve_to(&self, log: impl Into<Stdio>, more: &[&str]) -> Server {
         self.start_to(log.into(), more, &[])
     }
@@ -122,7 +121,6 @@ impl Setup {
         self.start_as(command, log)
     }
 
-    /// Starts a server by this command.
     pub(crate) fn start_as(&self, mut command: Command, log: impl Into<Stdio>) -> Server {
         let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut printed = String::new();
@@ -161,7 +159,6 @@ pub(crate) fn printed(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// A running server.
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
@@ -223,7 +220,6 @@ impl Server {
         signal(&self.child, Signal::KILL);
     }
 
-    /// Asks it to end.
     pub(crate) fn terminate(&self) {
         signal(&self.child, Signal::TERM);
     }

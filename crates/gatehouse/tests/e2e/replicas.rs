@@ -12,7 +12,6 @@ use gatehouse_testing::SeededRandom;
 
 const N_REPLICAS: usize = 3;
 
-/// Number of kills.
 fn n_wanted() -> usize {
     if std::env::var_os("TEST_LONG").is_some() { 100 } else { 20 }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::AhoCorasick;
 
-/// Texts to search for.
 pub(crate) struct Search<'a> {
     texts: Vec<&'a [u8]>,
     automaton: AhoCorasick,

@@ -10,7 +10,6 @@ const LIMIT: u32 = 40;
 /// More than any server would accept at once.
 const N_SENT: usize = 90;
 
-/// A metric of the server.
 async fn figure(server: &Server, name: &str) -> u64 {
     let text = server.ask(Method::GET, "/-/metrics", None).await.text().await.unwrap();
     let value = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());

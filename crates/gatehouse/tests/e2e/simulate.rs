@@ -7,7 +7,6 @@ use gatehouse_testing::{Signal, signal};
 use reqwest::Client;
 use serde_json::Value;
 
-/// Running simulated platforms.
 pub(crate) struct Simulation {
     child: Child,
     /// Their output, up to the last line.

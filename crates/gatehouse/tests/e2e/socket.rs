@@ -25,7 +25,6 @@ impl Socket {
         self.0.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Sends to a server that may have closed.
     pub(crate) fn offer(&mut self, text: &str) {
         let _ = self.0.write_all(text.as_bytes());
     }

@@ -17,7 +17,6 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// A certificate for this machine, and its key.
 pub(crate) struct Pair {
     certificate: String,
     key: String,

@@ -110,7 +110,6 @@ async fn a_revoked_token_and_those_of_a_deleted_client_are_refused_by_every_serv
     }
 }
 
-/// Ends all servers and starts one.
 fn restart_with_one_server(setup: &Setup, servers: &mut Vec<Server>) -> Server {
     for server in servers.drain(..) {
         server.terminate();
@@ -119,7 +118,6 @@ fn restart_with_one_server(setup: &Setup, servers: &mut Vec<Server>) -> Server {
     setup.serve()
 }
 
-/// The identifier of a token.
 fn id_of(token: &str) -> String {
     let payload = BASE64URL.decode(token.split('.').nth(1).unwrap()).unwrap();
     let claims: Value = serde_json::from_slice(&payload).unwrap();

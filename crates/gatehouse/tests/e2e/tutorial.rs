@@ -11,7 +11,6 @@ struct Block {
     text: &'static str,
 }
 
-/// The blocks from one heading to another.
 fn blocks(from: &str, to: &str) -> Vec<Block> {
     let start = DOCUMENT.find(from).unwrap();
     let end = start + DOCUMENT[start..].find(to).unwrap();

@@ -22,13 +22,9 @@ pub(crate) struct Pages<'s> {
     is_finished: bool,
 }
 
-/// Page size.
 enum PageSize {
-    /// The size that the user requested.
     Requested(u64),
-    /// The largest size.
     Largest,
-    /// The server's default.
     ServerDefault,
 }
 

@@ -132,16 +132,14 @@ impl<'s> ApiRequest<'s> {
 
     /// Sends the request and reads the whole response; fails unless it is a success.
     pub(crate) async fn success(self) -> Result<ApiResponse, Failure> {
-        let outcome_advice = self.outcome_advice();
+        let advice = self.outcome_advice();
         let response = self.response().await?;
         if response.is_success() {
             return Ok(response);
         }
         let failure = response.failure();
-        match outcome_advice {
-            Some(outcome_advice) if is_outcome_unknown(&response) => {
-                Err(failure.advise(outcome_advice))
-            }
+        match advice {
+            Some(advice) if is_outcome_unknown(&response) => Err(failure.advise(advice)),
             _ => Err(failure),
         }
     }
@@ -175,13 +173,12 @@ impl<'s> ApiRequest<'s> {
         let mut pause = LOST_PAUSE_FIRST;
         loop {
             // After a lost response, every later failure leaves the outcome unknown.
-            let with_outcome_advice =
-                |why| if lost.is_some() { self.with_outcome_advice(why) } else { why };
-            let token = self.server.token().await.map_err(with_outcome_advice)?;
+            let advised = |why| if lost.is_some() { self.with_outcome_advice(why) } else { why };
+            let token = self.server.token().await.map_err(advised)?;
             let sent = self.send_once(&headers, body.as_ref(), &token).await?;
             let is_refused = sent.as_ref().is_ok_and(|response| response.status() == 401);
             if is_refused && !std::mem::replace(&mut has_renewed, true) {
-                let is_renewed = self.server.renew(&token).await.map_err(with_outcome_advice)?;
+                let is_renewed = self.server.renew(&token).await.map_err(advised)?;
                 if is_renewed {
                     continue;
                 }
@@ -229,7 +226,7 @@ impl<'s> ApiRequest<'s> {
     /// Adds advice on the unknown outcome.
     fn with_outcome_advice(&self, why: Failure) -> Failure {
         match self.outcome_advice() {
-            Some(outcome_advice) => why.advise(outcome_advice),
+            Some(advice) => why.advise(advice),
             None => why,
         }
     }

@@ -7,7 +7,6 @@ use super::advice;
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::text;
 
-/// A server's response.
 pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -19,7 +18,6 @@ impl ApiResponse {
         (200..300).contains(&self.status)
     }
 
-    /// A numeric header.
     pub(crate) fn number(&self, header: &str) -> Option<u64> {
         self.headers.get(header)?.to_str().ok()?.parse().ok()
     }
@@ -30,7 +28,6 @@ impl ApiResponse {
         links.is_some_and(|links| links.contains("rel=\"next\""))
     }
 
-    /// The problem's title; empty without one.
     pub(crate) fn title(&self) -> &str {
         self.text("title").unwrap_or_default()
     }

@@ -25,7 +25,6 @@ impl Server {
         Self { client, url, session, verbose }
     }
 
-    /// The token for requests.
     pub(crate) async fn token(&self) -> Result<String, Failure> {
         self.session.token(self.verbose).await
     }
@@ -57,7 +56,6 @@ impl Server {
         self.verbose
     }
 
-    /// Parses a response's body.
     pub(in crate::client::api) fn read_json(
         &self,
         status: u16,

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 
-/// Longest name.
 const CHARS_MAX: usize = 64;
 
 /// The name of a profile, also used as a file name.

@@ -22,7 +22,6 @@ const LOCK_PAUSE: Duration = Duration::from_millis(250);
 /// Time after which the wait is shown.
 const LOCK_NOTICE_AFTER: Duration = Duration::from_secs(1);
 
-/// A stored session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StoredSession {

@@ -84,7 +84,6 @@ impl Verbose {
         self.note(&format!("no answer after {}: {why}", rounded(began.elapsed())));
     }
 
-    /// Prints a note.
     pub(crate) fn note(self, what: &str) {
         if self.is_on {
             print_notice(&format!("* {what}"));

@@ -12,7 +12,7 @@ use super::watch::Interrupts;
 use crate::client::api::{TenantArgs, TenantServer, quoted};
 use crate::commands::access::TABLE_COLUMNS;
 use crate::failure::{Failure, FailureKind};
-use crate::terminal::output::{Column, ColumnFit, OutputFormat, csv};
+use crate::terminal::output::{Column, Fit, OutputFormat, csv};
 use crate::terminal::private_file::{self, PrivateFile};
 use crate::terminal::screen::ScreenWriter;
 
@@ -40,23 +40,22 @@ pub(crate) struct Destination {
     to: Option<PathBuf>,
     overwrites: bool,
     format: Option<OutputFormat>,
-    wanted: ExportItems,
+    wanted: Items,
 }
 
-/// Columns of failed items.
 const FAILED_COLUMNS: &[Column] = &[
-    Column::text("INDEX", "index", ColumnFit::Whole),
-    Column::text("STATUS", "status", ColumnFit::Whole),
-    Column::text("TITLE", "title", ColumnFit::Whole),
-    Column::text("DETAIL", "detail", ColumnFit::Whole),
-    Column::text("USERNAME", "username", ColumnFit::Whole),
-    Column::text("DEVICE NAME", "deviceName", ColumnFit::Whole),
-    Column::text("ACCESS", "accessId", ColumnFit::Whole),
+    Column::text("INDEX", "index", Fit::Whole),
+    Column::text("STATUS", "status", Fit::Whole),
+    Column::text("TITLE", "title", Fit::Whole),
+    Column::text("DETAIL", "detail", Fit::Whole),
+    Column::text("USERNAME", "username", Fit::Whole),
+    Column::text("DEVICE NAME", "deviceName", Fit::Whole),
+    Column::text("ACCESS", "accessId", Fit::Whole),
 ];
 
 /// The items to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ExportItems {
+enum Items {
     Succeeded,
     Failed,
 }
@@ -66,7 +65,7 @@ impl Export {
         let id = self.task.id()?;
         let mut destination = Destination::new(self.to, self.force, tenant_args.chosen_format()?);
         if self.failed {
-            destination.wanted = ExportItems::Failed;
+            destination.wanted = Items::Failed;
         }
         destination.check()?;
         let (server, _) = tenant_args.open().await?;
@@ -85,8 +84,8 @@ async fn export(server: &TenantServer, id: &str, destination: &Destination) -> R
         return Err(task.not_ended(server));
     }
     let (n, nothing) = match destination.wanted {
-        ExportItems::Failed => (task.progress.failed, "no item of it failed"),
-        ExportItems::Succeeded => (task.progress.succeeded, "it did nothing"),
+        Items::Failed => (task.progress.failed, "no item of it failed"),
+        Items::Succeeded => (task.progress.succeeded, "it did nothing"),
     };
     if n == 0 {
         let message = format!("there is nothing to write: {id} is {}, and {nothing}", task.state);
@@ -100,7 +99,6 @@ async fn export(server: &TenantServer, id: &str, destination: &Destination) -> R
     Ok(())
 }
 
-/// Whether the path means standard output.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
@@ -109,7 +107,7 @@ impl Destination {
     /// The succeeded items: into this file, or one named after the Task; in the format of the file's extension, or else
     /// this one.
     pub(crate) fn new(to: Option<PathBuf>, overwrites: bool, format: Option<OutputFormat>) -> Self {
-        Self { to, overwrites, format, wanted: ExportItems::Succeeded }
+        Self { to, overwrites, format, wanted: Items::Succeeded }
     }
 
     /// Fails unless the file can be written. Called before the batch is sent.
@@ -129,7 +127,7 @@ impl Destination {
         if let Some(path) = &self.to {
             return path.clone();
         }
-        let of = if self.wanted == ExportItems::Failed { "-failed" } else { "" };
+        let of = if self.wanted == Items::Failed { "-failed" } else { "" };
         let ending = if self.format == Some(OutputFormat::Json) { "json" } else { "csv" };
         format!("{id}{of}.{ending}").into()
     }
@@ -141,7 +139,6 @@ impl Destination {
         format!(" --to {}{force}{format}", quoted(&self.path(id).to_string_lossy()))
     }
 
-    /// Writes a Task's items.
     pub(crate) async fn write(&self, server: &TenantServer, task: &Task) -> Result<(), Failure> {
         let path = self.path(&task.id);
         let is_json = match path.extension().and_then(|it| it.to_str()) {
@@ -160,7 +157,7 @@ impl Destination {
             let bad = |cause| format!("{} can't be written: {cause}", path.display());
             file.map_err(|failed| bad(failed.into_error()))?.finish()?;
         }
-        if self.wanted == ExportItems::Succeeded && task.gives_passwords() {
+        if self.wanted == Items::Succeeded && task.gives_passwords() {
             warn_of_missing_passwords(server, task).await;
         }
         Ok(())
@@ -182,37 +179,35 @@ async fn warn_of_missing_passwords(server: &TenantServer, task: &Task) {
 async fn fetch(
     server: &TenantServer,
     task: &Task,
-    wanted: ExportItems,
+    wanted: Items,
     is_json: bool,
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let request = server.get(&["access", "batch", &task.id]);
     match (wanted, is_json) {
         // The server streams both, at any length.
-        (ExportItems::Succeeded, false) if task.has_table() => {
+        (Items::Succeeded, false) if task.has_table() => {
             copy_response(server, request.accept("text/csv").stream().await?, out).await
         }
-        (ExportItems::Succeeded, true) if task.has_table() => {
+        (Items::Succeeded, true) if task.has_table() => {
             copy_response(server, request.accept("application/json").stream().await?, out).await?;
             Ok(out.write_all(b"\n")?)
         }
-        (ExportItems::Succeeded, false) => {
+        (Items::Succeeded, false) => {
             csv::write_head(out, TABLE_COLUMNS)?;
             let write =
                 |out: &mut _, _, item: &Value| csv::write_row(out, TABLE_COLUMNS, &item["access"]);
             items(server, task, "succeeded", out, write).await
         }
-        (ExportItems::Failed, false) => {
+        (Items::Failed, false) => {
             csv::write_head(out, FAILED_COLUMNS)?;
             let write =
                 |out: &mut _, _, item: &Value| csv::write_row(out, FAILED_COLUMNS, &item["error"]);
             items(server, task, "failed", out, write).await
         }
         // A stopped Task has no document of its own, and failures are a list: written in a whole Task's shape.
-        (ExportItems::Succeeded, true) => {
-            json_items(server, task, "succeeded", "access", out).await
-        }
-        (ExportItems::Failed, true) => json_items(server, task, "failed", "error", out).await,
+        (Items::Succeeded, true) => json_items(server, task, "succeeded", "access", out).await,
+        (Items::Failed, true) => json_items(server, task, "failed", "error", out).await,
     }
 }
 
@@ -237,7 +232,6 @@ async fn json_items<W: Write>(
     Ok(())
 }
 
-/// Writes the items of a Task.
 async fn items<W: Write>(
     server: &TenantServer,
     task: &Task,

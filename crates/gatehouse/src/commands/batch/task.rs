@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::api::TenantServer;
 use crate::failure::{Failure, FailureKind};
-use crate::terminal::output::{Column, ColumnFit, text};
+use crate::terminal::output::{Column, Fit, text};
 use crate::terminal::screen::harmless;
 
 /// A batch named by the user.
@@ -40,29 +40,27 @@ pub(crate) struct Progress {
     pub(crate) rotates_password: bool,
 }
 
-/// Columns of a list of Tasks.
 pub(crate) const LIST_COLUMNS: &[Column] = &[ID, STATE, KIND, ACCEPTED];
 
-/// Columns of a single Task.
 pub(crate) const COLUMNS: &[Column] = &[
     ID,
     STATE,
     KIND,
     ACCEPTED,
-    Column::text("TOTAL", "total", ColumnFit::Optional(1)),
-    Column::text("SUCCEEDED", "succeeded", ColumnFit::Optional(1)),
-    Column::text("FAILED", "failed", ColumnFit::Optional(1)),
-    Column::text("FILE", "file", ColumnFit::Optional(2)),
+    Column::text("TOTAL", "total", Fit::Optional(1)),
+    Column::text("SUCCEEDED", "succeeded", Fit::Optional(1)),
+    Column::text("FAILED", "failed", Fit::Optional(1)),
+    Column::text("FILE", "file", Fit::Optional(2)),
 ];
 
-const ID: Column = Column::text("ID", "id", ColumnFit::Whole);
-const STATE: Column = Column::text("STATE", "state", ColumnFit::Whole);
-const KIND: Column = Column::computed("KIND", "type", |it| text(it, "@type"), ColumnFit::Whole);
+const ID: Column = Column::text("ID", "id", Fit::Whole);
+const STATE: Column = Column::text("STATE", "state", Fit::Whole);
+const KIND: Column = Column::computed("KIND", "type", |it| text(it, "@type"), Fit::Whole);
 const ACCEPTED: Column = Column::computed_time(
     "ACCEPTED (UTC)",
     "accepted",
     |it| accepted(&text(it, "id")),
-    ColumnFit::Optional(0),
+    Fit::Optional(0),
 );
 
 /// When a Task was accepted, taken from its ID.

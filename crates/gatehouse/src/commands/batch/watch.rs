@@ -24,9 +24,7 @@ const UNREACHABLE_MAX: Duration = Duration::from_secs(120);
 /// Timeout of a poll.
 const POLL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The end of a wait.
 pub(crate) enum Ending {
-    /// The Task ended.
     Ended(Task),
     /// The user pressed Ctrl-C and stopped the Task.
     Stopped(Task),
@@ -38,17 +36,17 @@ pub(crate) async fn watch(
     server: &TenantServer,
     id: &str,
     resume: &str,
-    mut last_response: Option<Instant>,
+    mut seen_at: Option<Instant>,
     interrupts: &mut Interrupts,
 ) -> Result<Ending, Failure> {
     loop {
         let bar = Bar::new();
         tokio::select! {
-            end = until_end(server, id, &bar, &mut last_response) => {
+            end = until_end(server, id, &bar, &mut seen_at) => {
                 bar.clear();
                 let advice = format!("the batch goes on without you; `{resume}` waits for it again");
-                let has_responded = last_response.is_some();
-                return end.map(Ending::Ended).map_err(|why| match has_responded {
+                let was_seen = seen_at.is_some();
+                return end.map(Ending::Ended).map_err(|why| match was_seen {
                     true => why.advise_also(advice),
                     false => why,
                 });
@@ -58,13 +56,13 @@ pub(crate) async fn watch(
         bar.clear();
         match ask_for_choice(id, interrupts).await? {
             // The time that the question took doesn't count.
-            InterruptChoice::Wait => last_response = last_response.map(|_| Instant::now()),
-            InterruptChoice::Leave => {
+            Choice::Wait => seen_at = seen_at.map(|_| Instant::now()),
+            Choice::Leave => {
                 let message = format!("{id} goes on without you");
                 return Err(Failure::new(FailureKind::Interrupted, message)
                     .advise(format!("`{resume}` waits for it again")));
             }
-            InterruptChoice::Stop => {
+            Choice::Stop => {
                 let stopped = async {
                     stop(server, id).await?;
                     Task::fetch(server, id).await
@@ -86,7 +84,7 @@ async fn until_end(
     server: &TenantServer,
     id: &str,
     bar: &Bar,
-    last_response: &mut Option<Instant>,
+    seen_at: &mut Option<Instant>,
 ) -> Result<Task, Failure> {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -98,14 +96,14 @@ async fn until_end(
         {
             Ok(task) if task.has_ended() => return Ok(task),
             Ok(task) => {
-                *last_response = Some(Instant::now());
+                *seen_at = Some(Instant::now());
                 bar.show(&task);
             }
             // Only a server that responded before is waited for.
-            Err(why) => match *last_response {
-                Some(last_response)
+            Err(why) => match *seen_at {
+                Some(seen_at)
                     if why.kind == FailureKind::Unreachable
-                        && last_response.elapsed() < UNREACHABLE_MAX =>
+                        && seen_at.elapsed() < UNREACHABLE_MAX =>
                 {
                     bar.show_unreachable();
                 }
@@ -143,16 +141,16 @@ impl Interrupts {
 }
 
 /// The user's choice after Ctrl-C.
-enum InterruptChoice {
+enum Choice {
     Stop,
     Leave,
     Wait,
 }
 
 /// Asks what to do after Ctrl-C. A second Ctrl-C leaves the batch running.
-async fn ask_for_choice(id: &str, interrupts: &mut Interrupts) -> Result<InterruptChoice, Failure> {
+async fn ask_for_choice(id: &str, interrupts: &mut Interrupts) -> Result<Choice, Failure> {
     if !is_interactive() {
-        return Ok(InterruptChoice::Leave);
+        return Ok(Choice::Leave);
     }
     loop {
         let question =
@@ -162,14 +160,14 @@ async fn ask_for_choice(id: &str, interrupts: &mut Interrupts) -> Result<Interru
             answer = answer => answer.map_err(|_| "the question can't be asked".to_owned())?,
             () = interrupts.next() => {
                 eprintln!();
-                return Ok(InterruptChoice::Leave);
+                return Ok(Choice::Leave);
             }
         };
         match answer.ok().flatten().as_deref() {
-            Some("s" | "stop") => return Ok(InterruptChoice::Stop),
-            Some("w" | "wait") => return Ok(InterruptChoice::Wait),
+            Some("s" | "stop") => return Ok(Choice::Stop),
+            Some("w" | "wait") => return Ok(Choice::Wait),
             // At the end of input there is no user to ask.
-            Some("l" | "leave") | None => return Ok(InterruptChoice::Leave),
+            Some("l" | "leave") | None => return Ok(Choice::Leave),
             Some(_) => {}
         }
     }

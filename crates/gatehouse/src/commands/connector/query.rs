@@ -19,7 +19,6 @@ use tokio::time::Instant;
 use super::account::{AccountArgs, QueriedAccount};
 use crate::runtime;
 
-/// Deadline of a query.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A query to an account.

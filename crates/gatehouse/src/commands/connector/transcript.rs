@@ -44,10 +44,10 @@ pub(in crate::commands::connector) fn exchange(
     text += &body(">", &exchange.body, is_full);
     let took = exchange.took.as_millis();
     match &exchange.result {
-        Ok(ShownResponse { status, headers: received, body: text_body }) => {
+        Ok(ShownResponse { status, headers: received, body: shown }) => {
             text += &format!("    < {status}, after {took} ms\n");
             text += &headers("<", received, is_full);
-            text += &body("<", text_body, is_full);
+            text += &body("<", shown, is_full);
         }
         Err(failure) => {
             text += &format!("    < no answer, after {took} ms: {}\n", plain(&failure.detail));
@@ -94,10 +94,9 @@ pub(in crate::commands::connector) fn product(product: &Product, parts: ProductP
     let mut text = format!("product {}\n", plain(&connection.local_id));
     let mut line = |name: &str, value: &str| text += &format!("    {name:13}  {}\n", plain(value));
     if parts.status {
-        let platform_status = connection.platform_status.as_ref();
-        let platform_status =
-            platform_status.map(|it| format!(" (the platform says {it})")).unwrap_or_default();
-        line("status", &format!("{}{platform_status}", connection.status));
+        let note = connection.platform_status.as_ref();
+        let note = note.map(|it| format!(" (the platform says {it})")).unwrap_or_default();
+        line("status", &format!("{}{note}", connection.status));
     }
     line("connectivity", connection.connectivity.as_str());
     if parts.characteristics {
@@ -120,13 +119,13 @@ pub(in crate::commands::connector) fn product(product: &Product, parts: ProductP
 pub(in crate::commands::connector) fn failure(failure: &Failure) -> String {
     let mut text = format!("FAILED  {}\n", plain(&failure.detail));
     if let Some(response) = &failure.said {
-        let text_body = if response.body.is_empty() {
+        let shown = if response.body.is_empty() {
             response.message.as_deref()
         } else {
             Some(&*response.body)
         };
-        let text_body = plain(text_body.unwrap_or_default());
-        text += &format!("    the platform says: {} {text_body}\n", response.status);
+        let shown = plain(shown.unwrap_or_default());
+        text += &format!("    the platform says: {} {shown}\n", response.status);
     }
     if let Some(wait) = failure.retry_after {
         text += &format!("    it asks for a pause of {} s\n", wait.as_secs());

@@ -15,7 +15,6 @@ pub(in crate::commands::login) struct TokenEndpoint {
 }
 
 impl TokenEndpoint {
-    /// The server's own endpoint.
     pub(in crate::commands::login) fn gatehouse(url: &str) -> Self {
         let token_endpoint = format!("{url}/-/oauth2/token");
         Self { token_endpoint, proofs: vec![Proof::Basic] }

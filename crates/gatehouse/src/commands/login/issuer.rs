@@ -10,7 +10,6 @@ use crate::client::wire::Verbose;
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::screen::harmless;
 
-/// An issuer with its metadata.
 #[derive(Debug)]
 pub(in crate::commands::login) struct Issuer {
     pub(in crate::commands::login) name: String,

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::client::api::TenantArgs;
 use crate::failure::{Failure, FailureKind};
-use crate::terminal::output::{Column, ColumnFit, Listing, OutputFormat, csv};
+use crate::terminal::output::{Column, Fit, Listing, OutputFormat, csv};
 use crate::terminal::screen::{Screen, harmless, width};
 use crate::terminal::text_input;
 
@@ -48,14 +48,13 @@ pub(crate) struct Find {
     kind: Option<NumberKind>,
 }
 
-/// Columns of connections that were found.
 const FOUND_COLUMNS: &[Column] = &[
-    Column::text("SOUGHT", "sought", ColumnFit::Whole),
+    Column::text("SOUGHT", "sought", Fit::Whole),
     ID,
     STATUS,
-    ACCOUNT.with_fit(ColumnFit::Optional(0)),
-    Column::text("KIND", "kind", ColumnFit::Optional(1)),
-    ICCID.with_fit(ColumnFit::Optional(2)),
+    ACCOUNT.with_fit(Fit::Optional(0)),
+    Column::text("KIND", "kind", Fit::Optional(1)),
+    ICCID.with_fit(Fit::Optional(2)),
     IMSI,
     MSISDN,
     SERIAL_NUMBER,
@@ -64,9 +63,9 @@ const FOUND_COLUMNS: &[Column] = &[
 
 /// CSV columns of every identifier that was looked up.
 const ALL_COLUMNS: &[Column] = &[
-    Column::text("SOUGHT", "sought", ColumnFit::Whole),
-    Column::text("RESULT", "result", ColumnFit::Whole),
-    Column::text("KIND", "kind", ColumnFit::Whole),
+    Column::text("SOUGHT", "sought", Fit::Whole),
+    Column::text("RESULT", "result", Fit::Whole),
+    Column::text("KIND", "kind", Fit::Whole),
     ID,
     STATUS,
     PLATFORM,
@@ -136,7 +135,6 @@ impl Find {
     }
 }
 
-/// Results of all look-ups.
 struct Results {
     guesses: Vec<IdentifierGuess>,
     results: Vec<LookUpResult>,
@@ -260,7 +258,6 @@ impl Results {
         }
     }
 
-    /// The exit code.
     fn exit_result(&self) -> Result<(), Failure> {
         let (n_unknown, n_malformed) = (self.of(LookUpResult::Unknown).len(), self.malformed.len());
         if n_unknown > 0 || n_malformed > 0 {

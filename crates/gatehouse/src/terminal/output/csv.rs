@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::Column;
 use crate::terminal::screen::{Screen, harmless};
 
-/// Writes the header row.
 pub(crate) fn write_head(out: &mut impl Write, columns: &[Column]) -> io::Result<()> {
     write_cells(out, columns.iter().map(|column| CsvCell::Text(column.name)))
 }
@@ -27,7 +26,6 @@ pub(crate) fn show_row(
     write_texts(out, columns, cells)
 }
 
-/// Writes an item's row.
 pub(crate) fn write_row(out: &mut impl Write, columns: &[Column], item: &Value) -> io::Result<()> {
     write_texts(out, columns, columns.iter().map(|column| column.exact(item)))
 }
@@ -43,7 +41,6 @@ fn write_texts(
     write_cells(out, named.map(|(column, text)| CsvCell::of_column(column.name, text)))
 }
 
-/// Writes a row of cells.
 fn write_cells<'c>(
     out: &mut impl Write,
     cells: impl IntoIterator<Item = CsvCell<'c>>,
@@ -55,14 +52,14 @@ fn write_cells<'c>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::ColumnFit;
+    use super::super::Fit;
     use super::*;
     use serde_json::json;
 
     #[test]
     fn a_credential_is_written_unchanged() {
-        let columns = ["username", "password", "deviceName"]
-            .map(|name| Column::text("", name, ColumnFit::Whole));
+        let columns =
+            ["username", "password", "deviceName"].map(|name| Column::text("", name, Fit::Whole));
         let item = json!({"username": "=a", "password": "-b", "deviceName": "@c"});
         let mut table = Vec::new();
         write_head(&mut table, &columns).unwrap();

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{Column, ColumnFit};
+use super::{Column, Fit};
 use crate::terminal::screen::{Screen, cut, harmless, status_style, width};
 
 /// Spaces between two columns.
@@ -32,9 +32,9 @@ impl Table {
             let widest = cells.max().unwrap_or(0);
             // A terminal hides an optional column that is empty; programs rely on every column.
             let is_shown = match column.fit {
-                ColumnFit::CsvOnly => false,
-                ColumnFit::Optional(_) => widest > 0 || screen.width.is_none(),
-                ColumnFit::Whole | ColumnFit::Cut(_) => true,
+                Fit::CsvOnly => false,
+                Fit::Optional(_) => widest > 0 || screen.width.is_none(),
+                Fit::Whole | Fit::Cut(_) => true,
             };
             is_shown.then(|| Fitted { column, width: widest.max(width(column.head)) })
         };
@@ -57,7 +57,7 @@ impl Table {
         let cell = |it: &Fitted| {
             let text = it.column.short(row);
             let text = harmless(&text);
-            let is_cut = self.screen.width.is_some() && it.column.fit != ColumnFit::Whole;
+            let is_cut = self.screen.width.is_some() && it.column.fit != Fit::Whole;
             let text = if is_cut { cut(&text, it.width) } else { text };
             let taken = width(&text);
             (paint(self.screen, it.column, &text), taken, it.width)
@@ -81,7 +81,7 @@ fn total<'f>(columns: impl IntoIterator<Item = &'f Fitted>) -> usize {
 /// Makes columns fit: drops optional ones, then cuts others.
 fn shrink(columns: &mut Vec<Fitted>, width_max: usize) {
     let rank = |it: &Fitted| match it.column.fit {
-        ColumnFit::Optional(rank) => Some(rank),
+        Fit::Optional(rank) => Some(rank),
         _ => None,
     };
     // From the right, so that a less important column never stays in place of a more important one.
@@ -95,7 +95,7 @@ fn shrink(columns: &mut Vec<Fitted>, width_max: usize) {
     // The widest column shrinks first, down to its minimum.
     while total(&*columns) > width_max {
         let can_shrink =
-            |it: &&mut Fitted| matches!(it.column.fit, ColumnFit::Cut(least) if it.width > least);
+            |it: &&mut Fitted| matches!(it.column.fit, Fit::Cut(least) if it.width > least);
         match columns.iter_mut().filter(can_shrink).max_by_key(|it| it.width) {
             Some(widest) => widest.width -= 1,
             None => break,
@@ -128,7 +128,7 @@ pub(crate) fn write_fields(
 ) -> io::Result<()> {
     let shown: Vec<(&Column, String, String)> = columns
         .iter()
-        .filter(|column| column.fit != ColumnFit::CsvOnly)
+        .filter(|column| column.fit != Fit::CsvOnly)
         // The full time names its zone, so the heading needn't.
         .map(|column| {
             (column, column.head.replace(" (UTC)", "").to_lowercase(), column.exact(item))

@@ -11,7 +11,6 @@ use pty_process::blocking::Pty;
 /// More rows than real terminals have, so that nothing scrolls away.
 const ROWS: u16 = 200;
 
-/// A terminal with a command.
 pub(super) struct Terminal {
     child: Child,
     pty: Pty,

@@ -5,7 +5,6 @@ use std::io::BufRead;
 
 const README: &str = include_str!("../../../../../README.md");
 
-/// The commands between two headings.
 fn commands(from: &str, to: &str) -> String {
     let start = README.find(from).unwrap();
     let end = start + README[start..].find(to).unwrap();

@@ -37,17 +37,14 @@ pub(super) enum Expected {
     Undone,
 }
 
-/// A tenant.
 pub(super) struct KilledTenant {
     pub(super) tenant: String,
-    /// The initial accesses.
     pub(super) base: Vec<String>,
     /// In the order of the requests.
     pub(super) batches: Vec<SentBatch>,
 }
 
 impl KilledTenant {
-    /// The tenants, with a contract each.
     pub(super) fn estate(n_houses: usize) -> String {
         let tenant = |n| {
             format!(
@@ -161,12 +158,10 @@ impl KilledTenant {
         self.batches.push(SentBatch::new(text(&task, "id").to_owned(), N_UNCONFIRMED, wanted));
     }
 
-    /// Items of all batches.
     pub(super) fn n_items(&self) -> u64 {
         self.batches.iter().map(|it| it.n_items).sum()
     }
 
-    /// Processed items.
     pub(super) async fn n_processed(&self, server: &Server) -> u64 {
         let mut n = 0;
         for asked in &self.batches {
