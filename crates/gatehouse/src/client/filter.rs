@@ -18,15 +18,16 @@ impl Conditions {
 
     /// One expression: each alternative of the raw one, narrowed by these conditions.
     pub(crate) fn with_raw(&self, raw: Option<&str>) -> String {
-        let own = raw.unwrap_or_default().split(';').map(str::trim);
+        let alternatives = raw.unwrap_or_default().split(';').map(str::trim);
         // An empty alternative must not become one that matches everything.
-        let own: Vec<&str> = own.filter(|alternative| !alternative.is_empty()).collect();
-        if own.is_empty() {
+        let alternatives: Vec<&str> =
+            alternatives.filter(|alternative| !alternative.is_empty()).collect();
+        if alternatives.is_empty() {
             return self.0.join("&");
         }
-        let narrowed = own.iter().map(|alternative| {
-            let own = std::iter::once(*alternative);
-            own.chain(self.0.iter().map(String::as_str)).collect::<Vec<_>>().join("&")
+        let narrowed = alternatives.iter().map(|alternative| {
+            let first = std::iter::once(*alternative);
+            first.chain(self.0.iter().map(String::as_str)).collect::<Vec<_>>().join("&")
         });
         narrowed.collect::<Vec<_>>().join(";")
     }

@@ -160,11 +160,11 @@ impl Work {
             404 => true,
             _ => return self.fail(&shown, &present),
         };
-        let kept = match &mut present.body {
+        let stored = match &mut present.body {
             Value::Object(present) => present.remove("hasCredentials"),
             _ => None,
         };
-        let keeps_credentials = kept == Some(Value::Bool(true));
+        let keeps_credentials = stored == Some(Value::Bool(true));
         let mut body = Value::from(account_body(&wanted.account, &wanted.settings));
         let present = if is_new { &Value::Null } else { &present.body };
         let mut difference = difference(present, &body);

@@ -89,8 +89,8 @@ fn find_connector(manifests: &mut Manifests, given: &str) -> Result<ConnectorNam
     if !is_path {
         return Err(unknown(given, manifests));
     }
-    let own = manifests.add_file(Path::new(given)).map_err(|bad| bad.to_string())?;
-    Ok(own.manifest.name().clone())
+    let custom = manifests.add_file(Path::new(given)).map_err(|bad| bad.to_string())?;
+    Ok(custom.manifest.name().clone())
 }
 
 fn unknown(given: &str, manifests: &Manifests) -> String {

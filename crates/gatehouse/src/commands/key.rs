@@ -279,8 +279,8 @@ impl Retire {
         fingerprint: &str,
     ) -> Result<Option<String>, String> {
         let store = &context.app.store;
-        let there = store.replicas().await.map_err(|why| why.explained())?;
-        let mut servers = there.iter().map(|it| &it.replica);
+        let replicas = store.replicas().await.map_err(|why| why.explained())?;
+        let mut servers = replicas.iter().map(|it| &it.replica);
         let found = servers.find(|it| fingerprint.starts_with(&it.key_name));
         Ok(found.map(|it| format!("{} at {}", it.host, it.listen)))
     }
@@ -297,11 +297,11 @@ impl RotateToken {
         let seconds = read_seconds("--former-for", &self.former_for, 0)?;
         let config = self.settings.load(&[])?;
         let clock = Clock::machine();
-        let place = keys::join_token_key(&config, clock.clone()).await;
-        let place = place.map_err(|why| why.to_string())?;
+        let token_keys = keys::join_token_key(&config, clock.clone()).await;
+        let token_keys = token_keys.map_err(|why| why.to_string())?;
         let now = clock.now();
         let until = now.plus_milliseconds(seconds.saturating_mul(1000));
-        let made = place.rotate(until, now).await.map_err(|why| why.to_string())?;
+        let made = token_keys.rotate(until, now).await.map_err(|why| why.to_string())?;
         println!("tokens are signed with the key {} from now on", made.id());
         if seconds == 0 {
             println!("those that former keys have signed are refused");

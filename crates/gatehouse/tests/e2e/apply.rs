@@ -74,10 +74,11 @@ async fn a_file_without_credentials_cannot_redirect_them() {
         .collect();
     let moved = bare.replace("127.0.0.1:9700", "127.0.0.1:9799");
     assert_ne!(moved, bare);
-    let told = printed(&apply(&setup, &server, &moved, &["--dry-run"]));
+    let message = printed(&apply(&setup, &server, &moved, &["--dry-run"]));
     assert!(
-        told.contains("(refused if that changes where its credentials are sent: give them, too)"),
-        "{told}"
+        message
+            .contains("(refused if that changes where its credentials are sent: give them, too)"),
+        "{message}"
     );
     let output = apply(&setup, &server, &moved, &[]);
     let errors = String::from_utf8(output.stderr.clone()).unwrap();

@@ -18,18 +18,18 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn of_environment() -> Self {
-        let told = |name: &str| {
+        let setting = |name: &str| {
             std::env::var(name).unwrap_or_else(|_| {
                 panic!("this test needs a cluster, and {name}: run `cargo xtask test --failover`")
             })
         };
-        let list = |name: &str| told(name).split(',').map(str::to_owned).collect();
+        let list = |name: &str| setting(name).split(',').map(str::to_owned).collect();
         let client = reqwest::Client::builder().timeout(Duration::from_secs(2)).build().unwrap();
         Self {
-            directory: told("TEST_CLUSTER_DIRECTORY").into(),
+            directory: setting("TEST_CLUSTER_DIRECTORY").into(),
             postgres: list("TEST_CLUSTER_POSTGRES"),
             patroni: list("TEST_CLUSTER_PATRONI"),
-            proxy: told("TEST_CLUSTER_PROXY"),
+            proxy: setting("TEST_CLUSTER_PROXY"),
             client,
         }
     }

@@ -45,9 +45,9 @@ async fn survive_kills(setup: Setup) {
         let has_other_server = setup.database_url.is_some() && random.roll(4) == 0;
         let other = has_other_server.then(|| setup.serve());
         kill_at_some_point(server, &mut tenant_state, &mut random).await;
-        let left = Interrupted::of(&setup, &tenant_state.tenant).await;
-        n_busy += usize::from(left.is_leased && left.n_unfinished > 0);
-        n_half_done += usize::from(left.is_leased && left.n_half_done > 0);
+        let interrupted = Interrupted::of(&setup, &tenant_state.tenant).await;
+        n_busy += usize::from(interrupted.is_leased && interrupted.n_unfinished > 0);
+        n_half_done += usize::from(interrupted.is_leased && interrupted.n_half_done > 0);
         houses.push(tenant_state);
         server = other.unwrap_or_else(|| setup.serve());
     }

@@ -31,16 +31,16 @@ impl Check {
         let mut n_bad = 0;
         for file in &self.files {
             let mut manifests = Manifests::shipped();
-            let own = match manifests.add_file(file) {
-                Ok(own) => own,
+            let entry = match manifests.add_file(file) {
+                Ok(entry) => entry,
                 Err(bad) => {
                     n_bad += 1;
                     eprintln!("{bad}");
                     continue;
                 }
             };
-            let name = own.manifest.name();
-            print(&format!("ok  {}: {name}, {}\n", file.display(), own.manifest.summary().title));
+            let name = entry.manifest.name();
+            print(&format!("ok  {}: {name}, {}\n", file.display(), entry.manifest.summary().title));
             if self.account.is_given() {
                 self.try_it(manifests, name)?;
             }

@@ -77,11 +77,11 @@ pub(in crate::commands::login) async fn sign_in(
     let mut unreachable: Option<Failure> = None;
     loop {
         // The first poll waits, too: the user must read the code first.
-        let left = flow.lifetime.saturating_sub(began.elapsed());
-        if left.is_zero() {
+        let remaining = flow.lifetime.saturating_sub(began.elapsed());
+        if remaining.is_zero() {
             return Err(unreachable.unwrap_or_else(expired));
         }
-        tokio::time::sleep(interval.min(left)).await;
+        tokio::time::sleep(interval.min(remaining)).await;
         let body = match oauth::post(client, verbose, &token_endpoint, form.clone()).await {
             Ok(body) => body,
             Err(error) => match next(&error, interval) {

@@ -297,8 +297,8 @@ fn the_position_in_a_list_is_shown_and_all_pages_stream() {
     assert!(!csv.contains("password"), "{}", csv.lines().next().unwrap());
     // A page must not be taken for the whole list.
     let page = shell.run(&["access", "list", "-o", "csv"]);
-    let told = "100 of 2345 accesses; --page 2 shows the next, --all shows all\n";
-    assert_eq!((page.stdout.lines().count(), page.stderr.as_str()), (101, told));
+    let message = "100 of 2345 accesses; --page 2 shows the next, --all shows all\n";
+    assert_eq!((page.stdout.lines().count(), page.stderr.as_str()), (101, message));
     let (screen, _) =
         shell.terminal(&["access", "list", "--page-size", "2", "--page", "3"], 100).finish();
     assert!(

@@ -66,7 +66,7 @@ async fn json(fleet: &Fleet, replica: usize, path: &str) -> Value {
 
 /// All items of a list, with the announced total.
 async fn all(fleet: &Fleet, replica: usize, path: &str) -> (u64, Vec<Value>) {
-    let mut things = Vec::new();
+    let mut items = Vec::new();
     for number in 1.. {
         let page = format!("{path}?pageSize=1000&pageNumber={number}");
         let response = fleet.get(replica, &page).await.unwrap();
@@ -74,9 +74,9 @@ async fn all(fleet: &Fleet, replica: usize, path: &str) -> (u64, Vec<Value>) {
         let total = response.headers()["x-total-count"].to_str().unwrap().parse().unwrap();
         let more: Vec<Value> = response.json().await.unwrap();
         let is_last = more.is_empty() || number * 1000 >= total;
-        things.extend(more);
+        items.extend(more);
         if is_last {
-            return (total, things);
+            return (total, items);
         }
     }
     unreachable!("there is a last page")

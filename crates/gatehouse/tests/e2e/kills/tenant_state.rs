@@ -164,8 +164,8 @@ impl KilledTenant {
 
     pub(super) async fn n_processed(&self, server: &Server) -> u64 {
         let mut n = 0;
-        for asked in &self.batches {
-            n += server.progress(&self.tenant, &asked.task).await.n_processed();
+        for batch in &self.batches {
+            n += server.progress(&self.tenant, &batch.task).await.n_processed();
         }
         n
     }
