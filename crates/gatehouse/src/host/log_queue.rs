@@ -16,8 +16,7 @@ const LINES_MAX: usize = 8192;
 /// Bytes per write.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Time for which lines are gathered after a write. Waking the thread costs more than writing a line, so for a moment no line
-/// wakes it.
+/// Time for which lines are gathered after a write. Waking the thread costs more than writing a line.
 const GATHER_TIME: Duration = Duration::from_millis(2);
 
 /// The queue. Cheap to clone.
