@@ -336,7 +336,7 @@ fn only_sure(
     faults.into_iter().filter(move |it| has_credentials || !is_of_credentials(it))
 }
 
-/// What differs between what is there and what is wanted, a line for each field.
+/// The differing fields, a line for each.
 fn difference(present: &Value, wanted: &Value) -> Vec<String> {
     let none = Map::new();
     let present = present.as_object().unwrap_or(&none);
