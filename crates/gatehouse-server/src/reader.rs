@@ -1,7 +1,7 @@
 //! The one reader of bodies and estate files: it reports every fault at once, not the first one.
 //!
 //! A body is first read into a [`Json`] tree that keeps duplicate keys. A [`Reader`] then takes the
-//! [`Field`]s of an object one by one. Every fault (missing, null, a wrong type, out of bounds,
+//! `Field`s of an object one by one. Every fault (missing, null, a wrong type, out of bounds,
 //! unknown, twice) becomes a [`Fault`] that names the field, and reading goes on.
 
 mod field;
