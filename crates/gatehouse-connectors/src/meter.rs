@@ -9,12 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::{Account, TenantName};
+use gatehouse_meter::{GaugeGuard, MetricSet};
 use parking_lot::Mutex;
-use prometheus::core::Collector;
-use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry,
-};
+use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec};
 
 use crate::engine::latency::Latency;
 
@@ -36,6 +33,7 @@ struct Metrics {
     circuit: IntGaugeVec,
     in_flight: IntGaugeVec,
     meters: Mutex<HashMap<Labels, usize>>,
+    all: MetricSet,
 }
 
 /// Tenant, platform and account name.
@@ -98,54 +96,48 @@ impl PlatformMeter {
     /// Metrics without accounts.
     #[expect(clippy::new_without_default, reason = "figures are made once, and on purpose")]
     pub fn new() -> Self {
-        let counter = |name: &str, help: &str, labels: &[&str]| {
-            IntCounterVec::new(Opts::new(name, help), labels).expect(VALID)
-        };
-        let gauge =
-            |name: &str, help: &str| IntGaugeVec::new(Opts::new(name, help), &LABELS).expect(VALID);
-        let durations = HistogramOpts::new(
-            "gatehouse_platform_call_duration_seconds",
-            "Duration of calls to platforms, from sending the request until the whole response is read",
-        );
+        let mut all = MetricSet::default();
         Self(Arc::new(Metrics {
-            calls: counter(
+            calls: all.counters(
                 "gatehouse_platform_calls_total",
                 "Calls to platforms, by outcome",
                 &LABELS_AND_OUTCOME,
             ),
-            durations: HistogramVec::new(durations.buckets(SECONDS.to_vec()), &LABELS)
-                .expect(VALID),
-            retries: counter(
+            durations: all.histograms(
+                "gatehouse_platform_call_duration_seconds",
+                "Duration of calls to platforms, from sending the request until the whole response is read",
+                &LABELS,
+                &SECONDS,
+            ),
+            retries: all.counters(
                 "gatehouse_platform_retries_total",
                 "Retries of calls to platforms",
                 &LABELS,
             ),
-            throttled: counter(
+            throttled: all.counters(
                 "gatehouse_platform_throttled_total",
                 "Calls that were not made, since the platform asked for a pause or a budget is spent, the \
                  account's own or a quota of its platform",
                 &LABELS,
             ),
-            circuit: gauge(
+            circuit: all.gauges(
                 "gatehouse_platform_circuit",
                 "Circuit breaker of an account: 0 closed (calls are made), 1 half-open (one call probes), 2 open (no calls)",
+                &LABELS,
             ),
-            in_flight: gauge("gatehouse_platform_calls_in_flight", "Calls to platforms under way"),
+            in_flight: all.gauges(
+                "gatehouse_platform_calls_in_flight",
+                "Calls to platforms under way",
+                &LABELS,
+            ),
             meters: Mutex::default(),
+            all,
         }))
     }
 
-    /// Registers the metrics.
-    pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        let all: [Box<dyn Collector>; 6] = [
-            Box::new(self.0.calls.clone()),
-            Box::new(self.0.durations.clone()),
-            Box::new(self.0.retries.clone()),
-            Box::new(self.0.throttled.clone()),
-            Box::new(self.0.circuit.clone()),
-            Box::new(self.0.in_flight.clone()),
-        ];
-        all.into_iter().try_for_each(|one| registry.register(one))
+    /// All metrics of calls.
+    pub fn metrics(&self) -> &MetricSet {
+        &self.0.all
     }
 
     /// Creates a meter of an account. All its metrics are shown from now on, at zero.
@@ -218,9 +210,8 @@ impl AccountMeter {
     }
 
     /// Counts a call under way until the guard is dropped.
-    pub(crate) fn in_flight(&self) -> InFlight {
-        self.0.in_flight.inc();
-        InFlight(self.0.in_flight.clone())
+    pub(crate) fn in_flight(&self) -> GaugeGuard {
+        GaugeGuard::new(&self.0.in_flight)
     }
 }
 
@@ -263,17 +254,6 @@ impl Drop for Series {
         }
     }
 }
-
-/// Guard of a call under way.
-pub(crate) struct InFlight(IntGauge);
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
-}
-
-const VALID: &str = "names, labels and buckets are constants, and valid";
 
 #[cfg(test)]
 mod tests;

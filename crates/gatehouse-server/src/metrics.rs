@@ -13,8 +13,8 @@ pub(crate) use process::open_process_files;
 pub(crate) use requests::{RequestGuard, RequestMeter, UNKNOWN_ROUTE, method_label};
 pub(crate) use streams::{StreamEnd, StreamMeter};
 
-use prometheus::core::Collector;
-use prometheus::{IntGaugeVec, Opts, Registry, TextEncoder};
+use gatehouse_meter::MetricSet;
+use prometheus::{IntGaugeVec, Registry, TextEncoder};
 
 use crate::app::App;
 use crate::auth::Auth;
@@ -23,9 +23,6 @@ use process::ProcessMeter;
 
 /// Media type of the text format.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
-
-/// Why creating or registering a metric can't fail.
-const VALID: &str = "the names, labels and buckets are valid constants, each used once";
 
 /// All metrics of a server.
 pub struct Metrics {
@@ -38,37 +35,37 @@ pub struct Metrics {
 
 impl Metrics {
     pub(crate) fn new(app: &App, auth: &Auth) -> Self {
+        let mut server = MetricSet::default();
+        let build_info: IntGaugeVec = server.gauges(
+            "gatehouse_build_info",
+            "Which gatehouse this is; always 1",
+            &["version"],
+        );
+        build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         let metrics = Self {
             registry: Registry::new(),
-            process: ProcessMeter::new(),
-            requests: RequestMeter::new(),
-            streams: StreamMeter::new(),
-            connections: ConnectionMeter::new(),
+            process: ProcessMeter::new(&mut server),
+            requests: RequestMeter::new(&mut server),
+            streams: StreamMeter::new(&mut server),
+            connections: ConnectionMeter::new(&mut server),
         };
-        let build_info = Opts::new("gatehouse_build_info", "Which gatehouse this is; always 1");
-        let build_info = IntGaugeVec::new(build_info, &["version"]).expect(VALID);
-        build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
-        let mut collectors: Vec<Box<dyn Collector>> = vec![Box::new(build_info)];
-        collectors.extend(metrics.process.collectors());
-        collectors.extend(metrics.requests.collectors());
-        collectors.extend(metrics.streams.collectors());
-        collectors.extend(metrics.connections.collectors());
-        collectors.extend(auth.meter().collectors());
-        collectors.extend(app.meter.collectors());
-        collectors.extend(app.backups.iter().flat_map(|it| it.collectors()));
-        collectors.extend(app.checks.iter().flat_map(|it| it.collectors()));
-        for collector in collectors {
-            metrics.registry.register(collector).expect(VALID);
-        }
-        app.store.meter().register(&metrics.registry).expect(VALID);
-        app.vault.meter().register(&metrics.registry).expect(VALID);
-        app.platforms.meter().register(&metrics.registry).expect(VALID);
+        let parts = [
+            Some(&server),
+            Some(auth.meter().metrics()),
+            Some(app.meter.metrics()),
+            app.backups.as_ref().map(|it| it.metrics()),
+            app.checks.as_ref().map(|it| it.metrics()),
+            Some(app.store.meter().metrics()),
+            Some(app.vault.meter().metrics()),
+            Some(app.platforms.meter().metrics()),
+        ];
+        parts.into_iter().flatten().for_each(|part| metrics.register(part));
         metrics
     }
 
-    /// Registers a metric of another module.
-    pub(crate) fn register(&self, metric: impl Collector + 'static) {
-        self.registry.register(Box::new(metric)).expect(VALID);
+    /// Registers the metrics of another module.
+    pub(crate) fn register(&self, metrics: &MetricSet) {
+        metrics.register(&self.registry);
     }
 
     /// Renders all metrics in Prometheus' text format.

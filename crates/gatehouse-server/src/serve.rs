@@ -217,7 +217,7 @@ impl Server {
                 .with_key_reload(keys.token_store, app.clock.clone());
             let gate = Gate::new(app.clone(), auth, config, offer);
             if let Some(tls) = &tls {
-                gate.metrics().register(tls.expiry());
+                gate.metrics().register(tls.metrics());
             }
             let setup = |listener, capacity, tls| Setup {
                 gate: gate.clone(),

@@ -29,9 +29,6 @@ use tokio_util::task::TaskTracker;
 use crate::app::{App, Error};
 use task::{Claim, TaskWorker};
 
-/// Why creating a metric can't fail.
-const VALID: &str = "the names, labels and buckets are valid constants";
-
 /// Polling interval for due work, which other servers may have left.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 

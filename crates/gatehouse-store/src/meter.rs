@@ -1,14 +1,11 @@
 //! The store's metrics: durations, errors and queue lengths.
 //!
-//! The owner of the [`Registry`] exposes them. No metric has a tenant in its labels.
+//! The owner of the registry exposes them. No metric has a tenant in its labels.
 
 use std::time::Instant;
 
-use prometheus::core::Collector;
-use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
-    exponential_buckets,
-};
+use gatehouse_meter::MetricSet;
+use prometheus::{Histogram, IntCounter, IntCounterVec, IntGauge};
 use tracing::{Instrument, Span};
 
 use crate::error::{ErrorKind, StoreError};
@@ -19,9 +16,11 @@ const SECONDS: [f64; 16] = [
     1.0, 2.5, 10.0,
 ];
 
+/// Histogram buckets of numbers of writes: powers of two.
+const SIZES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
 /// The metrics of one store.
 pub struct StoreMeter {
-    durations: HistogramVec,
     reads: Histogram,
     writes: Histogram,
     snapshots: Histogram,
@@ -34,6 +33,7 @@ pub struct StoreMeter {
     pub(crate) gather_waiting: IntGauge,
     pub(crate) gathered: Histogram,
     pub(crate) connections: IntGauge,
+    metrics: MetricSet,
 }
 
 /// Kind of a call to the database.
@@ -49,58 +49,60 @@ pub(crate) enum CallKind {
 
 impl StoreMeter {
     pub(crate) fn new() -> Self {
-        let name = "gatehouse_store_duration_seconds";
-        let help =
-            "How long statements that read, writes and snapshots take, their waiting included";
-        let durations = HistogramOpts::new(name, help).buckets(SECONDS.to_vec());
-        let durations = HistogramVec::new(durations, &["kind"]).expect(SOUND);
-        let errors =
-            Opts::new("gatehouse_store_errors_total", "What the store could not do, by the reason");
-        let errors = IntCounterVec::new(errors, &["kind"]).expect(SOUND);
+        let mut metrics = MetricSet::default();
+        let durations = metrics.histograms(
+            "gatehouse_store_duration_seconds",
+            "How long statements that read, writes and snapshots take, their waiting included",
+            &["kind"],
+            &SECONDS,
+        );
+        let errors: IntCounterVec = metrics.counters(
+            "gatehouse_store_errors_total",
+            "What the store could not do, by the reason",
+            &["kind"],
+        );
         for kind in ErrorKind::OF_OPEN_STORE {
             // Zero is exposed from the start.
             errors.with_label_values(&[kind.name()]);
         }
-        let name = "gatehouse_store_retries_total";
-        let help = "What was asked of PostgreSQL once more, because it was lost or a race was";
         Self {
             reads: durations.with_label_values(&["read"]),
             writes: durations.with_label_values(&["write"]),
             snapshots: durations.with_label_values(&["snapshot"]),
-            durations,
             errors,
-            retries: IntCounter::new(name, help).expect(SOUND),
-            writer_waiting: gauge("writer_waiting", "Writes that wait for SQLite's writer"),
-            batches_waiting: gauge(
-                "batches_waiting",
+            retries: metrics.counter(
+                "gatehouse_store_retries_total",
+                "What was asked of PostgreSQL once more, because it was lost or a race was",
+            ),
+            writer_waiting: metrics
+                .gauge("gatehouse_store_writer_waiting", "Writes that wait for SQLite's writer"),
+            batches_waiting: metrics.gauge(
+                "gatehouse_store_batches_waiting",
                 "Those of them that write a stretch of a batch",
             ),
-            writer_gathered: sizes(
-                "writer_gathered_writes",
+            writer_gathered: metrics.histogram(
+                "gatehouse_store_writer_gathered_writes",
                 "Writes that one transaction of SQLite's writer carried",
+                &SIZES,
             ),
-            gather_waiting: gauge("gather_waiting", "Creations that wait for their tenant's turn"),
-            gathered: sizes(
-                "gathered_creations",
+            gather_waiting: metrics.gauge(
+                "gatehouse_store_gather_waiting",
+                "Creations that wait for their tenant's turn",
+            ),
+            gathered: metrics.histogram(
+                "gatehouse_store_gathered_creations",
                 "Creations that one transaction carried together",
+                &SIZES,
             ),
-            connections: gauge("connections", "Open connections to PostgreSQL"),
+            connections: metrics
+                .gauge("gatehouse_store_connections", "Open connections to PostgreSQL"),
+            metrics,
         }
     }
 
-    /// Registers all metrics.
-    pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        registry.register(boxed(&self.durations))?;
-        registry.register(boxed(&self.errors))?;
-        registry.register(boxed(&self.retries))?;
-        for gauge in
-            [&self.writer_waiting, &self.batches_waiting, &self.gather_waiting, &self.connections]
-        {
-            registry.register(boxed(gauge))?;
-        }
-        [&self.writer_gathered, &self.gathered]
-            .into_iter()
-            .try_for_each(|it| registry.register(boxed(it)))
+    /// All metrics of the store.
+    pub fn metrics(&self) -> &MetricSet {
+        &self.metrics
     }
 
     /// Measures a read, a write or a snapshot, and gives it a span in the current trace.
@@ -148,36 +150,4 @@ impl CallKind {
             Self::Snapshot => tracing::info_span!("store snapshot"),
         }
     }
-}
-
-/// Increments a gauge until it is dropped.
-pub(crate) struct GaugeGuard(IntGauge);
-
-impl GaugeGuard {
-    pub(crate) fn new(gauge: &IntGauge) -> Self {
-        gauge.inc();
-        Self(gauge.clone())
-    }
-}
-
-impl Drop for GaugeGuard {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
-}
-
-const SOUND: &str = "names, labels and buckets are written soundly here";
-
-fn gauge(name: &str, help: &str) -> IntGauge {
-    IntGauge::new(format!("gatehouse_store_{name}"), help).expect(SOUND)
-}
-
-fn sizes(name: &str, help: &str) -> Histogram {
-    let buckets = exponential_buckets(1.0, 2.0, 10).expect(SOUND);
-    let options = HistogramOpts::new(format!("gatehouse_store_{name}"), help).buckets(buckets);
-    Histogram::with_opts(options).expect(SOUND)
-}
-
-fn boxed(metric: &(impl Collector + Clone + 'static)) -> Box<dyn Collector> {
-    Box::new(metric.clone())
 }

@@ -10,10 +10,11 @@
 use std::sync::{Arc, OnceLock};
 
 use gatehouse_core::credential::{Password, StoredHash};
+use gatehouse_meter::GaugeGuard;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::meter::{GaugeGuard, VaultMeter};
+use crate::meter::VaultMeter;
 use crate::password::{HashMemory, Hasher, Salt};
 
 /// Hashes that are queued per thread, so that no thread waits for the next one.

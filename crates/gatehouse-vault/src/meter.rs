@@ -1,7 +1,7 @@
 //! The vault's metrics: load of the slow hashes, and hits of the success cache.
 
-use prometheus::core::Collector;
-use prometheus::{Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, Opts, Registry};
+use gatehouse_meter::MetricSet;
+use prometheus::{Histogram, IntCounter, IntCounterVec, IntGauge};
 
 /// Bucket bounds around the duration of a slow hash, in seconds.
 const SECONDS: [f64; 10] = [0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 0.5, 1.0];
@@ -15,6 +15,7 @@ pub struct VaultMeter {
     pub(crate) batch_waiting: IntGauge,
     pub(crate) batch_made: IntCounter,
     cached_checks: IntCounterVec,
+    metrics: MetricSet,
 }
 
 impl VaultMeter {
@@ -34,59 +35,46 @@ impl VaultMeter {
     }
 
     pub(crate) fn new() -> Self {
-        let gauge = |name, help| IntGauge::new(name, help).expect(SOUND);
-        let counter = |name, help| IntCounter::new(name, help).expect(SOUND);
-        let cached_checks = IntCounterVec::new(
-            Opts::new(
-                "gatehouse_vault_remembered_checks_total",
-                "Checks of chosen passwords, by whether their success was cached",
-            ),
+        let mut metrics = MetricSet::default();
+        let cached_checks: IntCounterVec = metrics.counters(
+            "gatehouse_vault_remembered_checks_total",
+            "Checks of chosen passwords, by whether their success was cached",
             &["outcome"],
-        )
-        .expect(SOUND);
+        );
         for outcome in [HIT, MISS] {
             // A label without events shows zero.
             cached_checks.with_label_values(&[outcome]);
         }
-        let durations = HistogramOpts::new(
-            "gatehouse_vault_hash_duration_seconds",
-            "How long slow hashes take, from their turn on",
-        );
         Self {
-            running: gauge("gatehouse_vault_hashes_running", "Slow hashes that are being made"),
-            waiting: gauge(
-                "gatehouse_vault_hashes_waiting",
-                "Slow hashes that wait for their turn",
-            ),
-            refused: counter(
+            running: metrics
+                .gauge("gatehouse_vault_hashes_running", "Slow hashes that are being made"),
+            waiting: metrics
+                .gauge("gatehouse_vault_hashes_waiting", "Slow hashes that wait for their turn"),
+            refused: metrics.counter(
                 "gatehouse_vault_hashes_refused_total",
                 "Slow hashes that were refused because too many waited",
             ),
-            durations: Histogram::with_opts(durations.buckets(SECONDS.to_vec())).expect(SOUND),
-            batch_waiting: gauge(
+            durations: metrics.histogram(
+                "gatehouse_vault_hash_duration_seconds",
+                "How long slow hashes take, from their turn on",
+                &SECONDS,
+            ),
+            batch_waiting: metrics.gauge(
                 "gatehouse_vault_quiet_hashes_waiting",
                 "Slow hashes of batches that wait for their turn",
             ),
-            batch_made: counter(
+            batch_made: metrics.counter(
                 "gatehouse_vault_quiet_hashes_total",
                 "Slow hashes of batches that were made",
             ),
             cached_checks,
+            metrics,
         }
     }
 
-    /// Registers the metrics.
-    pub fn register(&self, registry: &Registry) -> Result<(), prometheus::Error> {
-        let all: [Box<dyn Collector>; 7] = [
-            Box::new(self.running.clone()),
-            Box::new(self.waiting.clone()),
-            Box::new(self.refused.clone()),
-            Box::new(self.durations.clone()),
-            Box::new(self.batch_waiting.clone()),
-            Box::new(self.batch_made.clone()),
-            Box::new(self.cached_checks.clone()),
-        ];
-        all.into_iter().try_for_each(|one| registry.register(one))
+    /// All metrics of the vault.
+    pub fn metrics(&self) -> &MetricSet {
+        &self.metrics
     }
 
     /// Counts a hit or a miss of the success cache.
@@ -95,22 +83,5 @@ impl VaultMeter {
     }
 }
 
-/// Raises a gauge by one while it is held.
-pub(crate) struct GaugeGuard(IntGauge);
-
-impl GaugeGuard {
-    pub(crate) fn new(gauge: &IntGauge) -> Self {
-        gauge.inc();
-        Self(gauge.clone())
-    }
-}
-
-impl Drop for GaugeGuard {
-    fn drop(&mut self) {
-        self.0.dec();
-    }
-}
-
 const HIT: &str = "hit";
 const MISS: &str = "miss";
-const SOUND: &str = "names, labels and buckets are written soundly here";

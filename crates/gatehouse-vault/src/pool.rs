@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use gatehouse_core::TenantName;
 use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit, QueueFull};
+use gatehouse_meter::GaugeGuard;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
-use crate::meter::{GaugeGuard, VaultMeter};
+use crate::meter::VaultMeter;
 
 /// Slow hashes of one tenant that may wait; more are refused.
 const WAITING_OF_TENANT_MAX: usize = 512;

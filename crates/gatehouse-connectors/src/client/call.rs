@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::BytesMut;
 use gatehouse_core::TenantName;
+use gatehouse_meter::GaugeGuard;
 use http::StatusCode;
 use parking_lot::Mutex;
 use reqwest::{Client, Url};
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::connector::CallContext;
 use crate::failure::{Failure, FailureKind};
-use crate::meter::{AccountMeter, InFlight, Outcome};
+use crate::meter::{AccountMeter, Outcome};
 
 const NO_RESPONSE: &str = "the platform did not answer in time";
 
@@ -30,7 +31,7 @@ pub(in crate::client) struct Call<'a> {
     pass: Option<Pass>,
     began: Instant,
     deadline: Instant,
-    _in_flight: InFlight,
+    _in_flight: GaugeGuard,
 }
 
 impl<'a> Call<'a> {

@@ -107,7 +107,7 @@ pub(crate) fn captured_log() -> (CapturedLog, impl tracing::Subscriber) {
 /// A registry, and the meter of an account in it.
 pub(crate) fn metered() -> (Registry, AccountMeter) {
     let (meter, registry) = (PlatformMeter::new(), Registry::new());
-    meter.register(&registry).unwrap();
+    meter.metrics().register(&registry);
     (registry, meter.account(&"demo".parse().unwrap(), &metered_account()))
 }
 

@@ -1,6 +1,7 @@
 use prometheus::TextEncoder;
 
 use super::*;
+use prometheus::Registry;
 
 fn account(name: &str) -> Account {
     Account {
@@ -21,7 +22,7 @@ fn shown(registry: &Registry) -> Vec<String> {
 #[test]
 fn an_account_has_all_its_metrics_from_the_start() {
     let (meter, registry) = (PlatformMeter::new(), Registry::new());
-    meter.register(&registry).unwrap();
+    meter.metrics().register(&registry);
     let demo = "demo".parse().unwrap();
     let figures = meter.account(&demo, &account("acme-eu"));
     figures.observe(Outcome::Timeout, Duration::from_secs(2));
@@ -52,7 +53,7 @@ fn an_account_has_all_its_metrics_from_the_start() {
 #[test]
 fn metrics_are_removed_with_the_last_meter_of_an_account() {
     let (meter, registry) = (PlatformMeter::new(), Registry::new());
-    meter.register(&registry).unwrap();
+    meter.metrics().register(&registry);
     let demo = "demo".parse().unwrap();
     let old = meter.account(&demo, &account("acme-eu"));
     let (clone, new) = (old.clone(), meter.account(&demo, &account("acme-eu")));

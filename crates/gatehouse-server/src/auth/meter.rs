@@ -1,12 +1,9 @@
 //! Figures of tokens: checks, issued tokens, and fetches of issuers' keys.
 
-use prometheus::core::Collector;
-use prometheus::{IntCounter, IntCounterVec, Opts};
+use gatehouse_meter::MetricSet;
+use prometheus::{IntCounter, IntCounterVec};
 
 use super::AuthError;
-
-/// Why creating a metric can't fail.
-const VALID: &str = "the names and labels are valid constants";
 
 /// Figures of tokens.
 pub(crate) struct TokenMeter {
@@ -14,40 +11,39 @@ pub(crate) struct TokenMeter {
     remembered: IntCounter,
     issued: IntCounter,
     fetches: IntCounterVec,
+    metrics: MetricSet,
 }
 
 impl TokenMeter {
     pub(super) fn new() -> Self {
-        let checks = Opts::new(
-            "gatehouse_token_checks_total",
-            "Requests that need a token, by the outcome of its check",
-        );
-        let fetches =
-            Opts::new("gatehouse_issuer_fetches_total", "Fetches of an issuer's keys, by outcome");
+        let mut metrics = MetricSet::default();
         Self {
-            checks: IntCounterVec::new(checks, &["outcome"]).expect(VALID),
-            remembered: IntCounter::new(
+            checks: metrics.counters(
+                "gatehouse_token_checks_total",
+                "Requests that need a token, by the outcome of its check",
+                &["outcome"],
+            ),
+            remembered: metrics.counter(
                 "gatehouse_tokens_remembered_total",
                 "Tokens whose signature had been checked before",
-            )
-            .expect(VALID),
-            issued: IntCounter::new(
+            ),
+            issued: metrics.counter(
                 "gatehouse_tokens_issued_total",
                 "Tokens that the built-in issuer has issued",
-            )
-            .expect(VALID),
+            ),
             // Bounded: issuers come from the settings.
-            fetches: IntCounterVec::new(fetches, &["issuer", "outcome"]).expect(VALID),
+            fetches: metrics.counters(
+                "gatehouse_issuer_fetches_total",
+                "Fetches of an issuer's keys, by outcome",
+                &["issuer", "outcome"],
+            ),
+            metrics,
         }
     }
 
-    pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![
-            Box::new(self.checks.clone()),
-            Box::new(self.remembered.clone()),
-            Box::new(self.issued.clone()),
-            Box::new(self.fetches.clone()),
-        ]
+    /// All metrics of tokens.
+    pub(crate) fn metrics(&self) -> &MetricSet {
+        &self.metrics
     }
 
     /// Counts a checked token by its outcome.

@@ -1,9 +1,7 @@
 //! Figures of connections: open, refused, and closed in favour of others.
 
-use prometheus::core::Collector;
+use gatehouse_meter::MetricSet;
 use prometheus::{IntCounter, IntGauge};
-
-use super::VALID;
 
 /// Figures of connections.
 pub(crate) struct ConnectionMeter {
@@ -13,26 +11,17 @@ pub(crate) struct ConnectionMeter {
 }
 
 impl ConnectionMeter {
-    pub(super) fn new() -> Self {
-        let counter = |name, what| IntCounter::new(name, what).expect(VALID);
+    pub(super) fn new(metrics: &mut MetricSet) -> Self {
         Self {
-            held: IntGauge::new("gatehouse_connections", "Connections that are open").expect(VALID),
-            refused: counter(
+            held: metrics.gauge("gatehouse_connections", "Connections that are open"),
+            refused: metrics.counter(
                 "gatehouse_connections_refused_total",
                 "Connections that were refused because all others were busy",
             ),
-            evicted: counter(
+            evicted: metrics.counter(
                 "gatehouse_connections_gave_way_total",
                 "Idle connections that were closed in favour of new ones",
             ),
         }
-    }
-
-    pub(super) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![
-            Box::new(self.held.clone()),
-            Box::new(self.refused.clone()),
-            Box::new(self.evicted.clone()),
-        ]
     }
 }

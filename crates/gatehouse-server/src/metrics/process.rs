@@ -3,12 +3,10 @@
 use std::fs;
 use std::sync::LazyLock;
 
+use gatehouse_meter::MetricSet;
 use parking_lot::Mutex;
-use prometheus::core::Collector;
 use prometheus::{Counter, Gauge, IntGauge};
 use rustix::fs::Dir;
-
-use super::VALID;
 
 /// Linux's unit of processor time towards programs.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -27,38 +25,23 @@ pub(super) struct ProcessMeter {
 }
 
 impl ProcessMeter {
-    pub(super) fn new() -> Self {
-        let gauge = |name, help| IntGauge::new(name, help).expect(VALID);
+    pub(super) fn new(metrics: &mut MetricSet) -> Self {
         Self {
-            cpu_seconds: Counter::new(
+            cpu_seconds: metrics.counter(
                 "process_cpu_seconds_total",
                 "Processor time that the process has used, in seconds",
-            )
-            .expect(VALID),
+            ),
             updating: Mutex::default(),
-            start_time: Gauge::new(
+            start_time: metrics.gauge(
                 "process_start_time_seconds",
                 "When the process began, in seconds since 1970",
-            )
-            .expect(VALID),
-            resident_bytes: gauge("process_resident_memory_bytes", "Memory that is in use"),
-            virtual_bytes: gauge("process_virtual_memory_bytes", "Memory that is reserved"),
-            open_fds: gauge("process_open_fds", "Open file descriptors"),
-            max_fds: gauge("process_max_fds", "File descriptors that may be open"),
-            threads: gauge("process_threads", "Threads of the process"),
+            ),
+            resident_bytes: metrics.gauge("process_resident_memory_bytes", "Memory that is in use"),
+            virtual_bytes: metrics.gauge("process_virtual_memory_bytes", "Memory that is reserved"),
+            open_fds: metrics.gauge("process_open_fds", "Open file descriptors"),
+            max_fds: metrics.gauge("process_max_fds", "File descriptors that may be open"),
+            threads: metrics.gauge("process_threads", "Threads of the process"),
         }
-    }
-
-    pub(super) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![
-            Box::new(self.cpu_seconds.clone()),
-            Box::new(self.start_time.clone()),
-            Box::new(self.resident_bytes.clone()),
-            Box::new(self.virtual_bytes.clone()),
-            Box::new(self.open_fds.clone()),
-            Box::new(self.max_fds.clone()),
-            Box::new(self.threads.clone()),
-        ]
     }
 
     /// Updates the figures.
@@ -157,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_figures_of_this_process_are_read() {
-        let meter = ProcessMeter::new();
+        let meter = ProcessMeter::new(&mut MetricSet::default());
         meter.update();
         assert!(meter.resident_bytes.get() > 1 << 20);
         assert!(meter.virtual_bytes.get() >= meter.resident_bytes.get());

@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
+use gatehouse_meter::{GaugeGuard, MetricSet};
 use http::{Method, StatusCode};
-use prometheus::core::Collector;
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Opts};
-
-use super::VALID;
+use prometheus::{HistogramVec, IntCounterVec, IntGauge};
 
 /// Route label of unknown paths.
 pub(crate) const UNKNOWN_ROUTE: &str = "unknown";
@@ -28,37 +26,29 @@ pub(crate) struct RequestMeter {
 }
 
 impl RequestMeter {
-    pub(super) fn new() -> Self {
-        let requests = Opts::new("gatehouse_http_requests_total", "Requests that were answered");
-        let durations = HistogramOpts::new(
-            "gatehouse_http_request_duration_seconds",
-            "How long requests take from their headers to their answer",
-        );
+    pub(super) fn new(metrics: &mut MetricSet) -> Self {
         Self {
-            requests: IntCounterVec::new(requests, &["method", "route", "status"]).expect(VALID),
-            durations: HistogramVec::new(durations.buckets(SECONDS.to_vec()), &["method", "route"])
-                .expect(VALID),
-            in_flight: IntGauge::new(
-                "gatehouse_http_requests_in_flight",
-                "Requests that are being answered",
-            )
-            .expect(VALID),
+            requests: metrics.counters(
+                "gatehouse_http_requests_total",
+                "Requests that were answered",
+                &["method", "route", "status"],
+            ),
+            durations: metrics.histograms(
+                "gatehouse_http_request_duration_seconds",
+                "How long requests take from their headers to their answer",
+                &["method", "route"],
+                &SECONDS,
+            ),
+            in_flight: metrics
+                .gauge("gatehouse_http_requests_in_flight", "Requests that are being answered"),
         }
-    }
-
-    pub(super) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![
-            Box::new(self.requests.clone()),
-            Box::new(self.durations.clone()),
-            Box::new(self.in_flight.clone()),
-        ]
     }
 
     /// Counts a request until the guard is dropped.
     pub(crate) fn begin(&self, method: &Method) -> RequestGuard<'_> {
-        self.in_flight.inc();
         RequestGuard {
             meter: self,
+            _in_flight: GaugeGuard::new(&self.in_flight),
             began: Instant::now(),
             method: method_label(method).unwrap_or(UNKNOWN_METHOD),
             route: UNKNOWN_ROUTE,
@@ -70,6 +60,7 @@ impl RequestMeter {
 /// A request in progress. Its status stays 500 if the handler panics.
 pub(crate) struct RequestGuard<'m> {
     meter: &'m RequestMeter,
+    _in_flight: GaugeGuard,
     began: Instant,
     method: &'static str,
     pub(crate) route: &'static str,
@@ -84,8 +75,7 @@ impl RequestGuard<'_> {
 
 impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
-        let RequestMeter { requests, durations, in_flight } = self.meter;
-        in_flight.dec();
+        let RequestMeter { requests, durations, .. } = self.meter;
         requests.with_label_values(&[self.method, self.route, self.status.as_str()]).inc();
         let seconds = self.began.elapsed().as_secs_f64();
         durations.with_label_values(&[self.method, self.route]).observe(seconds);

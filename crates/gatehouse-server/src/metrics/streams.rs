@@ -1,9 +1,7 @@
 //! Figures of streamed responses: concurrency, and how they ended.
 
-use prometheus::core::Collector;
-use prometheus::{IntCounterVec, IntGauge, Opts};
-
-use super::VALID;
+use gatehouse_meter::{GaugeGuard, MetricSet};
+use prometheus::{IntCounterVec, IntGauge};
 
 /// Figures of streamed responses.
 pub(crate) struct StreamMeter {
@@ -35,37 +33,36 @@ impl StreamEnd {
 }
 
 impl StreamMeter {
-    pub(super) fn new() -> Self {
-        let ended = Opts::new("gatehouse_http_streams_total", "Streamed responses that have ended");
-        let ended = IntCounterVec::new(ended, &["outcome"]).expect(VALID);
+    pub(super) fn new(metrics: &mut MetricSet) -> Self {
+        let ended: IntCounterVec = metrics.counters(
+            "gatehouse_http_streams_total",
+            "Streamed responses that have ended",
+            &["outcome"],
+        );
         for end in StreamEnd::ALL {
             ended.with_label_values(&[end.label()]);
         }
         let in_flight =
-            IntGauge::new("gatehouse_http_streams_in_flight", "Streamed responses in progress");
-        Self { in_flight: in_flight.expect(VALID), ended }
-    }
-
-    pub(super) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![Box::new(self.in_flight.clone()), Box::new(self.ended.clone())]
+            metrics.gauge("gatehouse_http_streams_in_flight", "Streamed responses in progress");
+        Self { in_flight, ended }
     }
 
     /// Counts a streamed response until the guard is dropped.
     pub(crate) fn begin(&self) -> StreamGuard<'_> {
-        self.in_flight.inc();
-        StreamGuard { meter: self, end: StreamEnd::Unread }
+        let _in_flight = GaugeGuard::new(&self.in_flight);
+        StreamGuard { meter: self, _in_flight, end: StreamEnd::Unread }
     }
 }
 
 /// A streamed response in progress. If it is dropped early, the client didn't read it to the end.
 pub(crate) struct StreamGuard<'m> {
     meter: &'m StreamMeter,
+    _in_flight: GaugeGuard,
     pub(crate) end: StreamEnd,
 }
 
 impl Drop for StreamGuard<'_> {
     fn drop(&mut self) {
-        self.meter.in_flight.dec();
         self.meter.ended.with_label_values(&[self.end.label()]).inc();
     }
 }

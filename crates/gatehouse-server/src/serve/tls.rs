@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
+use gatehouse_meter::MetricSet;
 use gatehouse_store::Clock;
 use parking_lot::RwLock;
 use prometheus::IntGauge;
@@ -60,6 +61,7 @@ pub(super) struct Tls {
     current: RwLock<LoadedPair>,
     /// When the certificate expires, in seconds since 1970.
     expiry: IntGauge,
+    metrics: MetricSet,
 }
 
 /// The loaded pair, and the state of its files.
@@ -83,19 +85,19 @@ impl Tls {
         let versions = [file_version(&certificate), file_version(&key)];
         let config = read_pair(&certificate, &key)?;
         let current = RwLock::new(LoadedPair { versions, config, logged: None });
-        let expiry = IntGauge::new(
+        let mut metrics = MetricSet::default();
+        let expiry = metrics.gauge(
             "gatehouse_tls_certificate_expiry_timestamp_seconds",
             "When the certificate of the API ends, in seconds since 1970",
         );
-        let expiry = expiry.expect("the name is valid");
-        let tls = Self { certificate, key, current, expiry };
+        let tls = Self { certificate, key, current, expiry, metrics };
         tls.record_expiry();
         Ok(Some(tls))
     }
 
-    /// The metric of the expiry.
-    pub(super) fn expiry(&self) -> IntGauge {
-        self.expiry.clone()
+    /// All metrics of TLS.
+    pub(super) fn metrics(&self) -> &MetricSet {
+        &self.metrics
     }
 
     /// Updates the metric of the expiry.

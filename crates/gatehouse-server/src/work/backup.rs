@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gatehouse_core::Timestamp;
+use gatehouse_meter::MetricSet;
 use gatehouse_store::{Clock, Store};
-use prometheus::core::Collector;
-use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
+use prometheus::{Gauge, IntCounterVec, IntGauge};
 use tokio_util::sync::CancellationToken;
 
-use super::VALID;
 use crate::backup::backup_directory::BackupDirectory;
 use crate::backup::{BackupError, BackupSummary, make, run_blocking};
 use crate::config::BackupSchedule;
@@ -40,6 +39,7 @@ struct BackupMeter {
     last_failed: IntGauge,
     duration: Gauge,
     bytes: IntGauge,
+    metrics: MetricSet,
 }
 
 impl Backups {
@@ -58,15 +58,9 @@ impl Backups {
         backups
     }
 
-    pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        let BackupMeter { total, last_success, last_failed, duration, bytes } = &self.meter;
-        vec![
-            Box::new(total.clone()),
-            Box::new(last_success.clone()),
-            Box::new(last_failed.clone()),
-            Box::new(duration.clone()),
-            Box::new(bytes.clone()),
-        ]
+    /// All metrics of backups.
+    pub(crate) fn metrics(&self) -> &MetricSet {
+        &self.meter.metrics
     }
 
     /// Makes due backups until the server stops.
@@ -168,32 +162,34 @@ fn log_unremoved(removed: Result<Vec<PathBuf>, BackupError>) {
 
 impl BackupMeter {
     fn new() -> Self {
-        let total =
-            Opts::new("gatehouse_backups_total", "Backups that the server has tried to make");
-        let total = IntCounterVec::new(total, &["outcome"]).expect(VALID);
+        let mut metrics = MetricSet::default();
+        let total: IntCounterVec = metrics.counters(
+            "gatehouse_backups_total",
+            "Backups that the server has tried to make",
+            &["outcome"],
+        );
         for outcome in ["ok", "failed"] {
             total.with_label_values(&[outcome]);
         }
-        let gauge = |name, help| Gauge::new(name, help).expect(VALID);
-        let number = |name, help| IntGauge::new(name, help).expect(VALID);
         Self {
             total,
-            last_success: gauge(
+            last_success: metrics.gauge(
                 "gatehouse_backup_last_success_timestamp_seconds",
                 "When the newest backup was made that was checked; 0 where there is none",
             ),
-            last_failed: number(
+            last_failed: metrics.gauge(
                 "gatehouse_backup_last_failed",
                 "1 where the last backup that was tried has failed",
             ),
-            duration: gauge(
+            duration: metrics.gauge(
                 "gatehouse_backup_duration_seconds",
                 "How long the last good backup of this process took, its check included",
             ),
-            bytes: number(
+            bytes: metrics.gauge(
                 "gatehouse_backup_size_bytes",
                 "How large the store is in the last good backup of this process",
             ),
+            metrics,
         }
     }
 

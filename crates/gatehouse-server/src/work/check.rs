@@ -3,12 +3,10 @@
 
 use std::time::{Duration, Instant};
 
+use gatehouse_meter::MetricSet;
 use gatehouse_store::{Clock, Integrity, LastShutdown, Store};
-use prometheus::core::Collector;
-use prometheus::{Gauge, IntCounterVec, IntGauge, Opts};
+use prometheus::{Gauge, IntCounterVec, IntGauge};
 use tokio_util::sync::CancellationToken;
-
-use super::VALID;
 
 /// Longest wait before the first check, so that a server that restarts often is checked too.
 const FIRST_CHECK_MAX: Duration = Duration::from_secs(60);
@@ -25,34 +23,40 @@ pub(crate) struct Checks {
     last: Gauge,
     damaged: IntGauge,
     duration: Gauge,
+    metrics: MetricSet,
 }
 
 impl Checks {
     pub(crate) fn new(store: Store, clock: Clock, every: Option<Duration>) -> Self {
-        let total = Opts::new("gatehouse_store_checks_total", "Checks of every page of the store");
-        let total = IntCounterVec::new(total, &["outcome"]).expect(VALID);
+        let mut metrics = MetricSet::default();
+        let total: IntCounterVec = metrics.counters(
+            "gatehouse_store_checks_total",
+            "Checks of every page of the store",
+            &["outcome"],
+        );
         for outcome in ["sound", "damaged", "failed"] {
             total.with_label_values(&[outcome]);
         }
-        let gauge = |name, help| Gauge::new(name, help).expect(VALID);
-        let last = gauge(
-            "gatehouse_store_check_timestamp_seconds",
-            "When the last check of every page of the store ended; 0 before the first",
-        );
-        let damaged = "gatehouse_store_check_damaged";
-        let damaged = IntGauge::new(damaged, "1 where the last check has found damage");
-        let duration =
-            gauge("gatehouse_store_check_duration_seconds", "How long the last check took");
-        Self { store, clock, every, total, last, damaged: damaged.expect(VALID), duration }
+        Self {
+            store,
+            clock,
+            every,
+            total,
+            last: metrics.gauge(
+                "gatehouse_store_check_timestamp_seconds",
+                "When the last check of every page of the store ended; 0 before the first",
+            ),
+            damaged: metrics
+                .gauge("gatehouse_store_check_damaged", "1 where the last check has found damage"),
+            duration: metrics
+                .gauge("gatehouse_store_check_duration_seconds", "How long the last check took"),
+            metrics,
+        }
     }
 
-    pub(crate) fn collectors(&self) -> Vec<Box<dyn Collector>> {
-        vec![
-            Box::new(self.total.clone()),
-            Box::new(self.last.clone()),
-            Box::new(self.damaged.clone()),
-            Box::new(self.duration.clone()),
-        ]
+    /// All metrics of checks.
+    pub(crate) fn metrics(&self) -> &MetricSet {
+        &self.metrics
     }
 
     /// Checks the store when there is a reason, until the server stops.

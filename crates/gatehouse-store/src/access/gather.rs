@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gatehouse_core::{Access, TenantName};
+use gatehouse_meter::GaugeGuard;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
@@ -19,7 +20,7 @@ use crate::access::username_reuse::Usernames;
 use crate::counts::counter;
 use crate::db::{Db, WriteKind};
 use crate::error::StoreError;
-use crate::meter::{CallKind, GaugeGuard};
+use crate::meter::CallKind;
 
 /// Most creations in one transaction.
 const GATHER_MAX: usize = 500;

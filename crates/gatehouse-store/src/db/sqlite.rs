@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use gatehouse_meter::GaugeGuard;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
@@ -44,7 +45,7 @@ use super::snapshot_pool::SnapshotPool;
 use super::work::{StartWork, TxFailed};
 use super::{SnapshotFor, WriteKind};
 use crate::error::{DiskTrouble, StoreError};
-use crate::meter::{GaugeGuard, StoreMeter};
+use crate::meter::StoreMeter;
 use checkpointer::Checkpointer;
 use log::{Log, OtherCheckpoints};
 use log_growth::LogGrowth;

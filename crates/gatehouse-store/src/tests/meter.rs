@@ -6,7 +6,7 @@ use crate::db::WriteKind;
 /// The value of a sample, by its name and labels.
 fn sample(store: &Store, name: &str) -> Option<f64> {
     let registry = Registry::new();
-    store.meter().register(&registry).unwrap();
+    store.meter().metrics().register(&registry);
     let text = TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
     let line =
         text.lines().find(|line| line.strip_prefix(name).is_some_and(|it| it.starts_with(' ')));

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use gatehouse_core::task::{ItemReference, Task, TaskState, TaskWork};
 use gatehouse_core::{BatchFailure, BatchFailureKind, PageRequest, TaskId};
+use gatehouse_meter::GaugeGuard;
 
 use super::*;
 use crate::db::WriteKind;
-use crate::meter::GaugeGuard;
 use crate::task::chunk::ChunkTimer;
 use crate::{
     ChunkLimits, CreatedAccess, Failpoint, Failpoints, ItemChunk, Lease, NewTask, PlannedItem,

@@ -219,7 +219,7 @@ async fn a_chosen_password_is_hashed_once_when_batches_alternate() {
             assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
         }
         let registry = prometheus::Registry::new();
-        app.vault.meter().register(&registry).unwrap();
+        app.vault.meter().metrics().register(&registry);
         let figures = prometheus::TextEncoder::new().encode_to_string(&registry.gather()).unwrap();
         assert!(
             figures.contains("\ngatehouse_vault_quiet_hashes_total 300\n"),

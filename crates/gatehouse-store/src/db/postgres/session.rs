@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_core::Timestamp;
+use gatehouse_meter::GaugeGuard;
 use parking_lot::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -24,7 +25,7 @@ use super::{NOW, fault};
 use crate::db::row::{Cell, Row, TypedValue, Value};
 use crate::db::work::ReadRow;
 use crate::error::StoreError;
-use crate::meter::{GaugeGuard, StoreMeter};
+use crate::meter::StoreMeter;
 
 /// Time limit of a request to cancel a statement.
 const CANCEL_MAX: Duration = Duration::from_secs(5);
