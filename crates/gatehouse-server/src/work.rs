@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use gatehouse_store::{Failpoints, Lease, StoreError, WorkError, WorkKind};
+use gatehouse_store::{Lease, StoreError, WorkError, WorkKind};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -50,20 +50,11 @@ pub struct Workers {
 impl Workers {
     /// Starts the loops, including the heartbeat if there is one.
     pub(crate) fn start(app: &App, heartbeat: Option<Heartbeat>) -> Self {
-        Self::start_with_failpoints(app, heartbeat, &Failpoints::default())
-    }
-
-    /// Starts the loops with failpoints for tests.
-    pub(crate) fn start_with_failpoints(
-        app: &App,
-        heartbeat: Option<Heartbeat>,
-        failpoints: &Failpoints,
-    ) -> Self {
         let (loops, stopping) = (TaskTracker::new(), CancellationToken::new());
         let n_permits = usize::try_from(app.tasks.workers).unwrap_or(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(n_permits));
         for _ in 0..app.tasks.workers * LOOPS_PER_WORKER {
-            let worker = TaskWorker::with_failpoints(app.clone(), failpoints.clone());
+            let worker = TaskWorker::new(app.clone());
             let worker = worker.with_permits(Arc::clone(&permits));
             loops.spawn(work_tasks(app.clone(), worker, stopping.clone()));
         }

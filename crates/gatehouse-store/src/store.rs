@@ -8,6 +8,7 @@ use gatehouse_core::Timestamp;
 use crate::access::{gather, username_reuse};
 use crate::db::{self, DatabaseUrl, InMemoryDatabase, LastShutdown, Network, OpenMode};
 use crate::error::{DiskTrouble, StoreError};
+use crate::failpoint::{Failpoint, Failpoints};
 use crate::meter::StoreMeter;
 use crate::{Clock, integrity, migrate, transfer};
 
@@ -26,6 +27,7 @@ pub struct Store {
     pub(crate) db: db::Db,
     pub(crate) gather: gather::Gather,
     pub(crate) usernames: username_reuse::Usernames,
+    pub(crate) failpoints: Failpoints,
     pub(crate) known_damage: integrity::KnownDamage,
     last_shutdown: LastShutdown,
 }
@@ -136,7 +138,18 @@ impl Store {
     async fn of(db: db::Db) -> Result<Self, StoreError> {
         let usernames = username_reuse::Usernames::read(&db).await?;
         let (gather, known_damage) = Default::default();
-        Ok(Self { db, gather, usernames, known_damage, last_shutdown: LastShutdown::Clean })
+        let (failpoints, last_shutdown) = (Failpoints::default(), LastShutdown::Clean);
+        Ok(Self { db, gather, usernames, failpoints, known_damage, last_shutdown })
+    }
+
+    /// The store with failpoints, for tests of its workers.
+    pub fn with_failpoints(self, failpoints: Failpoints) -> Self {
+        Self { failpoints, ..self }
+    }
+
+    /// Passes a failpoint; fails where a test interrupts the work.
+    pub fn pass(&self, point: Failpoint) -> Result<(), Failpoint> {
+        self.failpoints.pass(point)
     }
 
     /// Checks within about a second that the database answers and takes writes.

@@ -86,9 +86,6 @@ pub enum Error {
     /// The device's credentials are refused, without a reason.
     #[error("the credentials are refused")]
     CredentialsRefused(Option<AccessId>),
-    /// A test interrupted the worker.
-    #[error("interrupted")]
-    Interrupted,
     /// The hashing pool is full.
     #[error(transparent)]
     Busy(#[from] PoolBusy),

@@ -36,7 +36,8 @@ impl Server {
         let link = ServerLink::new(world, number);
         let store =
             Store::open_in_memory(&world.database, Arc::clone(&link) as _, world.clock.clone());
-        let (store, clock) = (store.await.unwrap(), skewed(world));
+        let (store, clock) =
+            (store.await.unwrap().with_failpoints(link.failpoints()), skewed(world));
         let keys = MasterKeys::parse(&"5e".repeat(32)).unwrap();
         let tasks = Tasks {
             workers: world.plan.n_workers,
@@ -50,7 +51,7 @@ impl Server {
         world.log(|| format!("server {number} joins"));
         world.model().add_server(number);
         link.arm();
-        let workers = Workers::start_with_failpoints(&app, heartbeat, &link.failpoints());
+        let workers = Workers::start(&app, heartbeat);
         let server = Arc::new(Self { app, rates, link, workers: Mutex::new(Some(workers)) });
         tokio::spawn(Arc::clone(&server).stop_when_dead());
         server

@@ -17,8 +17,7 @@ use futures_util::FutureExt;
 use gatehouse_core::TaskId;
 use gatehouse_core::task::{Task, TaskState, TaskWork};
 use gatehouse_store::{
-    Failpoint, Failpoints, Lease, StepResult, StoreError, TaskLifetimes, Waiters, WorkError,
-    WorkKind,
+    Failpoint, Lease, StepResult, StoreError, TaskLifetimes, Waiters, WorkError, WorkKind,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -75,17 +74,11 @@ pub struct TaskWorker {
     /// Pause before the next step.
     yield_time: Duration,
     permits: Arc<Semaphore>,
-    failpoints: Failpoints,
 }
 
 impl TaskWorker {
     /// Creates a worker.
     pub fn new(app: App) -> Self {
-        Self::with_failpoints(app, Failpoints::default())
-    }
-
-    /// Creates a worker with failpoints for tests.
-    pub fn with_failpoints(app: App, failpoints: Failpoints) -> Self {
         let lifetimes = app.tasks.lifetimes();
         Self {
             app,
@@ -97,7 +90,6 @@ impl TaskWorker {
             chunk_size: ChunkSize::default(),
             yield_time: Duration::ZERO,
             permits: Arc::new(Semaphore::new(1)),
-            failpoints,
         }
     }
 
@@ -159,7 +151,8 @@ impl TaskWorker {
                 self.looked_up = Some(task);
                 Ok(StepOutcome::Yielded)
             }
-            Err(StepError::Interrupted) => Err(Error::Interrupted),
+            // As a dead worker would: neither the lease nor the Task is touched.
+            Err(StepError::Interrupted) => Err(StoreError::Unexpected("interrupted".into()).into()),
             Err(StepError::Failed(error)) => {
                 self.prepared.clear();
                 if let Some(task) = self.current.take() {
@@ -187,7 +180,7 @@ impl TaskWorker {
     /// Runs one step; returns whether the lease is still held.
     async fn step(&mut self, lease: &Lease) -> Result<(StepOutcome, bool), StepError> {
         self.current = None;
-        self.failpoints.pass(Failpoint::Claimed)?;
+        self.app.store.pass(Failpoint::Claimed)?;
         let tenant = &lease.key.tenant;
         let Some(next) = self.app.store.next_task(tenant).await? else {
             self.app.store.finish_queue(lease).await?;
@@ -199,12 +192,7 @@ impl TaskWorker {
         let permit = self.permit(lease).await?;
         let step = match (task.state, &task.work) {
             (TaskState::Acknowledged, TaskWork::Creation { .. }) => {
-                let started = self.app.store.start_creation(
-                    lease,
-                    task.id,
-                    self.lifetimes,
-                    self.failpoints.clone(),
-                );
+                let started = self.app.store.start_creation(lease, task.id, self.lifetimes);
                 started.await?
             }
             (TaskState::Acknowledged, TaskWork::Update { .. } | TaskWork::Termination) => {
@@ -218,7 +206,7 @@ impl TaskWorker {
                 self.change(lease, &task, password).await?
             }
         };
-        self.failpoints.pass(Failpoint::AfterCommit)?;
+        self.app.store.pass(Failpoint::AfterCommit)?;
         self.report(lease, &step.task, step.task.n_processed() - n_before);
         let outcome = match task.state {
             TaskState::Acknowledged => StepOutcome::Started,

@@ -117,9 +117,8 @@ impl Store {
         lease: &Lease,
         id: TaskId,
         lifetimes: TaskLifetimes,
-        failpoints: Failpoints,
     ) -> Result<StepResult, WorkError> {
-        let lease = lease.clone();
+        let (lease, failpoints) = (lease.clone(), self.failpoints.clone());
         self.db
             .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
@@ -144,9 +143,8 @@ impl Store {
         id: TaskId,
         begin: Result<Option<StoredHash>, BatchFailure>,
         lifetimes: TaskLifetimes,
-        failpoints: Failpoints,
     ) -> Result<StepResult, WorkError> {
-        let lease = lease.clone();
+        let (lease, failpoints) = (lease.clone(), self.failpoints.clone());
         self.db
             .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
@@ -173,9 +171,9 @@ impl Store {
         lease: &Lease,
         chunk: ItemChunk<NewAccess>,
         lifetimes: TaskLifetimes,
-        failpoints: Failpoints,
     ) -> Result<(StepResult, PlannedItems<NewAccess>), WorkError> {
         let (lease, usernames) = (lease.clone(), self.usernames.clone());
+        let failpoints = self.failpoints.clone();
         self.db
             .write(WriteKind::Batch(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
@@ -208,9 +206,8 @@ impl Store {
         chunk: ItemChunk<AccessId>,
         rule: ChangeRule,
         lifetimes: TaskLifetimes,
-        failpoints: Failpoints,
     ) -> Result<StepResult, WorkError> {
-        let lease = lease.clone();
+        let (lease, failpoints) = (lease.clone(), self.failpoints.clone());
         self.db
             .write(WriteKind::Batch(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;

@@ -49,7 +49,7 @@ async fn claim(store: &Store) -> Option<Lease> {
 }
 
 async fn start(store: &Store, lease: &Lease, n: u8) -> Task {
-    store.start_creation(lease, job(n), TERMS, Failpoints::default()).await.unwrap().task
+    store.start_creation(lease, job(n), TERMS).await.unwrap().task
 }
 
 fn stretch(n: u8, from: u32, names: &[&str]) -> ItemChunk<NewAccess> {
@@ -65,7 +65,7 @@ async fn run(
     lease: &Lease,
     stretch: ItemChunk<NewAccess>,
 ) -> Result<Task, WorkError> {
-    let (stepped, left) = store.run_creation(lease, stretch, TERMS, Failpoints::default()).await?;
+    let (stepped, left) = store.run_creation(lease, stretch, TERMS).await?;
     assert!(left.is_empty());
     Ok(stepped.task)
 }
@@ -247,7 +247,7 @@ async fn a_chunk_ends_for_waiting_requests_and_returns_the_remaining_items() {
             },
         );
         let tenant = acme();
-        let batch = store.run_creation(&lease, stretch, TERMS, Failpoints::default());
+        let batch = store.run_creation(&lease, stretch, TERMS);
         let single = store.create_access(&tenant, new("c1", "single"));
         let (first, batch, single) = futures_util::join!(first, batch, single);
         first.unwrap();
@@ -363,7 +363,8 @@ async fn a_worker_without_its_lease_commits_nothing() {
         assert!(matches!(store.finish_queue(&first).await, Err(WorkError::LeaseLost)));
         // A worker that was interrupted has left nothing behind.
         let failpoints = Failpoints::new(|point| point == Failpoint::BeforeCommit);
-        let cut = store.run_creation(&second, stretch(1, 0, &["a"]), TERMS, failpoints).await;
+        let dying = store.clone().with_failpoints(failpoints);
+        let cut = dying.run_creation(&second, stretch(1, 0, &["a"]), TERMS).await;
         assert!(matches!(cut, Err(WorkError::Interrupted(Failpoint::BeforeCommit))), "{kind}");
         let task = run(&store, &second, stretch(1, 0, &["a", "b"])).await.unwrap();
         assert_eq!((task.n_succeeded, task.n_failed), (2, 0));

@@ -217,8 +217,6 @@ impl From<Error> for Problem {
             Error::Storage(error) => {
                 Self { cause: Some(chain(&error)), ..Self::from_storage(&error) }
             }
-            // Occurs only in tests of the worker.
-            Error::Interrupted => Self::internal(),
             Error::Vault(error) => Self { cause: Some(chain(&error)), ..Self::internal() },
         }
     }

@@ -31,12 +31,10 @@ impl TaskWorker {
             true => Ok(self.hash_password(lease, task).await?),
             false => Err(BatchFailure::no_access_at_all(task.n_items)),
         };
-        self.failpoints.pass(Failpoint::Hashed)?;
+        self.app.store.pass(Failpoint::Hashed)?;
         let _permit = self.permit(lease).await?;
         let store = &self.app.store;
-        Ok(store
-            .start_change(lease, task.id, begin, self.lifetimes, self.failpoints.clone())
-            .await?)
+        Ok(store.start_change(lease, task.id, begin, self.lifetimes).await?)
     }
 
     /// Changes the next accesses.
@@ -55,11 +53,10 @@ impl TaskWorker {
             items.extend(selected.map(|(named, _)| (named.index, plan(named))));
             tokio::task::yield_now().await;
         }
-        self.failpoints.pass(Failpoint::Prepared)?;
+        self.app.store.pass(Failpoint::Prepared)?;
         let chunk = ItemChunk { task: task.id, from, items, limits: CHUNK_LIMITS };
         let rule = rule(&task.work, password);
-        let (lifetimes, failpoints) = (self.lifetimes, self.failpoints.clone());
-        let step = self.app.store.run_change(lease, chunk, rule, lifetimes, failpoints).await?;
+        let step = self.app.store.run_change(lease, chunk, rule, self.lifetimes).await?;
         let n_changed = step.task.n_processed() - from;
         self.adjust_chunk_size(n_changed, &step);
         Ok(step)

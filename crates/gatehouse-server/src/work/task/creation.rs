@@ -64,8 +64,7 @@ impl TaskWorker {
         let chunk = ItemChunk { task: task.id, from, items, limits: CHUNK_LIMITS };
         let made = async {
             let store = &self.app.store;
-            let made =
-                store.run_creation(lease, chunk, self.lifetimes, self.failpoints.clone()).await;
+            let made = store.run_creation(lease, chunk, self.lifetimes).await;
             drop(permit);
             made
         };
@@ -128,7 +127,7 @@ impl TaskWorker {
         let from = task.n_processed();
         let next = ordinals(task, from, self.chunk_size.n_items());
         let items = self.items(lease, task, contract_id, is_explicit, &key, next).await?;
-        self.failpoints.pass(Failpoint::Hashed)?;
+        self.app.store.pass(Failpoint::Hashed)?;
         Ok(Prepared { task: task.id, key, from, items })
     }
 
@@ -147,7 +146,7 @@ impl TaskWorker {
             true => self.read_items(lease, task.id, key, &next).await?,
             false => generated_items(task.id, next).await,
         };
-        self.failpoints.pass(Failpoint::Prepared)?;
+        self.app.store.pass(Failpoint::Prepared)?;
         let looks_up_usernames = self.looked_up == Some(task.id);
         let template = AccessTemplate { task: task.id, key, contract_id, looks_up_usernames };
         self.hash(lease, template, from, new_items).await

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use gatehouse_core::credential::Password;
@@ -13,6 +14,7 @@ use crate::app::batch::{
 use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
 use crate::work::tests::{acme, apps, at, caller};
 use gatehouse_store::CreatedAccess;
+use gatehouse_store::Failpoints;
 use gatehouse_vault::HashCaller;
 use tokio_util::sync::CancellationToken;
 
@@ -415,18 +417,24 @@ async fn an_interrupted_and_resumed_batch_has_the_same_result() {
     }
 }
 
+/// A server on this store whose workers die at the failpoints that `interrupts` names.
+fn with_failpoints(
+    app: &App,
+    interrupts: impl Fn(Failpoint) -> bool + Send + Sync + 'static,
+) -> App {
+    App { store: app.store.clone().with_failpoints(Failpoints::new(interrupts)), ..app.clone() }
+}
+
 /// Runs everything; the worker dies every other time that it passes the failpoint.
 async fn work_with_interruptions(app: &App, at: Failpoint) {
-    let n_passed = Arc::new(Mutex::new(0));
+    let n_passed = Arc::new(AtomicUsize::new(0));
+    let n_passes = Arc::clone(&n_passed);
+    let app = with_failpoints(app, move |point| {
+        point == at && n_passes.fetch_add(1, Ordering::Relaxed) % 2 == 0
+    });
     let mut n_deaths = 0;
     loop {
-        let n_passed = Arc::clone(&n_passed);
-        let failpoints = Failpoints::new(move |point| {
-            let mut n_passed = n_passed.lock().unwrap();
-            *n_passed += usize::from(point == at);
-            point == at && *n_passed % 2 == 1
-        });
-        let mut worker = TaskWorker::with_failpoints(app.clone(), failpoints);
+        let mut worker = TaskWorker::new(app.clone());
         loop {
             match worker.run_one().await {
                 Ok(StepOutcome::Nothing) => {
@@ -434,8 +442,11 @@ async fn work_with_interruptions(app: &App, at: Failpoint) {
                     return;
                 }
                 Ok(_) => {}
-                Err(Error::Interrupted) => break,
-                Err(error) => panic!("{error:?}"),
+                Err(error) => {
+                    let n_interruptions = n_passed.load(Ordering::Relaxed).div_ceil(2);
+                    assert_eq!(n_interruptions, n_deaths + 1, "{error:?}");
+                    break;
+                }
             }
         }
         n_deaths += 1;
@@ -527,13 +538,13 @@ async fn a_step_that_panics_fails_and_other_tasks_continue() {
         let tasks = [accept(&app, count(3)).await, accept(&app, count(4)).await];
         let is_first = Arc::new(Mutex::new(true));
         let panics = Arc::clone(&is_first);
-        let failpoints = Failpoints::new(move |point| {
+        let app = with_failpoints(&app, move |point| {
             let is_first =
                 point == Failpoint::Hashed && std::mem::take(&mut *panics.lock().unwrap());
             assert!(!is_first, "a bug");
             false
         });
-        let mut worker = TaskWorker::with_failpoints(app.clone(), failpoints);
+        let mut worker = TaskWorker::new(app.clone());
         let mut n_failed = 0;
         // Failed work is postponed by a second, not longer.
         for _ in 0..20 {
