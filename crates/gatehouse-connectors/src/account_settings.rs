@@ -26,6 +26,14 @@ pub struct SettingFault {
     pub reason: String,
 }
 
+/// A value that may be repeated: numbers are, whatever else isn't.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        other => kind(other).to_owned(),
+    }
+}
+
 /// The JSON type of a value, in words.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {

@@ -10,7 +10,7 @@ use gatehouse_core::{Account, ConnectorName, TenantName};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::account_settings::{AccountSetup, SettingFault, Settings, kind};
+use crate::account_settings::{AccountSetup, SettingFault, Settings, kind, shown};
 use crate::client::{AddressRules, BaseUrl, ClientPool, PlatformClient};
 use crate::connector::{Connector, PlatformLimits};
 use crate::failure::{Failure, FailureKind};
@@ -79,7 +79,7 @@ impl Catalog {
         let (common, mut faults) = self.common(settings, manifest.map(|it| &**it));
         faults.extend(match manifest {
             Some(manifest) => {
-                let read = manifest.account.read(&common.own, credentials, &self.addresses);
+                let read = manifest.read_account(&common.own, credentials, &self.addresses);
                 read.err().unwrap_or_default()
             }
             None => simulator::check(&common.own, credentials),
@@ -143,11 +143,11 @@ impl Catalog {
                 SimulatorConnector::new(client, &own, credentials).map_err(bad_setup)?,
             ));
         };
-        let values = manifest.account.read(&own, credentials, &self.addresses);
+        let values = manifest.read_account(&own, credentials, &self.addresses);
         let values = values.map_err(bad_setup)?;
         let client =
             values.addresses.iter().fold(client, |client, to| client.with_origin(to.clone()));
-        Ok(Box::new(ManifestConnector::new(Arc::clone(manifest), values, client)))
+        Ok(Box::new(ManifestConnector::new(manifest.for_account(&own), values, client)))
     }
 
     /// Reads the settings that every connector has; returns the others as `own`.
@@ -225,14 +225,6 @@ struct Common {
     base_url: Option<BaseUrl>,
     limits: PlatformLimits,
     own: Settings,
-}
-
-/// A value for an error text: numbers are repeated, anything else is named by its type.
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Number(number) => number.to_string(),
-        other => kind(other).to_owned(),
-    }
 }
 
 #[cfg(test)]

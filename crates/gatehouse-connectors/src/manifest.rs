@@ -11,24 +11,30 @@ pub(crate) mod fuzzing;
 pub(crate) mod run;
 
 use std::fmt;
+use std::sync::Arc;
 
 use gatehouse_core::ConnectorName;
+use gatehouse_core::account::Credentials;
 use gatehouse_core::product::Connectivity;
 #[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 
+use crate::account_settings::{SettingFault, Settings};
+use crate::client::AddressRules;
 use crate::connector::{self, Capabilities};
-use crate::manifest::format::account::AccountForm;
-use crate::manifest::format::call::{Call, EveryCall};
+use crate::manifest::format::account::{AccountForm, AccountValues, Setting};
+use crate::manifest::format::call::EveryCall;
 use crate::manifest::format::detail::Detail;
 use crate::manifest::format::errors::Errors;
 use crate::manifest::format::limits::Limits;
-use crate::manifest::format::look_up::{self, LookUps};
+use crate::manifest::format::list::List;
+use crate::manifest::format::look_up::LookUps;
 use crate::manifest::format::paging::Paging;
-use crate::manifest::format::path::Path;
+use crate::manifest::format::path::text_of;
 use crate::manifest::format::product::Mapping;
 use crate::manifest::format::session::Session;
+use crate::manifest::format::variant::{Narrows, Variant};
 use crate::manifest::format::{field_position, template};
 
 /// A platform described by a file: how to call it, and what its responses mean.
@@ -74,17 +80,6 @@ pub struct Manifest {
     /// Limits on calls.
     #[serde(default)]
     pub(crate) limits: Limits,
-}
-
-/// How to read the list of all connections.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(crate) struct List {
-    /// The call.
-    pub(crate) call: Call,
-    /// Path to the connections in the response: the list itself.
-    pub(crate) items: Path,
 }
 
 /// Version of the manifest format.
@@ -199,6 +194,67 @@ impl Manifest {
         &self.name.0
     }
 
+    /// The settings and credentials of an account, or every fault in them. `settings` are those that not all
+    /// connectors have.
+    pub(crate) fn read_account(
+        &self,
+        settings: &Settings,
+        credentials: &Credentials,
+        rules: &AddressRules,
+    ) -> Result<AccountValues, Vec<SettingFault>> {
+        self.account.read(settings, credentials, rules, &|narrows| self.sizes(narrows))
+    }
+
+    /// The manifest as it holds for an account: in the variant that its settings choose, with the sizes that they
+    /// narrow. Nothing in the result depends on settings any more, except templates.
+    pub(crate) fn for_account(self: &Arc<Self>, settings: &Settings) -> Arc<Self> {
+        let is_plain = |it: &Setting| it.variants.is_empty() && it.narrows.is_none();
+        if self.account.settings.values().all(is_plain) {
+            return Arc::clone(self);
+        }
+        let mut own = Self::clone(self);
+        let mut sizes = Vec::new();
+        for (name, setting) in &mut own.account.settings {
+            let value = settings.get(name).and_then(text_of).or_else(|| setting.default.clone());
+            let (narrows, variants) =
+                (setting.narrows.take(), std::mem::take(&mut setting.variants));
+            let Some(value) = value else { continue };
+            if let Some(Variant { paging, list }) = variants.get(&value) {
+                (own.paging, own.list) = (paging.clone(), list.clone());
+            }
+            sizes.extend(narrows.zip(value.parse().ok()));
+        }
+        for (narrows, size) in sizes {
+            own.narrow(narrows, size);
+        }
+        Arc::new(own)
+    }
+
+    fn narrow(&mut self, narrows: Narrows, size: u32) {
+        match narrows {
+            Narrows::PageSize => {
+                let max = &mut self.paging.size.max;
+                *max = max.map(|it| it.min(size));
+            }
+            Narrows::LookUp => {
+                for search in self.look_up.searches_mut() {
+                    search.at_once = search.at_once.min(size);
+                }
+            }
+        }
+    }
+
+    /// The smallest and the largest size that a setting may narrow one to.
+    fn sizes(&self, narrows: Narrows) -> (u32, u32) {
+        match narrows {
+            Narrows::PageSize => self.paging.size.bounds(),
+            Narrows::LookUp => {
+                let searches = self.look_up.all().into_iter().filter_map(|(_, it)| it.search());
+                (1, searches.map(|it| it.at_once).max().unwrap_or(1))
+            }
+        }
+    }
+
     /// Capabilities of the platform.
     pub fn capabilities(&self) -> Capabilities {
         let [id, iccid, imsi, msisdn, serial_number] =
@@ -228,10 +284,8 @@ impl Manifest {
     }
 
     fn parameters(&self, is_meant: impl Fn(&template::Template) -> bool) -> Vec<String> {
-        let searches = self.look_up.all().into_iter().filter_map(|(_, it)| match it {
-            look_up::LookUp::Searched(search) => Some(&search.call),
-            _ => None,
-        });
+        let searches = self.look_up.all().into_iter().filter_map(|(_, it)| it.search());
+        let searches = searches.map(|it| &it.call);
         let sessions = self.session.iter().flat_map(|it| &it.calls).map(|it| &it.call);
         let detail = self.detail.iter().map(|it| &it.call);
         let calls = [&self.list.call].into_iter().chain(searches).chain(sessions).chain(detail);

@@ -3,6 +3,7 @@
 use super::Manifest;
 use crate::client::{AddressRules, BaseUrl};
 use crate::connector::Quota;
+use crate::manifest::format::account::Setting;
 use crate::manifest::format::call::Call;
 use crate::manifest::format::condition::Condition;
 use crate::manifest::format::look_up::{AT_ONCE_MAX, LookUp};
@@ -14,6 +15,7 @@ use crate::manifest::format::session::CALLS_MAX;
 use crate::manifest::format::source::header_name;
 use crate::manifest::format::status::Status;
 use crate::manifest::format::template::{Template, Variable};
+use crate::manifest::format::variant::{Narrows, Variant};
 
 /// Headers that the HTTP client writes.
 const WRITTEN_HEADERS: [&str; 5] =
@@ -87,10 +89,53 @@ impl<'m> Check<'m> {
                     self.fault(format!("{field}.default"), "must be like `matches`");
                 }
             }
+            if let Some(narrows) = setting.narrows {
+                self.narrows(&field, setting, narrows);
+            }
+            if !setting.variants.is_empty() {
+                self.variants(&field, setting);
+            }
         }
         for name in account.credentials.keys().filter(|name| !is_name(name)) {
             let field = format!("account.credentials.{name}");
             self.fault(field, "must be named by letters and digits alone");
+        }
+    }
+
+    fn narrows(&mut self, field: &str, setting: &Setting, narrows: Narrows) {
+        if narrows == Narrows::PageSize && self.manifest.paging.size.fixed.is_some() {
+            self.fault(format!("{field}.narrows"), "can't be page_size: paging.size is `fixed`");
+        }
+        let (min, max) = self.manifest.sizes(narrows);
+        let is_size = |it: &String| it.parse().is_ok_and(|it| (min..=max).contains(&it));
+        if setting.default.as_ref().is_some_and(|it| !is_size(it)) {
+            let reason = format!("must be a whole number, {min} to {max}");
+            self.fault(format!("{field}.default"), reason);
+        }
+    }
+
+    fn variants(&mut self, field: &str, setting: &Setting) {
+        let all = self.manifest.account.settings.values();
+        if all.filter(|it| !it.variants.is_empty()).count() > 1 {
+            self.fault(format!("{field}.variants"), "can be those of one setting alone");
+        }
+        match &setting.default {
+            None => self.fault(field, "must have `default`, which stands for `paging` and `list`"),
+            Some(default) if setting.variants.contains_key(default) => {
+                let field = format!("{field}.variants.{default}");
+                self.fault(field, "is the default, which stands for `paging` and `list`");
+            }
+            Some(_) => {}
+        }
+        for (value, variant) in &setting.variants {
+            let Variant { paging, list } = variant.clone();
+            let manifest = Manifest { paging, list, ..self.manifest.clone() };
+            let mut check = Check { manifest: &manifest, faults: Vec::new() };
+            check.paging();
+            check.list();
+            let inside =
+                |it: (String, String)| (format!("{field}.variants.{value}.{}", it.0), it.1);
+            self.faults.extend(check.faults.into_iter().map(inside));
         }
     }
 

@@ -90,7 +90,7 @@ pub(crate) fn account(bytes: &[u8]) {
         credentials.insert(name, text_of(&secret).unwrap_or_default());
     }
     for manifest in Manifests::shipped().all() {
-        match manifest.account.read(&settings, &credentials, &AddressRules::default()) {
+        match manifest.read_account(&settings, &credentials, &AddressRules::default()) {
             Ok(account) => {
                 let of_https = |it: &BaseUrl| it.to_string().starts_with("https://");
                 assert!(account.addresses.iter().all(of_https));

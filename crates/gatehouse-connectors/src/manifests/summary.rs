@@ -90,7 +90,7 @@ impl Manifest {
             connector: self.name().to_string(),
             title: self.title.clone(),
             connectivity: self.connectivity().as_str(),
-            paging: paging_words(&self.paging),
+            paging: self.paging_words(),
             page_size: size_words(&self.paging.size),
             total: if self.paging.capabilities().tells_total { "known" } else { "not known" },
             id,
@@ -101,6 +101,13 @@ impl Manifest {
             detail: self.detail.as_ref().map_or("none".into(), detail_words),
             session: self.session.as_ref().map_or("none".into(), session_words),
         }
+    }
+
+    /// How its pages are found, in each variant.
+    fn paging_words(&self) -> String {
+        let variants = self.account.settings.values().flat_map(|it| it.variants.values());
+        let all = [&self.paging].into_iter().chain(variants.map(|it| &it.paging));
+        all.map(paging_words).collect::<Vec<_>>().join(" or ")
     }
 }
 

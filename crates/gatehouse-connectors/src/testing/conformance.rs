@@ -59,6 +59,7 @@ pub enum Verdict {
 impl Suite {
     /// Tests a manifest with a recording.
     pub fn with_recording(manifest: Arc<Manifest>, recording: Recording) -> Self {
+        let manifest = manifest.for_account(&recording.settings);
         Self { manifest, subject: Subject::Recording(recording) }
     }
 
@@ -69,6 +70,7 @@ impl Suite {
         credentials: Credentials,
         allow_insecure_urls: bool,
     ) -> Self {
+        let manifest = manifest.for_account(&settings);
         let access = Access { settings, credentials, allow_insecure_urls };
         Self { manifest, subject: Subject::Account(access) }
     }

@@ -118,6 +118,7 @@ impl ReplayPlatform {
         recording: &'a Recording,
     ) -> BoxFuture<'a, Result<Self, String>> {
         Box::pin(async move {
+            let manifest = manifest.for_account(&recording.settings);
             let fleet = Fleet::of(&manifest, recording)?;
             writable(&manifest)?;
             let desk = Arc::new(Desk { manifest, fleet, state: Mutex::default() });

@@ -11,7 +11,8 @@ use zeroize::Zeroizing;
 use super::path::text_of;
 use super::pattern::Pattern;
 use super::template::{Variable, VariableValues};
-use crate::account_settings::{SettingFault, Settings, kind};
+use super::variant::{Narrows, Variant};
+use crate::account_settings::{SettingFault, Settings, kind, shown};
 use crate::client::{AddressRules, BaseUrl};
 
 /// Settings and credentials that an account needs.
@@ -49,6 +50,13 @@ pub(crate) struct Setting {
     /// Pattern that the whole value must match.
     #[serde(default)]
     pub(crate) matches: Option<Pattern>,
+    /// A size of the manifest that it makes smaller for the account: it is then a whole number, up to that size.
+    #[serde(default)]
+    pub(crate) narrows: Option<Narrows>,
+    /// What accounts with these values have in place of `paging` and `list`. The default stands for the manifest's own;
+    /// no other value is right.
+    #[serde(default)]
+    pub(crate) variants: IndexMap<String, Variant>,
 }
 
 /// A secret of an account.
@@ -61,10 +69,16 @@ pub(crate) struct Credential {
     /// Whether accounts may leave it out.
     #[serde(default)]
     pub(crate) optional: bool,
+    /// What it must be like, from its beginning to its end.
+    #[serde(default)]
+    pub(crate) matches: Option<Pattern>,
 }
 
 /// Most characters of a credential or a setting.
 const CHARS_MAX: usize = 8192;
+
+/// Characters of a value that a fault repeats.
+const SHOWN_CHARS_MAX: usize = 64;
 
 /// Settings and credentials of an account, checked.
 #[derive(Clone)]
@@ -76,12 +90,14 @@ pub(crate) struct AccountValues {
 }
 
 impl AccountForm {
-    /// Checks an account's settings, without those common to all connectors, and credentials; returns every fault.
-    pub(crate) fn read(
+    /// Checks an account's settings, without those common to all connectors, and credentials; returns every fault. `sizes` are
+    /// the smallest and the largest that a setting may narrow a size to.
+    pub(in crate::manifest) fn read(
         &self,
         settings: &Settings,
         credentials: &Credentials,
         rules: &AddressRules,
+        sizes: &dyn Fn(Narrows) -> (u32, u32),
     ) -> Result<AccountValues, Vec<SettingFault>> {
         let mut faults = Vec::new();
         let mut fault = |name: String, reason: String| faults.push(SettingFault { name, reason });
@@ -97,7 +113,8 @@ impl AccountForm {
         }
         let (mut values, mut addresses) = (IndexMap::new(), Vec::new());
         for (name, setting) in &self.settings {
-            match setting.read(settings.get(name), rules) {
+            let given = settings.get(name);
+            match setting.check_size(given, sizes).and_then(|()| setting.read(given, rules)) {
                 Ok(Some((text, address))) => {
                     values.insert(name.clone(), text);
                     addresses.extend(address);
@@ -117,7 +134,13 @@ impl AccountForm {
         for (name, credential) in &self.credentials {
             let is_printable = |it: &str| !it.is_empty() && !it.chars().any(char::is_control);
             match credentials.reveal(name) {
-                Some(secret) if is_printable(secret) && secret.len() <= CHARS_MAX => {}
+                Some(secret) if is_printable(secret) && secret.len() <= CHARS_MAX => {
+                    if let Some(pattern) =
+                        credential.matches.as_ref().filter(|it| !it.matches(secret))
+                    {
+                        fault(format!("credentials.{name}"), format!("must be like `{pattern}`"));
+                    }
+                }
                 Some(_) => fault(
                     format!("credentials.{name}"),
                     format!(
@@ -151,6 +174,19 @@ impl AccountForm {
 }
 
 impl Setting {
+    /// Whether a setting that narrows a size is one that the size can be narrowed to.
+    fn check_size(
+        &self,
+        given: Option<&Value>,
+        sizes: &dyn Fn(Narrows) -> (u32, u32),
+    ) -> Result<(), String> {
+        let (Some(narrows), Some(value)) = (self.narrows, given) else { return Ok(()) };
+        let (min, max) = sizes(narrows);
+        let is_right = value.as_u64().is_some_and(|it| (min.into()..=max.into()).contains(&it));
+        let wrong = || format!("must be a whole number, {min} to {max}, not {}", shown(value));
+        is_right.then_some(()).ok_or_else(wrong)
+    }
+
     fn read(
         &self,
         given: Option<&Value>,
@@ -173,6 +209,12 @@ impl Setting {
         }
         if let Some(pattern) = self.matches.as_ref().filter(|it| !it.matches(&text)) {
             return Err(format!("must be like `{pattern}`"));
+        }
+        let known = self.default.iter().chain(self.variants.keys());
+        if !self.variants.is_empty() && !known.clone().any(|it| *it == text) {
+            let known = known.map(String::as_str).collect::<Vec<_>>().join(", ");
+            let text: String = text.chars().take(SHOWN_CHARS_MAX).collect();
+            return Err(format!("must be one of {known}, not `{text}`"));
         }
         if !self.is_url {
             return Ok(Some((text, None)));

@@ -42,6 +42,16 @@ impl LookUps {
         }
     }
 
+    /// Those that the platform is asked for, to be changed.
+    pub(crate) fn searches_mut(&mut self) -> impl Iterator<Item = &mut Search> {
+        let Self { id, iccid, imsi, msisdn, serial_number } = self;
+        let all = [id, iccid, imsi, msisdn, serial_number].into_iter();
+        all.filter_map(|it| match it {
+            LookUp::Searched(search) => Some(&mut **search),
+            LookUp::NeverCarried | LookUp::NotSearchable => None,
+        })
+    }
+
     /// All look-ups, by the names of their fields.
     pub(crate) fn all(&self) -> [(&'static str, &LookUp); 5] {
         [
@@ -111,6 +121,14 @@ impl Search {
 }
 
 impl LookUp {
+    /// How the platform is asked, where it can be.
+    pub(crate) fn search(&self) -> Option<&Search> {
+        match self {
+            Self::Searched(search) => Some(search),
+            Self::NeverCarried | Self::NotSearchable => None,
+        }
+    }
+
     /// The look-up as the engine knows it.
     pub(crate) fn capability(&self) -> connector::LookUp {
         match self {

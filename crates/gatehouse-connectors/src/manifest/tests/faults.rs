@@ -59,6 +59,12 @@ fn every_other_mistake_is_reported_with_position_and_advice() {
         ("default: \"https://auth.alpha.example\"", "default: nowhere", "8:76: `account.settings.authUrl.default` "),
         ("A part of the platform, optional: true", "A part, default: c, matches: a|b", "9:42: `account.settings.org.default` must be like `matches`"),
         ("pin: { desc", "p.n: { desc", "12:10: `account.credentials.p.n` must be named by letters and digits alone"),
+        ("A part of the platform, optional: true", "A size, narrows: page_size, default: '101'", "9:62: `account.settings.org.default` must be a whole number, 1 to 100"),
+        ("A part of the platform, optional: true", "A size, narrows: look_up, default: many", "9:60: `account.settings.org.default` must be a whole number, 1 to 50"),
+        ("A part of the platform, optional: true", "A way, default: a, variants: { b: { paging: { by: offset, size: { max: 0 } }, list: { call: { get: /a, query: { n: '{page.size}', o: '{page.offset}' } }, items: $ } } }", "9:89: `account.settings.org.variants.b.paging.size` must be sizes from 1 to 10000"),
+        ("A part of the platform, optional: true", "A way, default: a, variants: { b: { paging: { by: offset, size: { fixed: 5 } }, list: { call: { get: /a }, items: $ } } }", "9:119: `account.settings.org.variants.b.list.call` must mention `{page.offset}`"),
+        ("A part of the platform, optional: true", "A way, default: a, variants: { a: { paging: { by: offset, size: { fixed: 5 } }, list: { call: { get: '/{page.offset}' }, items: $ } } }", "9:59: `account.settings.org.variants.a` is the default"),
+        ("A part of the platform, optional: true", "A way, variants: { a: { paging: { by: offset, size: { fixed: 5 } }, list: { call: { get: '/{page.offset}' }, items: $ } } }", "9:10: `account.settings.org` must have `default`"),
         // Calls.
         ("post: /session,", "", "17:13: `session.calls[1].call` must say where to ask: `get: /path` or `post: /path`"),
         ("post: /session,", "get: /a, post: /b,", "17:13: `session.calls[1].call` must have `get` or `post`, not both"),

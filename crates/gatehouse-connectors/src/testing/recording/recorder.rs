@@ -90,6 +90,7 @@ pub fn record<'a>(
         if !(1..=PAGES_MAX).contains(&options.pages) {
             return Err(format!("pages must be 1 to {PAGES_MAX}, not {}", options.pages));
         }
+        let manifest = &manifest.for_account(settings);
         let access = Access {
             settings: settings.clone(),
             credentials: credentials.clone(),

@@ -10,8 +10,42 @@ settings:
   org: { description: A part of it, optional: true }
 credentials:
   apiKey: { description: The key }
-  pin: { description: Another, optional: true }
+  pin: { description: Another, optional: true, matches: "[0-9]*" }
 "#;
+
+const SIZED: &str = r#"
+settings:
+  pages: { description: The largest page, narrows: page_size, default: "100" }
+  paging:
+    description: How it pages
+    default: page
+    variants:
+      offset:
+        paging: { by: offset, size: { max: 9 } }
+        list: { call: { get: /a, query: { o: "{page.offset}", n: "{page.size}" } }, items: $ }
+"#;
+
+#[test]
+fn a_setting_that_chooses_or_narrows_has_values_of_its_own() {
+    #[rustfmt::skip]
+    let cases = [
+        (json!({}),                               ""),
+        (json!({"pages": 1, "paging": "offset"}), ""),
+        (json!({"pages": 500, "paging": "page"}), ""),
+        (json!({"pages": 0}),                     "settings.pages must be a whole number, 1 to 500, not 0"),
+        (json!({"pages": 501}),                   "settings.pages must be a whole number, 1 to 500, not 501"),
+        (json!({"pages": 1.5}),                   "settings.pages must be a whole number, 1 to 500, not 1.5"),
+        (json!({"pages": "9"}),                   "settings.pages must be a whole number, 1 to 500, not a string"),
+        (json!({"paging": "sideways"}),           "settings.paging must be one of page, offset, not `sideways`"),
+        (json!({"paging": null}),                 "settings.paging must be a text, a number or a truth value, not null"),
+    ];
+    for (settings, expected) in cases {
+        let told = account(SIZED, settings.clone(), &[]).err().unwrap_or_default();
+        assert_eq!(told.join("; "), expected, "{settings}");
+    }
+    let long = account(SIZED, json!({"paging": "x".repeat(65)}), &[]).err().unwrap();
+    assert!(long[0].ends_with(&format!("`{}`", "x".repeat(64))), "{long:?}");
+}
 
 fn account(
     form: &str,
@@ -26,6 +60,7 @@ fn account(
         settings.as_object().unwrap(),
         &given,
         &AddressRules::default(),
+        &|_| (1, 500),
     );
     shown.map_err(|faults| {
         faults.into_iter().map(|it| format!("{} {}", it.name, it.reason)).collect()
@@ -71,6 +106,7 @@ fn every_fault_is_reported_at_once() {
         (with(json!({})),                  vec![("apiKey", "a\n")], format!("credentials.apiKey {CHARS}")),
         (with(json!({})),                  vec![("apiKey", &*long)], format!("credentials.apiKey {CHARS}")),
         (with(json!({})),                  vec![fine, ("pin", "")], format!("credentials.pin {CHARS}")),
+        (with(json!({})),                  vec![fine, ("pin", "4x7")], "credentials.pin must be like `[0-9]*`".to_owned()),
         (with(json!({})),                  vec![fine, ("key", "k")], "credentials.key is not a credential of this connector; it has apiKey, pin".to_owned()),
     ];
     for (settings, credentials, expected) in cases {

@@ -47,7 +47,7 @@ fn connector(platform: &Platform, parts: &[&str]) -> ManifestConnector {
     let manifest = Manifest::parse("m.yaml", &text).unwrap_or_else(|faults| panic!("{faults}"));
     let mut credentials = Credentials::default();
     credentials.insert("apiKey".into(), SECRET.into());
-    let values = manifest.account.read(&serde_json::Map::new(), &credentials, &here());
+    let values = manifest.read_account(&serde_json::Map::new(), &credentials, &here());
     let values = values.unwrap_or_else(|faults| panic!("{faults:?}"));
     let base = BaseUrl::parse(&platform.url(), &here()).unwrap();
     let secrets = vec![Zeroizing::new(SECRET.to_owned())];
