@@ -18,7 +18,6 @@ use crate::manifest::Manifest;
 use crate::manifest::run::manifest_connector::ManifestConnector;
 use crate::manifests::Manifests;
 use crate::meter::AccountMeter;
-use crate::simulator::{self, SimulatorConnector};
 
 const BASE_URL: &str = "baseUrl";
 
@@ -54,11 +53,10 @@ impl Catalog {
 
     /// Names of all connectors.
     pub fn names(&self) -> Vec<&str> {
-        let manifests = self.manifests.all().map(|it| it.name().as_str());
-        manifests.chain([simulator::NAME]).collect()
+        self.manifests.all().map(|it| it.name().as_str()).collect()
     }
 
-    /// Connectors that are manifests.
+    /// Manifests of the connectors.
     pub fn manifests(&self) -> &Manifests {
         &self.manifests
     }
@@ -70,20 +68,12 @@ impl Catalog {
         settings: &Settings,
         credentials: &Credentials,
     ) -> Vec<SettingFault> {
-        if !self.names().contains(&connector.as_str()) {
-            let known = self.names().join(", ");
-            let reason = format!("must be a connector that is known ({known}), not `{connector}`");
-            return vec![SettingFault { name: "connector".into(), reason }];
-        }
-        let manifest = self.manifests.get(connector.as_str());
-        let (common, mut faults) = self.common(settings, manifest.map(|it| &**it));
-        faults.extend(match manifest {
-            Some(manifest) => {
-                let read = manifest.read_account(&common.own, credentials, &self.addresses);
-                read.err().unwrap_or_default()
-            }
-            None => simulator::check(&common.own, credentials),
-        });
+        let Some(manifest) = self.manifests.get(connector.as_str()) else {
+            return vec![self.unknown(connector)];
+        };
+        let (common, mut faults) = self.common(settings, manifest);
+        let read = manifest.read_account(&common.own, credentials, &self.addresses);
+        faults.extend(read.err().unwrap_or_default());
         faults
     }
 
@@ -93,15 +83,13 @@ impl Catalog {
         connector: &ConnectorName,
         settings: &Settings,
     ) -> Option<Vec<BaseUrl>> {
-        let manifest = self.manifests.get(connector.as_str()).map(|it| &**it);
+        let manifest = self.manifests.get(connector.as_str())?;
         // Other callers check whether the addresses are allowed.
         let anywhere =
             Self { addresses: AddressRules::anywhere(), manifests: self.manifests.clone() };
         let (Common { base_url, own, .. }, _) = anywhere.common(settings, manifest);
         let mut addresses = vec![base_url?];
-        if let Some(manifest) = manifest {
-            addresses.extend(manifest.account.addresses(&own, &anywhere.addresses)?);
-        }
+        addresses.extend(manifest.account.addresses(&own, &anywhere.addresses)?);
         Some(addresses)
     }
 
@@ -125,10 +113,14 @@ impl Catalog {
             );
             Failure::new(FailureKind::Error, BAD_SETUP)
         };
-        let faults = self.faults(&account.connector, settings, credentials);
-        let manifest = self.manifests.get(account.connector.as_str());
-        let (Common { base_url: Some(base_url), limits, own }, true) =
-            (self.common(settings, manifest.map(|it| &**it)).0, faults.is_empty())
+        let Some(manifest) = self.manifests.get(account.connector.as_str()) else {
+            return Err(bad_setup(vec![self.unknown(&account.connector)]));
+        };
+        let (common, mut faults) = self.common(settings, manifest);
+        let values = manifest.read_account(&common.own, credentials, &self.addresses);
+        let values = values.map_err(|more| faults.extend(more));
+        let (Common { base_url: Some(base_url), limits, own }, Ok(values), true) =
+            (common, values, faults.is_empty())
         else {
             return Err(bad_setup(faults));
         };
@@ -138,24 +130,20 @@ impl Catalog {
         let client =
             PlatformClient::new(pool, &account.connector, base_url, limits, meter, secrets);
         let client = client.address_source(address_source);
-        let Some(manifest) = manifest else {
-            return Ok(Box::new(
-                SimulatorConnector::new(client, &own, credentials).map_err(bad_setup)?,
-            ));
-        };
-        let values = manifest.read_account(&own, credentials, &self.addresses);
-        let values = values.map_err(bad_setup)?;
         let client =
             values.addresses.iter().fold(client, |client, to| client.with_origin(to.clone()));
         Ok(Box::new(ManifestConnector::new(manifest.for_account(&own), values, client)))
     }
 
+    /// That there is no such connector.
+    fn unknown(&self, connector: &ConnectorName) -> SettingFault {
+        let known = self.names().join(", ");
+        let reason = format!("must be a connector that is known ({known}), not `{connector}`");
+        SettingFault { name: "connector".into(), reason }
+    }
+
     /// Reads the settings that every connector has; returns the others as `own`.
-    fn common(
-        &self,
-        settings: &Settings,
-        manifest: Option<&Manifest>,
-    ) -> (Common, Vec<SettingFault>) {
+    fn common(&self, settings: &Settings, manifest: &Manifest) -> (Common, Vec<SettingFault>) {
         let mut faults = Vec::new();
         let mut fault = |name: &str, reason: String| {
             faults.push(SettingFault { name: format!("settings.{name}"), reason });
@@ -169,7 +157,7 @@ impl Catalog {
                 fault(BASE_URL, format!("must be a string, not {}", kind(&other)));
                 None
             }
-            None => match manifest.and_then(|it| it.account.base_url.as_ref()) {
+            None => match &manifest.account.base_url {
                 Some(default) => BaseUrl::parse(default, &AddressRules::default()).ok(),
                 None => {
                     fault(BASE_URL, "is missing".into());
@@ -184,9 +172,7 @@ impl Catalog {
             quotas: Vec::new(),
             wait: None,
         };
-        if let Some(manifest) = manifest {
-            manifest.limits.apply_to(&mut limits);
-        }
+        manifest.limits.apply_to(&mut limits);
         if let Some(given) = own.shift_remove(CALLS_AT_ONCE) {
             let number = given.as_u64().and_then(|it| u32::try_from(it).ok());
             match number.filter(|it| (1..=CALLS_AT_ONCE_MAX).contains(it)) {

@@ -181,14 +181,6 @@ impl Manifest {
     /// compile time.
     pub const SCHEMA: &str = include_str!("../../../connectors/manifest.schema.json");
 
-    /// The fault of a manifest whose name a built-in connector has.
-    pub(crate) fn taken_name(&self, file: &str, text: &str) -> ManifestFaults {
-        let (line, column) = field_position::FieldPositions::read(text).of("name");
-        let what = format!("`name` must be another one than `{}`, which is built in", self.name.0);
-        let faults = vec![ManifestFault { line, column, what }];
-        ManifestFaults { file: file.to_owned(), faults }
-    }
-
     /// Name of the connector in accounts.
     pub fn name(&self) -> &ConnectorName {
         &self.name.0

@@ -5,12 +5,11 @@
 //! the account and its place in the list (`fleet`), and each identifier can be turned back into that place.
 //! So a million of them cost no memory, and the last page costs what the first one does.
 //!
-//! The near side ([`SimulatorConnector`]) asks such a server. The two share nothing but the names of the
-//! ways to page: each writes down the wire's shapes for itself, as two companies would.
+//! `connectors/simulator.yaml` is the manifest of these platforms. It shares no code with the server: each writes down the
+//! wire's shapes for itself, as two companies would.
 
 mod api;
 mod body;
-mod connector;
 mod draw;
 mod fleet;
 #[cfg(any(test, fuzzing))]
@@ -21,10 +20,6 @@ mod profile;
 mod server;
 mod throttle;
 
-pub use connector::{SimulatorConnector, check};
 pub use platform::{CONNECTIONS_MAX, LOOK_UP_MAX, PAGE_SIZE_MAX, PagingKind, Platform, Tokens};
 pub use profile::{LATENCY_MS_MAX, Misbehaviour, Profile};
 pub use server::Server;
-
-/// What accounts call the connector.
-pub(crate) const NAME: &str = "simulator";

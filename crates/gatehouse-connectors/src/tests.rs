@@ -6,6 +6,7 @@ mod find;
 mod list;
 mod model;
 mod simulated;
+mod simulator_manifest;
 mod walk;
 
 use std::sync::Arc;

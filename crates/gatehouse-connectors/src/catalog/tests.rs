@@ -33,8 +33,8 @@ fn every_fault_of_an_account_is_reported_at_once() {
     begins(0, "settings.baseUrl must be");
     begins(1, "settings.callsAtOnce must be a whole number from 1 to 1000, not 0");
     begins(2, "settings.callsPerSecond must be a number from 0.01 to 100000, not a string");
-    begins(3, "settings.paging must be one of page, offset, cursor");
-    begins(4, "settings.colour is not a setting of this connector");
+    begins(3, "settings.colour is not a setting of this connector");
+    begins(4, "settings.paging must be one of page, offset, cursor, not `sideways`");
     assert_eq!(shown.len(), 5);
     assert_eq!(faults(json!({})), ["settings.baseUrl is missing"]);
     for no_text in [json!(5), json!(null)] {
@@ -51,7 +51,8 @@ fn an_unknown_connector_is_named_in_the_fault() {
     assert_eq!(faults.len(), 1);
     let reason = &faults[0].reason;
     assert!(reason.starts_with("must be a connector that is known (1nce, cisco, "), "{reason}");
-    assert!(reason.ends_with(", simulator), not `other`"), "{reason}");
+    assert!(reason.contains(", simulator, soracom, "), "{reason}");
+    assert!(reason.ends_with(", twilio), not `other`"), "{reason}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::manifest::format::session::Session;
 use crate::manifest::format::short_duration::ShortDuration;
 use crate::manifest::format::template::Template;
 use crate::manifests::Manifests;
-use crate::{BaseUrl, SAID_BYTES_MAX, Settings, simulator};
+use crate::{BaseUrl, SAID_BYTES_MAX, Settings};
 
 /// A text is a manifest, or has faults on lines that exist.
 pub(crate) fn manifest(text: &str) {
@@ -107,9 +107,6 @@ pub(crate) fn account(bytes: &[u8]) {
 /// A response to a shipped connector is a page of connections or a bounded failure; the first word names the connector.
 pub(crate) fn response(bytes: &[u8]) {
     let Some(FuzzedResponse { word, response }) = FuzzedResponse::read(bytes) else { return };
-    if word == simulator::NAME {
-        return simulator::fuzzing::answer(&response);
-    }
     let manifests = Manifests::shipped();
     let Some(manifest) = manifests.get(word) else { return };
     let (headers, body) = (&response.headers, response.document());

@@ -16,10 +16,10 @@ mod r#try;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use gatehouse_connectors::{AddressRules, Catalog, Manifests};
-use gatehouse_core::ConnectorName;
+use gatehouse_connectors::{Manifest, Manifests};
 
 /// List, show, check and try connectors, which describe platforms
 #[derive(Args)]
@@ -80,17 +80,16 @@ impl ConnectorsDir {
 }
 
 /// Finds a connector by name, or adds one from a manifest's file.
-fn find_connector(manifests: &mut Manifests, given: &str) -> Result<ConnectorName, String> {
-    let known = Catalog::new(AddressRules::default(), manifests.clone());
-    if known.names().contains(&given) {
-        return given.parse().map_err(|bad| format!("`{given}` {bad}"));
+fn find_connector(manifests: &mut Manifests, given: &str) -> Result<Arc<Manifest>, String> {
+    if let Some(known) = manifests.get(given) {
+        return Ok(Arc::clone(known));
     }
     let is_path = given.contains(['/', '.']) || Path::new(given).exists();
     if !is_path {
         return Err(unknown(given, manifests));
     }
     let custom = manifests.add_file(Path::new(given)).map_err(|bad| bad.to_string())?;
-    Ok(custom.manifest.name().clone())
+    Ok(custom.manifest)
 }
 
 fn unknown(given: &str, manifests: &Manifests) -> String {

@@ -54,7 +54,6 @@ fn a_shipped_connector_is_tested_with_its_own_recording() {
     for (arguments, expected) in [
         (&["test", "nowhere"][..], "there is no connector `nowhere`"),
         (&["test", "1nce", "--recording", "nowhere.json"], "nowhere.json: No such file"),
-        (&["test", "simulator"], "is built in, and has no manifest"),
         (&["test", "1nce", "--recording", "estate.yaml"], "estate.yaml"),
         (&["try", "1nce", "--recording", "a.json", "--set", "a=b"], "not both"),
         (&["record", "1nce", "--out", "a.json"], "credentials.username is missing"),

@@ -1,10 +1,11 @@
 //! `gatehouse connector check`: checks manifests, and queries an account with one.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
-use gatehouse_connectors::{Manifests, ProductParts};
-use gatehouse_core::{ConnectorName, PageRequest};
+use gatehouse_connectors::{Manifest, Manifests, ProductParts};
+use gatehouse_core::PageRequest;
 
 use super::account::AccountArgs;
 use super::query::{Query, QueryTarget, run_query};
@@ -42,7 +43,7 @@ impl Check {
             let name = entry.manifest.name();
             print(&format!("ok  {}: {name}, {}\n", file.display(), entry.manifest.summary().title));
             if self.account.is_given() {
-                self.try_it(manifests, name)?;
+                self.try_it(manifests, &entry.manifest)?;
             }
         }
         match n_bad {
@@ -51,11 +52,10 @@ impl Check {
         }
     }
 
-    fn try_it(&self, manifests: Manifests, connector: &ConnectorName) -> Result<(), String> {
+    fn try_it(&self, manifests: Manifests, manifest: &Arc<Manifest>) -> Result<(), String> {
         let query = Query::Page(PageRequest { number: 1, size: PAGE_SIZE });
         let target = QueryTarget::Account(&self.account);
-        let outcome =
-            run_query(manifests, connector, &target, query, ProductParts::ALL, |_, _| ())?;
+        let outcome = run_query(manifests, manifest, &target, query, ProductParts::ALL, |_, _| ())?;
         for failure in &outcome.failures {
             print(&transcript::failure(failure));
         }

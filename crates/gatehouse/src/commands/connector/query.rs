@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use gatehouse_connectors::testing::recording::Recording;
 use gatehouse_connectors::{
-    AccountSetup, AddressRules, CallContext, Exchange, Failure, FindRequest, Manifests, Observer,
-    PlatformOptions, Platforms, ProductParts, ReplayPlatform,
+    AccountSetup, AddressRules, CallContext, Exchange, Failure, FindRequest, Manifest, Manifests,
+    Observer, PlatformOptions, Platforms, ProductParts, ReplayPlatform,
 };
 use gatehouse_core::account::AddressSource;
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
-use gatehouse_core::{ConnectorName, PageRequest, Product};
+use gatehouse_core::{PageRequest, Product};
 use tokio::time::Instant;
 
 use super::account::{AccountArgs, QueriedAccount};
@@ -62,13 +62,13 @@ pub(in crate::commands::connector) enum QueryTarget<'a> {
 /// Runs a query, and passes each call and its number to `shown`.
 pub(in crate::commands::connector) fn run_query(
     manifests: Manifests,
-    connector: &ConnectorName,
+    manifest: &Arc<Manifest>,
     target: &QueryTarget<'_>,
     query: Query,
     parts: ProductParts,
     shown: impl Fn(usize, &Exchange<'_>) + Send + Sync + 'static,
 ) -> Result<Outcome, String> {
-    let manifest = manifests.get(connector.as_str()).map(Arc::clone);
+    let connector = manifest.name();
     let allow_insecure_urls = match target {
         QueryTarget::Account(args) => args.allow_insecure_urls,
         QueryTarget::Recording(_) => false,
@@ -83,9 +83,9 @@ pub(in crate::commands::connector) fn run_query(
     let (_replay, given) = match target {
         QueryTarget::Account(args) => (None, args.read(platforms.catalog(), connector)?),
         QueryTarget::Recording(path) => {
-            let manifest = manifest.ok_or("a built-in connector has no recordings")?;
             let recording = Recording::load(path)?;
-            let replay = runtime.block_on(ReplayPlatform::start(manifest, &recording))?;
+            let starting = ReplayPlatform::start(Arc::clone(manifest), &recording);
+            let replay = runtime.block_on(starting)?;
             let given = QueriedAccount::of_replay(connector, &replay)?;
             (Some(replay), given)
         }

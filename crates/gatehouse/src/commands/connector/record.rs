@@ -1,7 +1,6 @@
 //! `gatehouse connector record`: records a conversation with a platform, without secrets, as a test.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 use gatehouse_connectors::testing::recording::{RecordOptions, record};
@@ -38,13 +37,11 @@ pub(in crate::commands::connector) struct Record {
 impl Record {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
         let mut manifests = self.connectors.manifests()?;
-        let connector = find_connector(&mut manifests, &self.connector)?;
+        let manifest = find_connector(&mut manifests, &self.connector)?;
+        let connector = manifest.name();
         let allow_insecure_urls = self.account.allow_insecure_urls;
-        let Some(manifest) = manifests.get(connector.as_str()).map(Arc::clone) else {
-            return Err(format!("{connector} is built in, and has no manifest"));
-        };
         let catalog = Catalog::new(AddressRules::for_local_user(allow_insecure_urls), manifests);
-        let given = self.account.read(&catalog, &connector)?;
+        let given = self.account.read(&catalog, connector)?;
         let options = RecordOptions {
             pages: self.pages,
             keep_numbers: self.keep_numbers,

@@ -1,7 +1,6 @@
 //! `gatehouse connector show`.
 
 use clap::Args;
-use gatehouse_connectors::{AddressRules, Catalog};
 
 use super::{ConnectorsDir, print, unknown};
 
@@ -19,15 +18,7 @@ impl Show {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
         let manifests = self.connectors.manifests()?;
         let name = &self.name;
-        let Some(text) = manifests.text(name) else {
-            let is_built_in =
-                Catalog::new(AddressRules::default(), manifests.clone()).names().contains(&&**name);
-            return Err(match is_built_in {
-                true => format!("`{name}` is built in, and has no manifest"),
-                false => unknown(name, &manifests),
-            });
-        };
-        print(text);
+        print(manifests.text(name).ok_or_else(|| unknown(name, &manifests))?);
         Ok(())
     }
 }

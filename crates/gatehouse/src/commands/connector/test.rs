@@ -1,7 +1,6 @@
 //! `gatehouse connector test`: runs the conformance checks on a connector.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 use gatehouse_connectors::testing::conformance::{Suite, Verdict};
@@ -32,10 +31,8 @@ pub(in crate::commands::connector) struct Test {
 impl Test {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
         let mut manifests = self.connectors.manifests()?;
-        let connector = find_connector(&mut manifests, &self.connector)?;
-        let Some(manifest) = manifests.get(connector.as_str()).map(Arc::clone) else {
-            return Err(format!("{connector} is built in, and has no manifest"));
-        };
+        let manifest = find_connector(&mut manifests, &self.connector)?;
+        let connector = manifest.name().clone();
         let suite = if self.account.is_given() {
             if self.recording.is_some() {
                 return Err("give a recording or an account, not both".into());

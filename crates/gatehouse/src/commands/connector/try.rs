@@ -70,7 +70,7 @@ impl Try {
     pub(in crate::commands::connector) fn run(self) -> Result<(), String> {
         let query = self.query()?;
         let mut manifests = self.connectors.manifests()?;
-        let connector = find_connector(&mut manifests, &self.connector)?;
+        let manifest = find_connector(&mut manifests, &self.connector)?;
         let (parts, is_full) = (self.parts(), self.full);
         let shown = move |n: usize, it: &gatehouse_connectors::Exchange<'_>| {
             print(&transcript::exchange(n, it, is_full));
@@ -82,7 +82,7 @@ impl Try {
             Some(path) => QueryTarget::Recording(path),
             None => QueryTarget::Account(&self.account),
         };
-        let outcome = run_query(manifests, &connector, &target, query, parts, shown)?;
+        let outcome = run_query(manifests, &manifest, &target, query, parts, shown)?;
         for product in &outcome.products {
             print(&transcript::product(product, parts));
         }
