@@ -16,6 +16,7 @@ pub mod fuzzing;
 mod manifest;
 mod manifests;
 mod meter;
+mod platform_server;
 pub mod simulator;
 pub mod testing;
 

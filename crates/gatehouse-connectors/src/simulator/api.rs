@@ -30,7 +30,7 @@ const VALUE_CHARS_MAX: usize = 64;
 const CONNECTIONS: &str = "/v1/connections";
 
 /// A whole answer.
-pub(super) type Reply = Response<Bytes>;
+pub(super) type Answer = Response<Bytes>;
 
 /// What is looked at of a request.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ enum Refusal {
 }
 
 impl Refusal {
-    fn reply(self) -> Reply {
+    fn reply(self) -> Answer {
         match self {
             Self::Unauthorized => unauthorized(),
             Self::NotFound(message) => error_reply(StatusCode::NOT_FOUND, &message),
@@ -63,7 +63,7 @@ impl Refusal {
 
 /// Answers a request, as far as an answer can be wrong by itself; what is wrong with the way that it comes is
 /// the server's.
-pub(super) fn answer(platform: &Platform, profile: &Profile, question: Question<'_>) -> Reply {
+pub(super) fn answer(platform: &Platform, profile: &Profile, question: Question<'_>) -> Answer {
     match profile.fault {
         Misbehaviour::Unauthorized => return unauthorized(),
         Misbehaviour::Throttled => return throttled(profile),
@@ -86,7 +86,7 @@ fn find(
     platform: &Platform,
     fault: Misbehaviour,
     question: Question<'_>,
-) -> Result<Reply, Refusal> {
+) -> Result<Answer, Refusal> {
     let token = question.authorization.and_then(bearer).filter(|it| platform.tokens.accept(it));
     let fleet = Fleet::of(platform, token.ok_or(Refusal::Unauthorized)?);
     let rest = question.path.strip_prefix(CONNECTIONS);
@@ -245,7 +245,7 @@ fn list(
     fleet: &Fleet<'_>,
     fault: Misbehaviour,
     parameters: &Parameters,
-) -> Result<Reply, Refusal> {
+) -> Result<Answer, Refusal> {
     let Window { from, size } = window(platform, fleet, parameters).map_err(Refusal::BadRequest)?;
     let end = from.saturating_add(size).min(fleet.len());
     let connections = (from..end).map(|place| fleet.at(place)).collect();
@@ -268,7 +268,7 @@ fn look_up(
     fault: Misbehaviour,
     kind: IdentifierKind,
     values: &[&str],
-) -> Result<Reply, Refusal> {
+) -> Result<Answer, Refusal> {
     if values.len() > platform.look_up_max as usize {
         return Err(Refusal::BadRequest(format!(
             "{} must name at most {}, not {}",
@@ -293,7 +293,7 @@ fn read(
     fault: Misbehaviour,
     id: &str,
     parameters: &Parameters,
-) -> Result<Reply, Refusal> {
+) -> Result<Answer, Refusal> {
     if let Some((name, _)) = parameters.first() {
         return Err(Refusal::BadRequest(format!("{} can't stand beside an id", shortened(name))));
     }
@@ -309,7 +309,7 @@ fn read(
 }
 
 /// What was found, or what is made of it.
-fn shown(fleet: &Fleet<'_>, fault: Misbehaviour, mut found: Found, n_asked: u64) -> Reply {
+fn shown(fleet: &Fleet<'_>, fault: Misbehaviour, mut found: Found, n_asked: u64) -> Answer {
     let connections = &mut found.connections;
     match fault {
         Misbehaviour::Duplicates => {
@@ -342,7 +342,7 @@ fn wrong_types(connection: &Shown) -> serde_json::Value {
 // How it is answered.
 
 /// An answer with the same body for every error.
-pub(super) fn error_reply(status: StatusCode, message: &str) -> Reply {
+pub(super) fn error_reply(status: StatusCode, message: &str) -> Answer {
     let error = status.canonical_reason().unwrap_or("Error");
     let body = json!({ "status": status.as_u16(), "error": error, "message": message });
     let mut reply = json_reply(&body);
@@ -350,39 +350,39 @@ pub(super) fn error_reply(status: StatusCode, message: &str) -> Reply {
     reply
 }
 
-pub(super) fn json_reply<T: Serialize>(body: &T) -> Reply {
+pub(super) fn json_reply<T: Serialize>(body: &T) -> Answer {
     let body = serde_json::to_vec(body).expect("texts, numbers and lists can be written as JSON");
     let mut reply = Response::new(Bytes::from(body));
     reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     reply
 }
 
-pub(super) fn bad_request(message: &str) -> Reply {
+pub(super) fn bad_request(message: &str) -> Answer {
     error_reply(StatusCode::BAD_REQUEST, message)
 }
 
-pub(super) fn method_not_allowed(allowed: &'static str) -> Reply {
+pub(super) fn method_not_allowed(allowed: &'static str) -> Answer {
     let message = format!("this is only for {allowed}");
     with_header(error_reply(StatusCode::METHOD_NOT_ALLOWED, &message), ALLOW, allowed)
 }
 
-pub(super) fn throttled(profile: &Profile) -> Reply {
+pub(super) fn throttled(profile: &Profile) -> Answer {
     let seconds = profile.retry_after_seconds.to_string();
     let reply = error_reply(StatusCode::TOO_MANY_REQUESTS, "asked too often: wait and try again");
     with_header(reply, RETRY_AFTER, &seconds)
 }
 
-fn unauthorized() -> Reply {
+fn unauthorized() -> Answer {
     let message = "a token is needed that is good here: send `Authorization: Bearer <token>`";
     with_header(error_reply(StatusCode::UNAUTHORIZED, message), WWW_AUTHENTICATE, "Bearer")
 }
 
-fn redirect(path: &str) -> Reply {
+fn redirect(path: &str) -> Answer {
     let reply = error_reply(StatusCode::FOUND, "what you look for is elsewhere");
     with_header(reply, LOCATION, &format!("http://elsewhere.invalid{path}"))
 }
 
-fn html() -> Reply {
+fn html() -> Answer {
     let mut reply = Response::new(Bytes::from_static(
         b"<!doctype html>\n<title>Maintenance</title>\n<h1>We will be back soon</h1>\n",
     ));
@@ -390,7 +390,7 @@ fn html() -> Reply {
     reply
 }
 
-fn with_header(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
+fn with_header(mut reply: Answer, name: HeaderName, value: &str) -> Answer {
     // A path that came as part of a request can be part of a header.
     if let Ok(value) = HeaderValue::from_str(value) {
         reply.headers_mut().insert(name, value);

@@ -1,13 +1,13 @@
-//! The bodies that a simulated platform sends: whole, a byte at a time, or without measure.
+//! The bodies that a simulated platform sends when it misbehaves: a byte at a time, or without measure.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
+
+use crate::platform_server::Body;
 
 /// How long each byte is waited for when a body trickles.
 const TRICKLE_INTERVAL: Duration = Duration::from_millis(100);
@@ -18,14 +18,6 @@ const HUGE_PIECE_BYTES: usize = 64 << 10;
 
 /// What a huge body begins with: it is good JSON as long as anybody reads.
 const HUGE_START: &[u8] = b"{\"connections\":[";
-
-/// The body of an answer on its way out.
-pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
-
-/// All of it at once.
-pub(super) fn whole(bytes: Bytes) -> Body {
-    Full::new(bytes).boxed_unsync()
-}
 
 /// A byte at a time.
 pub(super) fn trickling(bytes: Bytes) -> Body {

@@ -12,7 +12,7 @@ use crate::testing::one_account::OneAccount;
 use crate::testing::recording::recorder::{BASE, send};
 use crate::testing::recording::{RecordedCall, RecordedProduct, Recording};
 use crate::testing::replay_platform::account_for;
-use crate::testing::replay_platform::server::{Asked, Given, Reply, Serving, pairs};
+use crate::testing::replay_platform::server::{Asked, Given, pairs, serve};
 
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
@@ -26,11 +26,11 @@ pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> V
         unknown: Arc::clone(&unknown),
         url: Arc::clone(&url),
     };
-    let serving = match Serving::start(Arc::new(move |request| replayer.answer(&request))).await {
-        Ok(serving) => serving,
+    let server = match serve(move |request| replayer.answer(request).into()) {
+        Ok(server) => server,
         Err(cause) => return vec![format!("no server can listen on this machine: {cause}")],
     };
-    let base = format!("http://{}", serving.address());
+    let base = server.url();
     url.lock().clone_from(&base);
     let account = account_for(manifest, recording, &base)
         .and_then(|access| OneAccount::open(manifest, &access, TIME_LIMIT, None));
@@ -76,7 +76,7 @@ struct Replayer {
 }
 
 impl Replayer {
-    fn answer(&self, asked: &Asked) -> Reply {
+    fn answer(&self, asked: &Asked) -> Given {
         let request = format!("{} {}", asked.method, asked.target());
         let sent: Option<Value> = (!asked.body.is_empty()).then(|| {
             serde_json::from_slice(&asked.body).unwrap_or_else(|_| {
@@ -91,7 +91,7 @@ impl Replayer {
             self.unknown.lock().push(request);
             let message =
                 serde_json::json!({ "message": "the recording has no answer to this call" });
-            return Reply::Answer(Given::json(400, &message));
+            return Given::json(400, &message);
         };
         let url = self.url.lock().clone();
         let headers = recorded
@@ -102,11 +102,7 @@ impl Replayer {
             Value::Null => String::new(),
             body => body.to_string().replace(BASE, &url),
         };
-        Reply::Answer(Given {
-            status: recorded.status,
-            headers: headers.collect(),
-            body: body.into(),
-        })
+        Given { status: recorded.status, headers: headers.collect(), body: body.into() }
     }
 
     /// Whether two requests are the same, except for parameters that may differ.

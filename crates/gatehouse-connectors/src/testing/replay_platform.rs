@@ -1,7 +1,7 @@
 //! A platform that isn't there: made of a manifest and a recording, on this machine, and as strict as platforms are.
 //!
-//! It shows the recorded connections by the manifest's own rules: `hearing.rs` reads requests back, `fleet.rs` holds
-//! what was recorded, `spot.rs` writes into the recorded answers, `server.rs` listens. What is asked otherwise than the manifest
+//! It shows the recorded connections by the manifest's own rules: `request_parser.rs` reads requests back, `fleet.rs` holds
+//! what was recorded, `spot.rs` writes into the recorded answers, `server.rs` reads requests whole. What is asked otherwise than the manifest
 //! says is refused, and counted. On demand it fails in the ways that platforms fail.
 
 mod fleet;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::fleet::CANARY;
 use self::fleet::Fleet;
-use self::server::{Asked, Given, Reply, Serving};
+use self::server::{Asked, Given, serve};
 use self::spot::Spot;
 use crate::account_settings::Settings;
 use crate::manifest::Manifest;
@@ -29,6 +29,7 @@ use crate::manifest::format::paging::{Next, PagingBy};
 use crate::manifest::format::path::text_of;
 use crate::manifest::format::source::Source;
 use crate::manifest::format::template::Variable;
+use crate::platform_server::{PlatformServer, Reply};
 use crate::testing::one_account::Access;
 use crate::testing::recording::Recording;
 use crate::testing::replay_platform::request_parser::Heard;
@@ -41,10 +42,9 @@ const MARKS_FROM: usize = 1_000_000;
 
 /// A platform that isn't there. It is gone when this is dropped.
 pub struct ReplayPlatform {
-    url: String,
+    server: PlatformServer,
     access: Access,
     desk: Arc<Desk>,
-    _serving: Serving,
 }
 
 /// How it fails.
@@ -123,24 +123,23 @@ impl ReplayPlatform {
             writable(&manifest)?;
             let desk = Arc::new(Desk { manifest, fleet, state: Mutex::default() });
             let answering = Arc::clone(&desk);
-            let serving = Serving::start(Arc::new(move |asked| answering.reply(&asked))).await;
-            let serving = serving
+            let server = serve(move |asked| answering.reply(asked))
                 .map_err(|cause| format!("no port of this machine can be listened on: {cause}"))?;
-            let url = format!("http://{}", serving.address());
+            let url = server.url();
             let access = account_for(&desk.manifest, recording, &url)?;
             {
                 let mut state = desk.state.lock();
-                state.url.clone_from(&url);
+                state.url = url;
                 state.settings.clone_from(&access.settings);
                 state.credentials.clone_from(&access.credentials);
             }
-            Ok(Self { url, access, desk, _serving: serving })
+            Ok(Self { server, access, desk })
         })
     }
 
     /// Where it is.
-    pub fn url(&self) -> &str {
-        &self.url
+    pub fn url(&self) -> String {
+        self.server.url()
     }
 
     /// The settings of an account at it.
@@ -228,16 +227,16 @@ impl Desk {
             self.state.lock().n_strangers += 1;
         }
         if let Some(given) = self.log_in(asked, &url) {
-            return Reply::Answer(given);
+            return given.into();
         }
         let trouble = self.state.lock().trouble.clone();
         match trouble {
-            Trouble::Answer(given) => return Reply::Answer(given),
+            Trouble::Answer(given) => return given.into(),
             Trouble::Silence => return Reply::Silence,
             Trouble::None | Trouble::HostileLinks => {}
         }
         let is_hostile = matches!(trouble, Trouble::HostileLinks);
-        Reply::Answer(self.data(asked, &url, is_hostile))
+        self.data(asked, &url, is_hostile).into()
     }
 
     /// Begins a session, where that is what is asked for.

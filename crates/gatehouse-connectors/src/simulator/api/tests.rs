@@ -12,28 +12,28 @@ fn platform(paging: PagingKind, n_connections: u32) -> Platform {
     Platform { paging, n_connections, ..Platform::default() }
 }
 
-fn asked(platform: &Platform, target: &str) -> Reply {
+fn asked(platform: &Platform, target: &str) -> Answer {
     asked_with(platform, Misbehaviour::None, target)
 }
 
-fn asked_with(platform: &Platform, fault: Misbehaviour, target: &str) -> Reply {
+fn asked_with(platform: &Platform, fault: Misbehaviour, target: &str) -> Answer {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let question =
         Question { method: &Method::GET, path, query, authorization: Some("Bearer token-1") };
     answer(platform, &Profile { fault, ..Profile::default() }, question)
 }
 
-fn json(reply: &Reply) -> Value {
+fn json(reply: &Answer) -> Value {
     assert_eq!(reply.headers()[CONTENT_TYPE], "application/json");
     serde_json::from_slice(reply.body()).unwrap()
 }
 
-fn found(reply: &Reply) -> Value {
+fn found(reply: &Answer) -> Value {
     assert_eq!(reply.status(), StatusCode::OK, "{reply:?}");
     json(reply)
 }
 
-fn message(reply: &Reply, status: u16) -> String {
+fn message(reply: &Answer, status: u16) -> String {
     assert_eq!(reply.status(), status, "{reply:?}");
     let body = json(reply);
     assert_eq!(body["status"], status);

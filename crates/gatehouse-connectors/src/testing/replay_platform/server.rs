@@ -1,20 +1,17 @@
-//! A small HTTP server on this machine, for whoever stands in for a platform.
+//! Requests to a platform that is made of a recording, read whole, and what they are answered with.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
-use tokio::net::TcpListener;
-use tokio::task::{JoinHandle, JoinSet};
+
+use crate::platform_server::{PlatformServer, Reply};
 
 /// Most bytes of a request's body.
 const BODY_BYTES_MAX: usize = 1 << 20;
@@ -28,15 +25,6 @@ pub(crate) struct Asked {
     pub(crate) body: Bytes,
 }
 
-/// What is done with it.
-#[derive(Clone, Debug)]
-pub(crate) enum Reply {
-    /// It is answered.
-    Answer(Given),
-    /// It is not answered at all.
-    Silence,
-}
-
 /// An answer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Given {
@@ -45,13 +33,19 @@ pub(crate) struct Given {
     pub(crate) body: Bytes,
 }
 
-/// A server that listens. It ends when this is dropped.
-pub(crate) struct Serving {
-    address: SocketAddr,
-    task: JoinHandle<()>,
-}
-
 impl Asked {
+    async fn read(request: Request<Incoming>) -> Self {
+        let (head, body) = request.into_parts();
+        let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
+        Self {
+            method: head.method,
+            path: head.uri.path().to_owned(),
+            query: head.uri.query().unwrap_or_default().to_owned(),
+            headers: head.headers,
+            body: body.map(|it| it.to_bytes()).unwrap_or_default(),
+        }
+    }
+
     /// Names and values of the query, as they are meant.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
         pairs(&self.query)
@@ -86,65 +80,28 @@ impl Given {
     }
 }
 
-impl Serving {
-    /// Begins to listen on a free port of this machine.
-    pub(crate) async fn start(
-        handler: Arc<dyn Fn(Asked) -> Reply + Send + Sync>,
-    ) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
-        let task = tokio::spawn(async move {
-            let mut connections = JoinSet::new();
-            while let Ok((stream, _)) = listener.accept().await {
-                while connections.try_join_next().is_some() {}
-                let handler = Arc::clone(&handler);
-                let service = service_fn(move |request| respond(request, Arc::clone(&handler)));
-                connections.spawn(async move {
-                    let _ = stream.set_nodelay(true);
-                    let io = TokioIo::new(stream);
-                    // A client may go away at any time.
-                    let _ = http1::Builder::new().serve_connection(io, service).await;
-                });
+impl From<Given> for Reply {
+    fn from(given: Given) -> Self {
+        let mut response = Response::new(given.body);
+        *response.status_mut() =
+            StatusCode::from_u16(given.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in given.headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&value)) {
+                response.headers_mut().append(name, value);
             }
-        });
-        Ok(Self { address, task })
-    }
-
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-async fn respond(
-    request: Request<Incoming>,
-    handler: Arc<dyn Fn(Asked) -> Reply + Send + Sync>,
-) -> Result<Response<Full<Bytes>>, hyper::Error> {
-    let (head, body) = request.into_parts();
-    let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
-    let body = body.map(|it| it.to_bytes()).unwrap_or_default();
-    let reply = handler(Asked {
-        method: head.method,
-        path: head.uri.path().to_owned(),
-        query: head.uri.query().unwrap_or_default().to_owned(),
-        headers: head.headers,
-        body,
-    });
-    let Reply::Answer(given) = reply else { return std::future::pending().await };
-    let mut response = Response::new(Full::new(given.body));
-    *response.status_mut() =
-        StatusCode::from_u16(given.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in given.headers {
-        let name = HeaderName::from_bytes(name.as_bytes());
-        if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&value)) {
-            response.headers_mut().append(name, value);
         }
+        response.into()
     }
-    Ok(response)
+}
+
+/// Answers requests on a free port of this machine.
+pub(crate) fn serve(
+    handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+) -> io::Result<PlatformServer> {
+    let handler = Arc::new(handler);
+    PlatformServer::start((Ipv4Addr::LOCALHOST, 0).into(), move |request| {
+        let handler = Arc::clone(&handler);
+        async move { handler(&Asked::read(request).await) }
+    })
 }
