@@ -5,7 +5,7 @@ use std::fmt;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
 /// A JSONPath such as `$.status.description`.
@@ -17,18 +17,107 @@ pub(crate) struct Path {
     /// Normalised text.
     text: String,
     meaning: JsonPath,
+    /// The steps to the single place that it leads to, where it leads to one: most do, and a step is much cheaper than a
+    /// query.
+    steps: Option<Vec<Step>>,
+}
+
+#[derive(Clone)]
+enum Step {
+    Name(String),
+    Index(usize),
 }
 
 impl Path {
     /// All values, in the document's order.
     pub(crate) fn all<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
-        self.meaning.query(document).all()
+        match &self.steps {
+            Some(steps) => walk(steps, document).into_iter().collect(),
+            None => self.meaning.query(document).all(),
+        }
     }
 
     /// The first value.
     pub(crate) fn first<'v>(&self, document: &'v Value) -> Option<&'v Value> {
-        self.meaning.query(document).first()
+        match &self.steps {
+            Some(steps) => walk(steps, document),
+            None => self.meaning.query(document).first(),
+        }
     }
+
+    /// Whether it leads to a single place, which can be written to.
+    pub(crate) fn is_single(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// Puts a value there, and makes the way to it where there is none. Does nothing for a path that isn't single.
+    pub(crate) fn write(&self, document: &mut Value, value: Value) {
+        let Some(steps) = &self.steps else { return };
+        let mut at = document;
+        for step in steps {
+            at = match step {
+                Step::Name(name) => {
+                    if !at.is_object() {
+                        *at = Value::Object(Map::new());
+                    }
+                    &mut at[name.as_str()]
+                }
+                Step::Index(index) => {
+                    if !at.is_array() {
+                        *at = Value::Array(Vec::new());
+                    }
+                    if let Value::Array(members) = at
+                        && members.len() <= *index
+                    {
+                        members.resize(index + 1, Value::Null);
+                    }
+                    &mut at[*index]
+                }
+            };
+        }
+        *at = value;
+    }
+}
+
+fn walk<'v>(steps: &[Step], document: &'v Value) -> Option<&'v Value> {
+    steps.iter().try_fold(document, |at, step| match step {
+        Step::Name(name) => at.as_object()?.get(name),
+        Step::Index(index) => at.as_array()?.get(*index),
+    })
+}
+
+/// The steps of a path of plain names and indexes.
+fn steps(text: &str) -> Option<Vec<Step>> {
+    let mut rest = text.strip_prefix('$')?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if let Some(behind) = rest.strip_prefix('.') {
+            let end = behind.find(['.', '[']).unwrap_or(behind.len());
+            let (name, behind) = behind.split_at(end);
+            let is_plain = |it: char| it.is_alphanumeric() || it == '_';
+            if name.is_empty() || !name.chars().all(is_plain) {
+                return None;
+            }
+            steps.push(Step::Name(name.to_owned()));
+            rest = behind;
+        } else {
+            let (inner, behind) = rest.strip_prefix('[')?.split_once(']')?;
+            steps.push(match inner.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => {
+                    let quote = inner.chars().next().filter(|it| ['\'', '"'].contains(it))?;
+                    let name = inner.strip_prefix(quote)?.strip_suffix(quote)?;
+                    // Several names, or one with an escape in it.
+                    if name.contains(['\'', '"', '\\']) {
+                        return None;
+                    }
+                    Step::Name(name.to_owned())
+                }
+            });
+            rest = behind;
+        }
+    }
+    Some(steps)
 }
 
 /// Limits on a path: parsing takes time and stack space.
@@ -54,7 +143,8 @@ impl TryFrom<String> for Path {
         // The library prints some paths wrongly, `$..*` as `$...*`.
         let printed = meaning.to_string();
         let is_same = JsonPath::parse(&printed).is_ok_and(|it| it == meaning);
-        Ok(Self { text: if is_same { printed } else { text }, meaning })
+        let text = if is_same { printed } else { text };
+        Ok(Self { steps: steps(&text), text, meaning })
     }
 }
 

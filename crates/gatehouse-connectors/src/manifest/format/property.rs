@@ -42,13 +42,16 @@ pub(crate) struct PropertyRule {
 impl PropertyRule {
     /// Adds the properties of a document.
     pub(crate) fn collect(&self, document: &Value, found: &mut Vec<Property>) {
-        if let Some(each) = &self.each {
-            for part in each.all(document) {
-                let inner = Self { each: None, ..self.clone() };
-                inner.collect(part, found);
+        match &self.each {
+            Some(each) => {
+                each.all(document).into_iter().for_each(|part| self.collect_part(part, found));
             }
-            return;
+            None => self.collect_part(document, found),
         }
+    }
+
+    /// Adds the properties of a part that paths begin at.
+    fn collect_part(&self, document: &Value, found: &mut Vec<Property>) {
         for rule in &self.properties {
             rule.collect(document, found);
         }

@@ -35,10 +35,13 @@ pub(crate) struct Pick {
 impl Selection {
     /// The values in order, without duplicates.
     pub(crate) fn texts(&self, document: &Value) -> Vec<String> {
-        // A set, since a response may hold very many.
         let texts = self.0.iter().flat_map(|it| it.texts(document));
-        let texts: IndexSet<String> = texts.filter(|it| !it.is_empty()).collect();
-        texts.into_iter().collect()
+        let texts: Vec<String> = texts.filter(|it| !it.is_empty()).collect();
+        if texts.len() < 2 {
+            return texts;
+        }
+        // A set, since there may be as many as fit into an answer.
+        texts.into_iter().collect::<IndexSet<_>>().into_iter().collect()
     }
 
     /// Whether a number has lost digits: more than JSON numbers are parsed with.
@@ -60,11 +63,8 @@ impl Selection {
 
 impl Pick {
     fn values<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
-        let roots = match &self.within {
-            Some(within) => within.all(document),
-            None => vec![document],
-        };
-        roots.into_iter().flat_map(|root| self.path.all(root)).collect()
+        let Some(within) = &self.within else { return self.path.all(document) };
+        within.all(document).into_iter().flat_map(|root| self.path.all(root)).collect()
     }
 
     fn texts(&self, document: &Value) -> Vec<String> {

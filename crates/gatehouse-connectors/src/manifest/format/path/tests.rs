@@ -69,3 +69,40 @@ fn a_path_that_is_expensive_to_parse_is_rejected() {
         assert!(refused.starts_with("must have at most 1000 characters"), "{refused}");
     }
 }
+
+#[test]
+fn a_path_of_plain_steps_leads_where_a_query_does() {
+    let document = json!({"a": {"b c": [1, {"d": null}], "b": 2, "'": 3}, "é": "x", "l": [[4]]});
+    for (text, is_single) in [
+        ("$", true),
+        ("$.a", true),
+        ("$.a.b", true),
+        ("$.é", true),
+        ("$['a']['b c'][1].d", true),
+        ("$[\"a\"].b", true),
+        ("$.l[0][0]", true),
+        ("$.l[1]", true),
+        ("$.a[0]", true),
+        ("$.l.b", true),
+        ("$.nowhere.b", true),
+        ("$.l[-1]", false),
+        ("$.l[0:1]", false),
+        ("$['a','l']", false),
+        ("$.a['b','b c']", false),
+        (r"$.a['\'']", false),
+        ("$.a.*", false),
+        ("$.l[*]", false),
+        ("$..d", false),
+        ("$.a[?@ == 2]", false),
+    ] {
+        let path = Path::try_from(text.to_owned()).unwrap();
+        assert_eq!(path.is_single(), is_single, "{text}");
+        assert_eq!(path.all(&document), path.meaning.query(&document).all(), "{text}");
+        assert_eq!(path.first(&document), path.meaning.query(&document).first(), "{text}");
+        let mut written = document.clone();
+        path.write(&mut written, json!("here"));
+        let expected = if is_single { vec![json!("here")] } else { Vec::new() };
+        let found = path.all(&written).into_iter().filter(|it| **it == "here").cloned();
+        assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
+    }
+}
