@@ -6,6 +6,7 @@
 
 mod account_settings;
 mod catalog;
+mod check_digit;
 mod client;
 mod clock;
 mod connector;

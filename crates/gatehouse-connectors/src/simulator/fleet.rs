@@ -7,13 +7,13 @@
 //! accounts never have an identifier in common unless their numbers are the same.
 
 use gatehouse_core::IdentifierKind;
-use gatehouse_core::identifier::luhn_digit;
 use gatehouse_core::product::Connectivity;
 use serde::Serialize;
 
 use super::draw::{draw, draw_for};
 use super::permutation::Permutation;
 use super::platform::Platform;
+use crate::check_digit::with_check_digit;
 
 /// How many accounts can be told apart, and how many places each has.
 const ACCOUNTS: u64 = 1_000_000;
@@ -216,11 +216,8 @@ impl<'a> Fleet<'a> {
     }
 
     fn iccid(&self, number: u64) -> String {
-        let mut iccid = format!("{}{:012}", self.card, ICCIDS.apply(number));
-        if self.platform.shows_check_digit {
-            iccid.extend(luhn_digit(&iccid));
-        }
-        iccid
+        let iccid = format!("{}{:012}", self.card, ICCIDS.apply(number));
+        if self.platform.shows_check_digit { with_check_digit(iccid) } else { iccid }
     }
 
     fn imsi(&self, place: u64) -> String {
@@ -231,9 +228,7 @@ impl<'a> Fleet<'a> {
     fn imei(&self, place: u64, chance: u64) -> String {
         let model = MODELS[(chance % MODELS.len() as u64) as usize];
         let device = Permutation::new(DEVICES_BASE, self.account).apply(place);
-        let mut imei = format!("{model}{device:06}");
-        imei.extend(luhn_digit(&imei));
-        imei
+        with_check_digit(format!("{model}{device:06}"))
     }
 
     /// Some cards carry data only.

@@ -137,7 +137,7 @@ impl TestBench {
     }
 
     fn ids(&self) -> Vec<String> {
-        self.platform.fleet().records.iter().map(|it| it.id.clone()).collect()
+        self.platform.recorded().records.iter().map(|it| it.id.clone()).collect()
     }
 }
 

@@ -1,13 +1,12 @@
 //! A platform that isn't there: made of a manifest and a recording, on this machine, and as strict as platforms are.
 //!
-//! It shows the recorded connections by the manifest's own rules: `request_parser.rs` reads requests back, `fleet.rs` holds
-//! what was recorded, `spot.rs` writes into the recorded answers, `server.rs` reads requests whole. What is asked otherwise than the manifest
-//! says is refused, and counted. On demand it fails in the ways that platforms fail.
+//! It shows the recorded connections by the manifest's own rules: `server.rs` reads requests whole, `request_parser.rs`
+//! finds out what they ask for, `recorded.rs` holds what was recorded. A request that the manifest doesn't describe is
+//! refused, and counted. On demand it fails in the ways that platforms fail.
 
-mod fleet;
+mod recorded;
 pub(crate) mod request_parser;
 pub(crate) mod server;
-mod spot;
 
 use std::sync::Arc;
 
@@ -16,10 +15,9 @@ use gatehouse_core::account::Credentials;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-pub(crate) use self::fleet::CANARY;
-use self::fleet::Fleet;
+pub(crate) use self::recorded::CANARY;
+use self::recorded::{Recorded, Shape};
 use self::server::{Asked, Given, serve};
-use self::spot::Spot;
 use crate::account_settings::Settings;
 use crate::manifest::Manifest;
 use crate::manifest::format::call::{Call, EveryCall};
@@ -63,7 +61,7 @@ pub(crate) enum Trouble {
 
 struct Desk {
     manifest: Arc<Manifest>,
-    fleet: Fleet,
+    recorded: Recorded,
     state: Mutex<State>,
 }
 
@@ -119,9 +117,9 @@ impl ReplayPlatform {
     ) -> BoxFuture<'a, Result<Self, String>> {
         Box::pin(async move {
             let manifest = manifest.for_account(&recording.settings);
-            let fleet = Fleet::of(&manifest, recording)?;
+            let recorded = Recorded::of(&manifest, recording)?;
             writable(&manifest)?;
-            let desk = Arc::new(Desk { manifest, fleet, state: Mutex::default() });
+            let desk = Arc::new(Desk { manifest, recorded, state: Mutex::default() });
             let answering = Arc::clone(&desk);
             let server = serve(move |asked| answering.reply(asked))
                 .map_err(|cause| format!("no port of this machine can be listened on: {cause}"))?;
@@ -158,8 +156,8 @@ impl ReplayPlatform {
     }
 
     /// What it has, in order.
-    pub(crate) fn fleet(&self) -> &Fleet {
-        &self.desk.fleet
+    pub(crate) fn recorded(&self) -> &Recorded {
+        &self.desk.recorded
     }
 
     /// Makes it fail, or not any more.
@@ -201,7 +199,7 @@ fn writable(manifest: &Manifest) -> Result<(), String> {
         }
     }
     for (field, path) in paths {
-        if Spot::of(path).is_none() {
+        if !path.is_single() {
             return Err(format!(
                 "nobody can stand in for it: `{field}` is `{path}`, which is no single place to write to"
             ));
@@ -253,14 +251,12 @@ impl Desk {
                 return Some(self.error(401, "who asks is not known here"));
             }
             let n_sessions = self.state.lock().n_sessions;
-            let (mut body, mut headers) = self.fleet.session(n);
+            let (mut body, mut headers) = (self.recorded.session(n), Vec::new());
             for (name, source) in &step.take {
                 let token = token(n_sessions, name);
                 match source {
                     Source::Body(path) => {
-                        if let Some(spot) = Spot::of(path) {
-                            spot.set(&mut body, token.into());
-                        }
+                        path.write(&mut body, token.into());
                     }
                     Source::Header(header) => headers.push((header.to_string(), token)),
                 }
@@ -317,17 +313,17 @@ impl Desk {
             {
                 return refusal;
             }
-            let found = self.fleet.find(by, search.matching, &heard.values());
+            let found = self.recorded.find(by, search.matching, &heard.values());
             let found: Vec<Value> = found
                 .into_iter()
                 .map(|it| if search.is_detailed { it.whole.clone() } else { it.listed.clone() })
                 .collect();
             let is_hit = !found.is_empty();
-            let shape = self.fleet.look_up(by);
+            let Some(shape) = self.recorded.look_up(by) else { continue };
             let given = self.found(
                 &search.call,
                 &search.items,
-                &shape,
+                shape,
                 found,
                 &heard,
                 asked,
@@ -348,13 +344,13 @@ impl Desk {
             {
                 return refusal;
             }
-            let found = self.fleet.details(&heard.values());
+            let found = self.recorded.details(&heard.values());
             if !found.is_empty() || missed.is_none() {
-                let shape = self.fleet.detail();
+                let shape = self.recorded.detail();
                 return self.found(
                     &detail.call,
                     &detail.items,
-                    &shape,
+                    shape,
                     found,
                     &heard,
                     asked,
@@ -367,12 +363,12 @@ impl Desk {
             if let Err(refusal) = self.admitted(&manifest.list.call, 0, 0, &heard, asked) {
                 return refusal;
             }
-            let all = self.fleet.records.iter().map(|it| it.listed.clone()).collect();
-            let shape = self.fleet.list();
+            let all = self.recorded.records.iter().map(|it| it.listed.clone()).collect();
+            let shape = self.recorded.list();
             return self.found(
                 &manifest.list.call,
                 &manifest.list.items,
-                &shape,
+                shape,
                 all,
                 &heard,
                 asked,
@@ -431,7 +427,7 @@ impl Desk {
         &self,
         call: &Call,
         items: &crate::manifest::format::path::Path,
-        shape: &fleet::Shape,
+        shape: &Shape,
         found: Vec<Value>,
         heard: &Heard,
         asked: &Asked,
@@ -442,9 +438,7 @@ impl Desk {
         if shape.is_single {
             let Some(one) = found.into_iter().next() else { return shape.miss(self) };
             let mut body = shape.body.clone();
-            if let Some(spot) = Spot::of(items) {
-                spot.set(&mut body, one);
-            }
+            items.write(&mut body, one);
             return Given::json(200, &body);
         }
         let number = |what: Variable| heard.get(&what).and_then(|it| it.parse::<usize>().ok());
@@ -474,15 +468,9 @@ impl Desk {
         let mut body = shape.body.clone();
         let mut headers = Vec::new();
         let last_item = page.last().cloned();
-        if let Some(spot) = Spot::of(items) {
-            spot.set(&mut body, Value::Array(page));
-        }
+        items.write(&mut body, Value::Array(page));
         match &paging.total {
-            Some(Source::Body(path)) => {
-                if let Some(spot) = Spot::of(path) {
-                    spot.set(&mut body, total.into());
-                }
-            }
+            Some(Source::Body(path)) => path.write(&mut body, total.into()),
             Some(Source::Header(name)) => headers.push((name.to_string(), total.to_string())),
             None => {}
         }
@@ -499,16 +487,8 @@ impl Desk {
             format!("{host}{}?{}&{MARK}={mark}", asked.path, query.join("&"))
         });
         match &paging.next {
-            Some(Next::Body(path)) => {
-                if let Some(spot) = Spot::of(path) {
-                    spot.set(&mut body, next.map_or(Value::Null, Value::from));
-                }
-            }
-            Some(Next::Url(path)) => {
-                if let Some(spot) = Spot::of(path) {
-                    spot.set(&mut body, link.map_or(Value::Null, Value::from));
-                }
-            }
+            Some(Next::Body(path)) => path.write(&mut body, next.into()),
+            Some(Next::Url(path)) => path.write(&mut body, link.into()),
             Some(Next::Header(name)) => headers.extend(next.map(|it| (name.clone(), it))),
             Some(Next::Link(relation)) => {
                 let header = |it| ("link".to_owned(), format!("<{it}>; rel=\"{relation}\""));
@@ -545,9 +525,8 @@ impl Desk {
 /// What an error says, where the manifest reads it.
 pub(crate) fn error_body(manifest: &Manifest, words: &str) -> Value {
     let mut body = json!({});
-    let spot = manifest.errors.message.picks().first().and_then(|it| Spot::of(&it.path));
-    if let Some(spot) = spot {
-        spot.set(&mut body, words.into());
+    if let Some(pick) = manifest.errors.message.picks().first() {
+        pick.path.write(&mut body, words.into());
     }
     body
 }
@@ -555,7 +534,7 @@ pub(crate) fn error_body(manifest: &Manifest, words: &str) -> Value {
 /// Makes a condition hold of a document, where it can be done.
 pub(crate) fn make_hold(condition: &Condition, body: &mut Value) -> Option<()> {
     let Some(path) = &condition.path else { return Some(()) };
-    let spot = Spot::of(path)?;
+    path.is_single().then_some(())?;
     let value = match (&condition.equals, &condition.one_of, &condition.matches, condition.exists) {
         (_, _, Some(_), _) => return None,
         (Some(value), _, _, _) => value.clone(),
@@ -563,20 +542,20 @@ pub(crate) fn make_hold(condition: &Condition, body: &mut Value) -> Option<()> {
         (None, None, None, Some(false)) => Value::Null,
         (None, None, None, _) => true.into(),
     };
-    spot.set(body, value);
+    path.write(body, value);
     Some(())
 }
 
 fn write_last(last: &Condition, body: &mut Value, is_last: bool) {
     if is_last {
         let _ = make_hold(last, body);
-    } else if let Some(spot) = last.path.as_ref().and_then(Spot::of) {
+    } else if let Some(path) = &last.path {
         let otherwise = match (&last.equals, last.exists) {
             (Some(Value::Bool(truth)), _) => (!truth).into(),
             (None, Some(false)) => true.into(),
             _ => Value::Null,
         };
-        spot.set(body, otherwise);
+        path.write(body, otherwise);
     }
 }
 

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use gatehouse_core::Identifier;
+use gatehouse_core::identifier::luhn_digit;
 use proptest::prelude::*;
 
 use super::super::platform::CONNECTIONS_MAX;

@@ -123,7 +123,7 @@ pub(in crate::testing::conformance) fn exactness(
 
 /// Ids and look-up values of all connections.
 fn id_values(bench: &TestBench, by: LookUpKey) -> Vec<(String, String)> {
-    let records = &bench.platform.fleet().records;
+    let records = &bench.platform.recorded().records;
     let mut seen = BTreeSet::new();
     let all = records.iter().flat_map(|record| {
         let values: Vec<String> = match by {
@@ -169,7 +169,7 @@ async fn misses(bench: &TestBench, by: LookUpKey, value: &str) -> Result<(), Str
     let outcome = bench.account()?.look_up(by, std::slice::from_ref(&miss)).await;
     let n_missing = outcome.n_missing;
     let actual = ids_of(outcome)?;
-    let carried = bench.platform.fleet().records.iter().any(|it| it.id == miss);
+    let carried = bench.platform.recorded().records.iter().any(|it| it.id == miss);
     if carried {
         return Ok(());
     }

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use gatehouse_core::identifier::luhn_digit;
 use serde_json::Value;
 
+use crate::check_digit::with_check_digit;
+
 /// Fewest digits of a number that is replaced everywhere.
 const DIGITS_MIN: usize = 10;
 
@@ -163,11 +165,6 @@ impl Disguise {
             Value::Null | Value::Bool(_) => {}
         }
     }
-}
-
-fn with_check_digit(mut digits: String) -> String {
-    digits.extend(luhn_digit(&digits));
-    digits
 }
 
 fn is_digits(text: &str) -> bool {

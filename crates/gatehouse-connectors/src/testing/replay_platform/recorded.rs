@@ -1,4 +1,8 @@
 //! What was recorded of a platform: its connections, and what its answers look like.
+//!
+//! The simulator's fleet computes any number of connections from a seed, in the one shape of its API. Here nothing is
+//! made up: a connection is the few documents that the platform gave for it, in the platform's own shape, which only
+//! the manifest can read. So the two have no code in common but the check digits of numbers.
 
 use gatehouse_core::IdentifierKind;
 use serde_json::{Value, json};
@@ -18,8 +22,8 @@ pub(crate) const CANARY: &str = "canary-that-must-not-come-out";
 /// The member that holds it.
 const CANARY_NAME: &str = "gatehouseCanary";
 
-/// The connections of a platform.
-pub(crate) struct Fleet {
+/// The connections and answers of a recording.
+pub(crate) struct Recorded {
     pub(crate) records: Vec<Record>,
     /// Documents with what lists leave out, and whose they are.
     details: Vec<(String, Value)>,
@@ -39,17 +43,17 @@ pub(crate) struct Record {
 }
 
 /// What answers look like.
-#[derive(Clone, Default)]
-pub(in crate::testing::replay_platform) struct Shape {
-    pub(in crate::testing::replay_platform) body: Value,
+#[derive(Default)]
+pub(super) struct Shape {
+    pub(super) body: Value,
     /// Whether an answer is a single connection.
-    pub(in crate::testing::replay_platform) is_single: bool,
+    pub(super) is_single: bool,
     /// What is answered where there is none.
     miss: Option<(u16, Value)>,
 }
 
 impl Shape {
-    pub(in crate::testing::replay_platform) fn miss(&self, desk: &Desk) -> Given {
+    pub(super) fn miss(&self, desk: &Desk) -> Given {
         match &self.miss {
             Some((status, body)) => Given::json(*status, body),
             None => desk.error(404, "there is no such thing"),
@@ -57,11 +61,8 @@ impl Shape {
     }
 }
 
-impl Fleet {
-    pub(in crate::testing::replay_platform) fn of(
-        manifest: &Manifest,
-        recording: &Recording,
-    ) -> Result<Self, String> {
+impl Recorded {
+    pub(super) fn of(manifest: &Manifest, recording: &Recording) -> Result<Self, String> {
         let members = |body: &Value, items: &Path| match items.first(body) {
             Some(Value::Array(members)) => members.clone(),
             Some(Value::Null) | None => Vec::new(),
@@ -140,34 +141,25 @@ impl Fleet {
         Ok(Self { records, details, list, look_ups, detail, sessions })
     }
 
-    pub(in crate::testing::replay_platform) fn list(&self) -> Shape {
-        self.list.clone()
+    pub(super) fn list(&self) -> &Shape {
+        &self.list
     }
 
-    pub(in crate::testing::replay_platform) fn detail(&self) -> Shape {
-        self.detail.clone()
+    pub(super) fn detail(&self) -> &Shape {
+        &self.detail
     }
 
-    pub(in crate::testing::replay_platform) fn look_up(&self, by: LookUpKey) -> Shape {
-        let shape = self.look_ups.iter().find(|(it, _)| *it == by);
-        shape.map(|(_, it)| it.clone()).unwrap_or_default()
+    pub(super) fn look_up(&self, by: LookUpKey) -> Option<&Shape> {
+        self.look_ups.iter().find(|(it, _)| *it == by).map(|(_, shape)| shape)
     }
 
     /// What was answered to a call of a session.
-    pub(in crate::testing::replay_platform) fn session(
-        &self,
-        nth: usize,
-    ) -> (Value, Vec<(String, String)>) {
-        (self.sessions.get(nth).cloned().unwrap_or_else(|| json!({})), Vec::new())
+    pub(super) fn session(&self, nth: usize) -> Value {
+        self.sessions.get(nth).cloned().unwrap_or_else(|| json!({}))
     }
 
     /// Who carries any of these, as the platform writes them.
-    pub(in crate::testing::replay_platform) fn find(
-        &self,
-        by: LookUpKey,
-        matching: Match,
-        values: &[String],
-    ) -> Vec<&Record> {
+    pub(super) fn find(&self, by: LookUpKey, matching: Match, values: &[String]) -> Vec<&Record> {
         let fits = |carried: &str| {
             values.iter().any(|value| match matching {
                 Match::Exact => carried == value,
@@ -184,7 +176,7 @@ impl Fleet {
     }
 
     /// What lists leave out of these.
-    pub(in crate::testing::replay_platform) fn details(&self, owners: &[String]) -> Vec<Value> {
+    pub(super) fn details(&self, owners: &[String]) -> Vec<Value> {
         let of_them = self.details.iter().filter(|(owner, _)| owners.contains(owner));
         of_them.map(|(_, document)| document.clone()).collect()
     }
