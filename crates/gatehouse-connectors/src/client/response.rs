@@ -62,12 +62,7 @@ impl PlatformResponse {
 
     /// Parses the body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, Failure> {
-        // Validates UTF-8 once for the whole body, not string by string.
-        let read = match std::str::from_utf8(&self.body) {
-            Ok(body) => serde_json::from_str(body),
-            Err(_) => serde_json::from_slice(&self.body),
-        };
-        read.map_err(|error| {
+        self.read().map_err(|error| {
             let status = self.status.as_u16();
             let what = if let Some(content_encoding) = self.content_encoding() {
                 format!("a body compressed with `{content_encoding}`, which was not requested")
@@ -87,7 +82,15 @@ impl PlatformResponse {
 
     /// The body as a document; null if it isn't JSON.
     pub(crate) fn document(&self) -> &Value {
-        self.document.get_or_init(|| serde_json::from_slice(&self.body).unwrap_or_default())
+        self.document.get_or_init(|| self.read().unwrap_or_default())
+    }
+
+    fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        // Looked at once as a whole, it need not be looked at text by text.
+        match std::str::from_utf8(&self.body) {
+            Ok(body) => serde_json::from_str(body),
+            Err(_) => serde_json::from_slice(&self.body),
+        }
     }
 
     /// Pause that the platform asks for.

@@ -12,7 +12,7 @@ pub(super) fn draw(seed: u64, what: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// The same for a text.
+/// A number that seems to have nothing to do with a seed and a text, and is always the same for them.
 pub(super) fn draw_for(seed: u64, text: &str) -> u64 {
     // FNV-1a, mixed once more.
     let hashed = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -34,12 +34,12 @@ const PROFILE_PATH: &str = "/-/profile";
 #[derive(Debug)]
 pub struct Server {
     http: PlatformServer,
-    desk: Arc<Desk>,
+    responder: Arc<Responder>,
 }
 
-/// What every connection shares.
+/// Answers the requests of all connections.
 #[derive(Debug)]
-struct Desk {
+struct Responder {
     platform: Platform,
     /// What is drawn for each request comes from here.
     origin: u64,
@@ -53,19 +53,19 @@ impl Server {
     pub fn start(platform: Platform, listen: SocketAddr) -> io::Result<Self> {
         let bad = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
         platform.check().map_err(bad)?;
-        let desk = Arc::new(Desk {
+        let responder = Arc::new(Responder {
             profile: Mutex::new(platform.profile),
             origin: platform.origin(),
             platform,
             throttle: Mutex::default(),
             n_requests: AtomicU64::new(0),
         });
-        let answering = Arc::clone(&desk);
+        let answering = Arc::clone(&responder);
         let http = PlatformServer::start(listen, move |request| {
-            let desk = Arc::clone(&answering);
-            async move { desk.respond(request).await }
+            let responder = Arc::clone(&answering);
+            async move { responder.respond(request).await }
         })?;
-        Ok(Self { http, desk })
+        Ok(Self { http, responder })
     }
 
     /// Where it listens.
@@ -80,22 +80,22 @@ impl Server {
 
     /// What it is like.
     pub fn platform(&self) -> &Platform {
-        &self.desk.platform
+        &self.responder.platform
     }
 
     /// How it behaves now.
     pub fn profile(&self) -> Profile {
-        *self.desk.profile()
+        *self.responder.profile()
     }
 
     /// Makes it behave otherwise, from the next request on.
     pub fn set_profile(&self, profile: Profile) {
-        *self.desk.profile() = profile;
+        *self.responder.profile() = profile;
     }
 
     /// How many requests have come, those for the profile aside.
     pub fn requests(&self) -> u64 {
-        self.desk.n_requests.load(Ordering::Relaxed)
+        self.responder.n_requests.load(Ordering::Relaxed)
     }
 
     /// Takes no more requests, finishes those that are under way if that is soon, and ends.
@@ -104,7 +104,7 @@ impl Server {
     }
 }
 
-impl Desk {
+impl Responder {
     async fn respond(&self, request: Request<Incoming>) -> Reply {
         if request_line_bytes(&request) > REQUEST_LINE_BYTES_MAX {
             let message = format!("the request line may have {REQUEST_LINE_BYTES_MAX} bytes");

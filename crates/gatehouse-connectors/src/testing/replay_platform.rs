@@ -42,7 +42,7 @@ const MARKS_FROM: usize = 1_000_000;
 pub struct ReplayPlatform {
     server: PlatformServer,
     access: Access,
-    desk: Arc<Desk>,
+    responder: Arc<Responder>,
 }
 
 /// How it fails.
@@ -59,7 +59,7 @@ pub(crate) enum Trouble {
     HostileLinks,
 }
 
-struct Desk {
+struct Responder {
     manifest: Arc<Manifest>,
     recorded: Recorded,
     state: Mutex<State>,
@@ -119,19 +119,19 @@ impl ReplayPlatform {
             let manifest = manifest.for_account(&recording.settings);
             let recorded = Recorded::of(&manifest, recording)?;
             writable(&manifest)?;
-            let desk = Arc::new(Desk { manifest, recorded, state: Mutex::default() });
-            let answering = Arc::clone(&desk);
+            let responder = Arc::new(Responder { manifest, recorded, state: Mutex::default() });
+            let answering = Arc::clone(&responder);
             let server = serve(move |asked| answering.reply(asked))
                 .map_err(|cause| format!("no port of this machine can be listened on: {cause}"))?;
             let url = server.url();
-            let access = account_for(&desk.manifest, recording, &url)?;
+            let access = account_for(&responder.manifest, recording, &url)?;
             {
-                let mut state = desk.state.lock();
+                let mut state = responder.state.lock();
                 state.url = url;
                 state.settings.clone_from(&access.settings);
                 state.credentials.clone_from(&access.credentials);
             }
-            Ok(Self { server, access, desk })
+            Ok(Self { server, access, responder })
         })
     }
 
@@ -157,28 +157,28 @@ impl ReplayPlatform {
 
     /// What it has, in order.
     pub(crate) fn recorded(&self) -> &Recorded {
-        &self.desk.recorded
+        &self.responder.recorded
     }
 
     /// Makes it fail, or not any more.
     pub(crate) fn fail(&self, trouble: Trouble) {
-        self.desk.state.lock().trouble = trouble;
+        self.responder.state.lock().trouble = trouble;
     }
 
     /// Ends every session.
     pub(crate) fn end_sessions(&self) {
-        let mut state = self.desk.state.lock();
+        let mut state = self.responder.state.lock();
         state.n_ended = state.n_sessions;
     }
 
     /// What was asked otherwise than the manifest says.
     pub(crate) fn refused(&self) -> Vec<String> {
-        self.desk.state.lock().refused.clone()
+        self.responder.state.lock().refused.clone()
     }
 
     /// How many calls followed a link that leads elsewhere.
     pub(crate) fn n_strangers(&self) -> usize {
-        self.desk.state.lock().n_strangers
+        self.responder.state.lock().n_strangers
     }
 }
 
@@ -217,7 +217,7 @@ enum Proof {
     Ended,
 }
 
-impl Desk {
+impl Responder {
     fn reply(&self, asked: &Asked) -> Reply {
         let url = self.state.lock().url.clone();
         let host = asked.headers.get(http::header::HOST).and_then(|it| it.to_str().ok());

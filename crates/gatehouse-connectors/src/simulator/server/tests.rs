@@ -307,10 +307,10 @@ async fn who_asks_too_often_is_told_to_wait() {
 async fn stopping_finishes_what_is_under_way_and_frees_the_address() {
     let profile = Profile { latency_ms: 100, ..Profile::default() };
     let server = start(Platform { profile, ..Platform::default() });
-    let (address, desk) = (server.address(), Arc::clone(&server.desk));
+    let (address, responder) = (server.address(), Arc::clone(&server.responder));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
-    until(|| desk.n_requests.load(Ordering::Relaxed) == 1).await;
+    until(|| responder.n_requests.load(Ordering::Relaxed) == 1).await;
     server.stop().await;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();

@@ -7,7 +7,7 @@
 use gatehouse_core::IdentifierKind;
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::Responder;
 use super::server::Given;
 use crate::connector::{CallKind, LookUpKey};
 use crate::manifest::Manifest;
@@ -53,10 +53,10 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn miss(&self, desk: &Desk) -> Given {
+    pub(super) fn miss(&self, responder: &Responder) -> Given {
         match &self.miss {
             Some((status, body)) => Given::json(*status, body),
-            None => desk.error(404, "there is no such thing"),
+            None => responder.error(404, "there is no such thing"),
         }
     }
 }
