@@ -86,7 +86,7 @@ impl PlatformResponse {
     }
 
     fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
-        // Looked at once as a whole, it need not be looked at text by text.
+        // Validates UTF-8 once for the whole body, not string by string.
         match std::str::from_utf8(&self.body) {
             Ok(body) => serde_json::from_str(body),
             Err(_) => serde_json::from_slice(&self.body),

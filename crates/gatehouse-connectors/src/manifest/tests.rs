@@ -94,7 +94,7 @@ fn an_account_has_the_variant_and_the_sizes_that_its_settings_say() {
         // It is what it is, whatever it is asked for once more.
         assert!(Arc::ptr_eq(&own, &own.for_account(settings.as_object().unwrap())));
     }
-    assert_eq!(manifest.summary().paging, "mark in a header or offset");
+    assert_eq!(manifest.summary().paging, "cursor in a header or offset");
     let plain = Arc::new(Manifest::parse("m.yaml", GOOD).unwrap());
     assert!(Arc::ptr_eq(&plain, &plain.for_account(&serde_json::Map::new())));
 }
