@@ -10,7 +10,7 @@ pub mod client;
 pub mod contract;
 pub mod error;
 pub mod estate;
-mod guesses;
+mod guess_limiter;
 pub mod outcome;
 pub mod product;
 mod repeat;
@@ -28,7 +28,7 @@ use gatehouse_store::{Clock, Store};
 use gatehouse_vault::{Vault, random};
 use tokio::sync::Notify;
 
-use self::guesses::Guesses;
+use self::guess_limiter::GuessLimiter;
 use crate::auth::revocations::Revocations;
 use crate::config::{Config, FAILED_CHECKS, Tasks};
 use crate::work::backup::Backups;
@@ -53,7 +53,7 @@ pub struct App {
     /// Revoked tokens, clients and tenants.
     pub(crate) revocations: Revocations,
     /// Limits failed checks of passwords and client secrets.
-    pub(crate) guesses: Arc<Guesses>,
+    pub(crate) guess_limiter: Arc<GuessLimiter>,
     /// Notified when a batch is due.
     pub(crate) wake: Arc<Notify>,
     /// Figures of background work.
@@ -75,7 +75,7 @@ impl App {
     ) -> Self {
         let (wake, meter) = (Arc::default(), Arc::default());
         let share = platforms.share().clone();
-        let guesses = Arc::new(Guesses::new(FAILED_CHECKS, share.clone()));
+        let guess_limiter = Arc::new(GuessLimiter::new(FAILED_CHECKS, share.clone()));
         let revocations = Revocations::default();
         Self {
             store,
@@ -85,7 +85,7 @@ impl App {
             platforms,
             share,
             revocations,
-            guesses,
+            guess_limiter,
             wake,
             meter,
             backups: None,
@@ -108,7 +108,7 @@ impl App {
 
     /// Sets how many failed checks of a secret are free; 0 turns the limit off.
     pub fn with_failed_checks(mut self, free: u32) -> Self {
-        self.guesses = Arc::new(Guesses::new(free, self.share.clone()));
+        self.guess_limiter = Arc::new(GuessLimiter::new(free, self.share.clone()));
         self
     }
 

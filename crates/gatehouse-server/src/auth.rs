@@ -9,10 +9,10 @@ mod discovery;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod issuer;
-mod memory;
 mod meter;
 pub(crate) mod revocations;
 mod sign_in;
+mod token_cache;
 
 pub use discovery::BadIssuer;
 #[cfg(test)]
@@ -35,8 +35,8 @@ use serde_json::{Value, json};
 use crate::keys::TokenKeyStore;
 use built_in_issuer::BuiltInIssuer;
 use claims::ClaimRules;
-use memory::{Known, Remembered};
 use meter::TokenMeter;
+use token_cache::{CachedToken, TokenCache};
 
 /// The built-in issuer's name (`iss`).
 pub const ISSUER: &str = "gatehouse";
@@ -111,7 +111,7 @@ pub struct Auth {
     built_in: BuiltInIssuer,
     built_in_rules: ClaimRules,
     issuers: Vec<Issuer>,
-    remembered: Remembered,
+    token_cache: TokenCache,
     revocations: Revocations,
     /// Source of other servers' revocations.
     store: Option<Store>,
@@ -125,7 +125,7 @@ impl Auth {
             built_in: BuiltInIssuer::fixed(keys),
             built_in_rules: ClaimRules::of_built_in(audience),
             issuers: Vec::new(),
-            remembered: Remembered::default(),
+            token_cache: TokenCache::default(),
             revocations: Revocations::default(),
             store: None,
             meter: TokenMeter::new(),
@@ -189,17 +189,17 @@ impl Auth {
             return Err(AuthError::NotTrusted);
         }
         let digest = token_digest(token);
-        if let Some(known) = self.remembered.recall(&digest)
-            && self.still_has(known.issuer, &known.keys)
+        if let Some(cached) = self.token_cache.get(&digest)
+            && self.still_has(cached.issuer, &cached.keys)
         {
             self.meter.count_cached();
-            known.validity.check(now)?;
-            return self.revocations.check(&known.caller, &known.token);
+            cached.validity.check(now)?;
+            return self.revocations.check(&cached.caller, &cached.token);
         }
         // Boxed, because most tokens are cached.
-        let known = Box::pin(self.verify(token, now)).await?;
-        self.remembered.remember(digest, known.clone());
-        self.revocations.check(&known.caller, &known.token)
+        let cached = Box::pin(self.verify(token, now)).await?;
+        self.token_cache.insert(digest, cached.clone());
+        self.revocations.check(&cached.caller, &cached.token)
     }
 
     /// Whether the issuer still has these keys; `None` is the built-in issuer.
@@ -210,7 +210,7 @@ impl Auth {
         }
     }
 
-    async fn verify(&self, token: &str, now: Timestamp) -> Result<Known, AuthError> {
+    async fn verify(&self, token: &str, now: Timestamp) -> Result<CachedToken, AuthError> {
         // The issuer's name only selects the keys; nothing else is trusted before the signature is checked.
         let name = named_issuer(token).ok_or(AuthError::NotTrusted)?;
         let issuer = self.issuers.iter().position(|it| it.name() == name);
@@ -229,7 +229,7 @@ impl Auth {
         let (caller, validity) = rules.read(&claims, now)?;
         validity.check(now)?;
         let token = Arc::new(rules.revocation_key(&claims));
-        Ok(Known { caller: Arc::new(caller), validity, token, issuer, keys })
+        Ok(CachedToken { caller: Arc::new(caller), validity, token, issuer, keys })
     }
 
     /// Issues a token of the built-in issuer.

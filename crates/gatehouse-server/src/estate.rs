@@ -1,4 +1,4 @@
-//! The estate file: what the operator wants there to be.
+//! The estate file: the tenants, contracts and accounts that the operator declares.
 //!
 //! ```yaml
 //! tenants:
@@ -15,12 +15,12 @@
 //!         credentials: { token: "${env:ACME_EU_TOKEN}" }
 //! ```
 //!
-//! The same reader reads the objects of a file and the bodies of the admin API. Only a file may name its
-//! secrets instead of holding them (`expansion`).
+//! One reader reads the objects of a file and the bodies of the admin API. Only a file may reference its secrets
+//! (`expansion`).
 
 mod expansion;
 
-pub use expansion::{NAMED_FILE_BYTES_MAX, Surroundings};
+pub use expansion::{ExpansionContext, NAMED_FILE_BYTES_MAX};
 
 use std::path::Path;
 
@@ -37,19 +37,19 @@ const TENANTS: Field<Array> = list("tenants");
 const CONTRACTS: Field<Array> = list("contracts");
 const ACCOUNTS: Field<Array> = list("accounts");
 
-/// A list that only estate files have, so it is not in the API's document.
+/// A list that only estate files have; the OpenAPI document doesn't show it.
 const fn list(name: &'static str) -> Field<Array> {
     Field::new(name, Array(|| serde_json::Value::Null), "")
 }
 
-/// Everything that an estate file names.
+/// The content of an estate file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Estate {
-    /// Its tenants, in the order of the file.
+    /// The tenants, in the order of the file.
     pub tenants: Vec<EstateTenant>,
 }
 
-/// A tenant and what it is to have.
+/// A tenant with its contracts and accounts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EstateTenant {
     /// The tenant.
@@ -60,16 +60,16 @@ pub struct EstateTenant {
     pub accounts: Vec<AccountInput>,
 }
 
-/// Why a file is no estate.
+/// Why an estate file is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum BadEstate {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("{0}: {1}")]
     Unreadable(String, std::io::Error),
-    /// It can't be read as YAML.
+    /// The file isn't YAML.
     #[error("{0} can't be read as YAML: {1}")]
     NotYaml(String, String),
-    /// It says something that can't be.
+    /// The file's content is invalid.
     #[error("{} is not an estate:{}", .0, listed(.1))]
     Faults(String, Vec<Fault>),
 }
@@ -79,23 +79,23 @@ fn listed(faults: &[Fault]) -> String {
 }
 
 impl Estate {
-    /// Reads an estate file, with what it names of the process's variables and of files beside it.
+    /// Reads an estate file, and expands its references to environment variables and files.
     pub fn load(path: &Path) -> Result<Self, BadEstate> {
         let shown = path.display().to_string();
         match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse_in(&Surroundings::of(path), &shown, &text),
+            Ok(text) => Self::parse_in(&ExpansionContext::of(path), &shown, &text),
             Err(cause) => Err(BadEstate::Unreadable(shown, cause)),
         }
     }
 
-    /// Reads the text of an estate file as if it lay here; `shown` is what errors call it.
+    /// Parses the text of an estate file as if it were in the current directory; errors name it `shown`.
     pub fn parse(shown: &str, text: &str) -> Result<Self, BadEstate> {
-        Self::parse_in(&Surroundings::of(Path::new("")), shown, text)
+        Self::parse_in(&ExpansionContext::of(Path::new("")), shown, text)
     }
 
-    /// The same where something else is around it.
+    /// Parses the text of an estate file with the given variables and directory.
     pub fn parse_in(
-        surroundings: &Surroundings<'_>,
+        context: &ExpansionContext<'_>,
         shown: &str,
         text: &str,
     ) -> Result<Self, BadEstate> {
@@ -103,12 +103,11 @@ impl Estate {
             let why = error.without_snippet().render_with_formatter(&UserMessageFormatter);
             BadEstate::NotYaml(shown.to_owned(), why)
         })?;
-        read_estate(json, surroundings)
-            .map_err(|faults| BadEstate::Faults(shown.to_owned(), faults))
+        read_estate(json, context).map_err(|faults| BadEstate::Faults(shown.to_owned(), faults))
     }
 }
 
-fn read_estate(json: Json, surroundings: &Surroundings<'_>) -> Result<Estate, Vec<Fault>> {
+fn read_estate(json: Json, context: &ExpansionContext<'_>) -> Result<Estate, Vec<Fault>> {
     let mut faults = Faults::default();
     if json == Json::Null {
         faults.add("the file", "is empty; it should have a list of `tenants`");
@@ -118,9 +117,9 @@ fn read_estate(json: Json, surroundings: &Surroundings<'_>) -> Result<Estate, Ve
     let tenants = reader.required(TENANTS);
     reader.finish();
     let mut estate = Estate { tenants: Vec::new() };
-    for (n, json) in tenants.known().into_iter().flatten().enumerate() {
+    for (n, json) in tenants.as_option().into_iter().flatten().enumerate() {
         let path = format!("tenants[{n}]");
-        if let Some(tenant) = read_estate_tenant(json.clone(), &path, surroundings, &mut faults) {
+        if let Some(tenant) = read_estate_tenant(json.clone(), &path, context, &mut faults) {
             let name = &tenant.tenant.name;
             if estate.tenants.iter().any(|other| other.tenant.name == *name) {
                 faults.add(format!("{path}.name"), format!("names `{name}` a second time"));
@@ -134,16 +133,16 @@ fn read_estate(json: Json, surroundings: &Surroundings<'_>) -> Result<Estate, Ve
 fn read_estate_tenant(
     json: Json,
     path: &str,
-    surroundings: &Surroundings<'_>,
+    context: &ExpansionContext<'_>,
     faults: &mut Faults,
 ) -> Option<EstateTenant> {
     let mut reader = Reader::new(json, path, faults);
     let name = reader.required(tenant::NAME);
     let contracts = reader.optional(CONTRACTS).unwrap_or_default();
     let accounts = reader.optional(ACCOUNTS).unwrap_or_default();
-    let tenant = read_tenant(reader, name.known());
+    let tenant = read_tenant(reader, name.as_option());
     let contracts = read_contracts(contracts, path, faults);
-    let accounts = read_accounts(accounts, path, surroundings, faults);
+    let accounts = read_accounts(accounts, path, context, faults);
     Some(EstateTenant { tenant: tenant?, contracts, accounts })
 }
 
@@ -153,7 +152,7 @@ fn read_contracts(contracts: Vec<Json>, path: &str, faults: &mut Faults) -> Vec<
         let path = format!("{path}.contracts[{n}]");
         let mut reader = Reader::new(json, &path, faults);
         let id = reader.required(contract::ID);
-        if let Some(contract) = read_contract(reader, id.known()) {
+        if let Some(contract) = read_contract(reader, id.as_option()) {
             if read.iter().any(|other| other.id == contract.id) {
                 let reason = format!("names `{}` a second time in its tenant", contract.id);
                 faults.add(format!("{path}.id"), reason);
@@ -167,16 +166,16 @@ fn read_contracts(contracts: Vec<Json>, path: &str, faults: &mut Faults) -> Vec<
 fn read_accounts(
     accounts: Vec<Json>,
     path: &str,
-    surroundings: &Surroundings<'_>,
+    context: &ExpansionContext<'_>,
     faults: &mut Faults,
 ) -> Vec<AccountInput> {
     let mut read: Vec<AccountInput> = Vec::new();
     for (n, mut json) in accounts.into_iter().enumerate() {
         let path = format!("{path}.accounts[{n}]");
-        expansion::expand_account(&mut json, &path, surroundings, faults);
+        expansion::expand_account(&mut json, &path, context, faults);
         let mut reader = Reader::new(json, &path, faults);
         let name = reader.required(account::NAME);
-        if let Some(input) = read_account(reader, name.known()) {
+        if let Some(input) = read_account(reader, name.as_option()) {
             let name = &input.account.name;
             if read.iter().any(|other| other.account.name == *name) {
                 let reason = format!("names `{name}` a second time in its tenant");
@@ -188,7 +187,7 @@ fn read_accounts(
     read
 }
 
-/// Reads what a tenant says beside its name. `None` comes with faults.
+/// Reads a tenant's fields except its name. `None` means that there are faults.
 pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<Tenant> {
     let time_zone = reader.optional(tenant::TIME_ZONE).unwrap_or_default();
     let requests_per_second = reader.optional(tenant::REQUESTS_PER_SECOND);
@@ -197,7 +196,7 @@ pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<
     Some(Tenant { name: name?.clone(), time_zone, requests_per_second, page_number_max })
 }
 
-/// Reads what a contract says beside its identifier. `None` comes with faults.
+/// Reads a contract's fields except its identifier. `None` means that there are faults.
 pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<Contract> {
     let offering_id = reader.required(contract::OFFERING_ID);
     let billing_model = reader.required(contract::BILLING_MODEL);
@@ -211,15 +210,15 @@ pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<
     {
         reader.fault(contract::END.name, "must be later than startDateTime");
     }
-    if validity.is_some() && billing_model.known() == Some(&BillingModel::PayPerUse) {
+    if validity.is_some() && billing_model.as_option() == Some(&BillingModel::PayPerUse) {
         let reason = "is for PREPAID contracts, and this one is PAY_PER_USE";
         reader.fault(contract::VALIDITY.name, reason);
     }
     reader.finish();
     Some(Contract {
         id: id?.clone(),
-        offering_id: offering_id.known()?.clone(),
-        billing_model: *billing_model.known()?,
+        offering_id: offering_id.as_option()?.clone(),
+        billing_model: *billing_model.as_option()?,
         status: status.unwrap_or(ContractStatus::Active),
         start,
         end,
@@ -228,7 +227,7 @@ pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<
     })
 }
 
-/// Reads what an account says beside its name. `None` comes with faults.
+/// Reads an account's fields except its name. `None` means that there are faults.
 pub fn read_account(mut reader: Reader<'_>, name: Option<&AccountName>) -> Option<AccountInput> {
     let platform = reader.required(account::PLATFORM);
     let connector = reader.required(account::CONNECTOR);
@@ -242,12 +241,12 @@ pub fn read_account(mut reader: Reader<'_>, name: Option<&AccountName>) -> Optio
     }
     reader.finish();
     let account = Account {
-        platform: platform.into_known()?,
+        platform: platform.into_option()?,
         name: name?.clone(),
-        connector: connector.into_known()?,
-        platform_account: platform_account.into_known()?,
+        connector: connector.into_option()?,
+        platform_account: platform_account.into_option()?,
     };
-    Some(AccountInput { account, settings: settings.into_known()?, credentials })
+    Some(AccountInput { account, settings: settings.into_option()?, credentials })
 }
 
 #[cfg(test)]

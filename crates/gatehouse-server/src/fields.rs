@@ -1,7 +1,7 @@
-//! The fields of the wire, resource by resource: bodies of requests, answers, and objects of an estate file.
+//! The JSON fields of every resource, in requests, responses and estate files.
 //!
-//! Each field is described once, as a constant. The reader takes it, the writer ([`Body`]) puts it, and an
-//! `Object` lists it, which gives the OpenAPI schema and the example.
+//! Each field is one constant. The reader reads it, [`Body`] writes it, and an `Object` lists it for the OpenAPI schema
+//! and the example.
 
 pub(crate) mod access;
 pub(crate) mod account;

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use crate::config::Config;
-use crate::estate::{BadEstate, Estate, Surroundings};
+use crate::estate::{BadEstate, Estate, ExpansionContext};
 use crate::reader::Json;
 use crate::{auth, http, serve};
 
@@ -69,10 +69,10 @@ fn estate(text: &str) {
         return;
     }
     let variable = |name: &str| (name != "NONE").then(|| "${env:SELF}".into());
-    let around = Surroundings { directory: PathBuf::new(), variable: &variable };
-    match Estate::parse_in(&around, "e.yaml", text) {
+    let context = ExpansionContext { directory: PathBuf::new(), variable: &variable };
+    match Estate::parse_in(&context, "e.yaml", text) {
         Ok(estate) => {
-            let again = Estate::parse_in(&around, "e.yaml", text);
+            let again = Estate::parse_in(&context, "e.yaml", text);
             assert_eq!(again.expect("it was an estate just now"), estate);
         }
         Err(BadEstate::Faults(_, faults)) => {
@@ -83,13 +83,13 @@ fn estate(text: &str) {
         }
         Err(bad) => assert!(!bad.to_string().is_empty()),
     }
-    if let Ok(expanded) = around.expand(text) {
+    if let Ok(expanded) = context.expand(text) {
         // Expanded values are not expanded again, and text without references stays as it is.
         assert!(text.contains("${") || expanded == text);
     }
     let escaped = text.replace("${", "$${");
     if !text.contains("$${") && !text.contains("$$${") {
-        assert_eq!(around.expand(&escaped).as_deref(), Ok(text));
+        assert_eq!(context.expand(&escaped).as_deref(), Ok(text));
     }
 }
 

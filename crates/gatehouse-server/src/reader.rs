@@ -1,8 +1,8 @@
-//! The one reader of bodies and estate files: it reports every fault at once, not the first one.
+//! Reads request bodies and estate files, and reports every fault at once.
 //!
-//! A body is first read into a [`Json`] tree that keeps duplicate keys. A [`Reader`] then takes the
-//! `Field`s of an object one by one. Every fault (missing, null, a wrong type, out of bounds,
-//! unknown, twice) becomes a [`Fault`] that names the field, and reading goes on.
+//! A body is first parsed into a [`Json`] tree with its duplicate keys. A [`Reader`] then takes the `Field`s of an
+//! object. Every fault (missing, null, a wrong type, out of bounds, unknown, duplicate) becomes a [`Fault`] that names
+//! the field, and reading goes on.
 
 mod field;
 mod form;
@@ -12,7 +12,8 @@ mod value;
 
 pub(crate) use field::{Describe, Field};
 pub(crate) use form::{
-    Array, Direction, Flag, Form, Instant, Named, Readable, Secret, Shape, Text, True, Whole, Word,
+    Array, Direction, Flag, Form, Instant, Integer, Named, OneOf, Readable, Secret, Shape, Text,
+    True,
 };
 pub use json::Json;
 pub(crate) use json::Keep;
@@ -21,7 +22,7 @@ pub(crate) use value::{list, object, printable, shortened, text};
 
 use std::fmt::{self, Display};
 
-/// Faults that are reported; a body with more has other problems.
+/// Most faults that are reported for one body.
 pub const FAULTS_MAX: usize = 100;
 
 /// A fault of a body.
@@ -29,7 +30,7 @@ pub const FAULTS_MAX: usize = 100;
 pub struct Fault {
     /// The path to the field: `tenants[2].name`.
     pub name: String,
-    /// What would be right; reads on after the name.
+    /// The right value, as a phrase that follows the name.
     pub reason: String,
 }
 
@@ -41,8 +42,8 @@ impl Display for Fault {
     }
 }
 
-/// All faults in one line.
-pub fn told(faults: &[Fault]) -> String {
+/// Joins faults into one line.
+pub fn joined(faults: &[Fault]) -> String {
     let lines: Vec<String> = faults.iter().map(Fault::to_string).collect();
     lines.join("; ")
 }
@@ -70,18 +71,18 @@ impl Faults {
 pub struct Required<T>(Option<T>);
 
 impl<T> Required<T> {
-    /// The value, once [`Faults::check`] has found nothing missing.
+    /// The value, after [`Faults::check`] has succeeded.
     pub fn value(self) -> T {
         self.0.expect("a field that is missing is a fault, and faults were checked")
     }
 
-    /// The value, if it could be read.
-    pub fn known(&self) -> Option<&T> {
+    /// The value, if it is valid.
+    pub fn as_option(&self) -> Option<&T> {
         self.0.as_ref()
     }
 
-    /// The owned value, if it could be read.
-    pub fn into_known(self) -> Option<T> {
+    /// The owned value, if it is valid.
+    pub fn into_option(self) -> Option<T> {
         self.0
     }
 }
@@ -102,7 +103,7 @@ pub struct Reader<'f> {
 pub(crate) const TYPE_NAMES: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
 
 impl<'f> Reader<'f> {
-    /// Begins to read the object at `path`; the body's own path is empty.
+    /// Starts reading the object at `path`; the path of the whole body is empty.
     pub fn new(json: Json, path: &str, faults: &'f mut Faults) -> Self {
         let is_object = matches!(json, Json::Object(_));
         let fields = match json {
@@ -124,13 +125,13 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Reads the body of a POST: in it, an optional field that is `null` is absent.
+    /// Treats an optional field that is `null` as absent, as in the body of a POST.
     pub fn of_post(mut self) -> Self {
         self.is_null_absent = true;
         self
     }
 
-    /// Reads a resource to be created: a POST body whose TMF type names are ignored.
+    /// Reads the POST body that creates a resource: TMF type names are ignored, and `null` is absent.
     pub fn of_creation(mut self) -> Self {
         self.fields.retain(|(name, _)| !TYPE_NAMES.contains(&name.as_str()));
         self.of_post()
@@ -141,7 +142,7 @@ impl<'f> Reader<'f> {
         self.required_by(field, |json| field.form.read(json))
     }
 
-    /// Takes a required field, and reads its value by `read`.
+    /// Takes a required field, and reads its value with `read`.
     pub(crate) fn required_by<F, T>(
         &mut self,
         Field { name, .. }: Field<F>,
@@ -149,7 +150,7 @@ impl<'f> Reader<'f> {
     ) -> Required<T> {
         self.known.push(name);
         let Some(json) = self.take(name) else {
-            // A body that is no object has its fault already.
+            // A value that is no object has its fault already.
             if self.is_object {
                 let path = self.path_of(name);
                 self.faults.add(path, "is missing");
@@ -164,7 +165,7 @@ impl<'f> Reader<'f> {
         self.optional_by(field, |json| field.form.read(json))
     }
 
-    /// Takes an optional field, and reads its value by `read`.
+    /// Takes an optional field, and reads its value with `read`.
     pub(crate) fn optional_by<F, T>(
         &mut self,
         Field { name, .. }: Field<F>,
@@ -175,7 +176,7 @@ impl<'f> Reader<'f> {
         if self.is_absent(&json) { None } else { self.read(name, json, read) }
     }
 
-    /// Refuses a field that the resource has, but this body may not.
+    /// Refuses a field of the resource that this body must not have.
     pub fn forbid(&mut self, name: &'static str, reason: &str) {
         self.forbidden.push(name);
         if self.take(name).is_some() {
@@ -198,7 +199,7 @@ impl<'f> Reader<'f> {
         }
     }
 
-    /// Whether the object has a field of this name that was not taken yet.
+    /// Whether the object has a field of this name that hasn't been taken.
     pub fn holds(&self, name: &str) -> bool {
         self.fields.iter().any(|(field, json)| field == name && !self.is_absent(json))
     }
@@ -208,7 +209,7 @@ impl<'f> Reader<'f> {
         self.is_object && self.fields.is_empty()
     }
 
-    /// Ends reading: the fields that are left are unknown, or duplicates.
+    /// Ends reading: the remaining fields are unknown or duplicates.
     pub fn finish(self) {
         for (name, _) in &self.fields {
             let path = self.path_of(&shortened(name));

@@ -11,7 +11,7 @@ use gatehouse_vault::{
 };
 
 use super::access::OneTimePassword;
-use super::guesses::Guessed;
+use super::guess_limiter::SecretOwner;
 use super::verify::RENEWAL_MAX;
 use super::{App, Error};
 
@@ -62,7 +62,7 @@ impl App {
         if self.check_secret(disconnection, &client, &hash, &secret).await? {
             return Ok(Some(client));
         }
-        let counted = self.guesses.begin(Guessed::Client, id.tenant(), &id.to_string());
+        let counted = self.guess_limiter.begin(SecretOwner::Client, id.tenant(), &id.to_string());
         counted.map(|_| None).map_err(|wait| Error::TooManyGuesses(wait, None))
     }
 

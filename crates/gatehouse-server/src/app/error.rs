@@ -8,7 +8,7 @@ use gatehouse_core::{AccessId, BatchFailure, ContractId, RequestKey, TaskState, 
 use gatehouse_store::{Failure, StoreError};
 use gatehouse_vault::{PoolBusy, VaultError};
 
-use crate::reader::{Fault, told};
+use crate::reader::{Fault, joined};
 
 /// An error of the service.
 ///
@@ -47,7 +47,7 @@ pub enum Error {
         n_accesses: u64,
     },
     /// The connector refuses the account's settings or credentials.
-    #[error("{}", told(.0))]
+    #[error("{}", joined(.0))]
     InvalidAccount(Vec<Fault>),
     /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]

@@ -8,7 +8,7 @@ use gatehouse_vault::{HashCaller, VaultError};
 
 use std::time::Duration;
 
-use super::guesses::{Guessed, Try};
+use super::guess_limiter::{Attempt, SecretOwner};
 use super::{App, Error};
 use crate::keys::KeysInUse;
 
@@ -50,7 +50,7 @@ impl App {
             if !is_right {
                 return Err(self.refuse(tenant, Some(id)).await?);
             }
-            guess.into_iter().for_each(Try::succeed);
+            guess.into_iter().for_each(Attempt::succeed);
         }
         match entry {
             Some(access) => {
@@ -69,11 +69,11 @@ impl App {
         username: &Username,
         access: Option<AccessId>,
         is_slow: bool,
-    ) -> Result<Option<Try<'_>>, Error> {
+    ) -> Result<Option<Attempt<'_>>, Error> {
         if !is_slow {
             return Ok(None);
         }
-        let begun = self.guesses.begin(Guessed::Access, tenant, username.as_str());
+        let begun = self.guess_limiter.begin(SecretOwner::Access, tenant, username.as_str());
         begun.map(Some).map_err(|wait| Error::TooManyGuesses(wait, access))
     }
 
@@ -177,13 +177,13 @@ impl App {
 
 /// The check's result with its guess. A failed check gives the guess back.
 fn settle_guess<'a, T, E: Into<Error>>(
-    guess: Option<Try<'a>>,
+    guess: Option<Attempt<'a>>,
     checked: Result<T, E>,
-) -> Result<(Option<Try<'a>>, T), Error> {
+) -> Result<(Option<Attempt<'a>>, T), Error> {
     match checked {
         Ok(checked) => Ok((guess, checked)),
         Err(why) => {
-            guess.into_iter().for_each(Try::give_back);
+            guess.into_iter().for_each(Attempt::give_back);
             Err(why.into())
         }
     }

@@ -1,8 +1,8 @@
-//! What an estate file names instead of holding it: `${env:NAME}` and `${file:path}` in the credentials and
-//! settings of accounts. `$${` stands for `${` itself.
+//! Expands the references `${env:NAME}` and `${file:path}` in the credentials and settings of an estate file's accounts.
+//! `$${` stands for `${` itself.
 //!
-//! They are put in where the file is read, by whoever reads it. A request's body is taken as it stands:
-//! nobody far away learns what is in the files and variables of a server.
+//! The process that reads the file expands them. Request bodies aren't expanded: a client must not learn the files and
+//! variables of a server.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,66 +13,66 @@ use zeroize::Zeroizing;
 
 use crate::reader::{Faults, Json, shortened};
 
-/// Most bytes of a file that a value can name.
+/// Most bytes of a referenced file.
 pub const NAMED_FILE_BYTES_MAX: u64 = 64 * 1024;
 
-/// What begins something that is named.
+/// Start of a reference.
 const BEGIN: &str = "${";
 
-/// Where that is found which a file names.
-pub struct Surroundings<'s> {
-    /// What relative paths begin at: where the estate file is.
+/// Sources of referenced values.
+pub struct ExpansionContext<'s> {
+    /// Base of relative paths: the directory of the estate file.
     pub directory: PathBuf,
-    /// The variables.
+    /// Looks up an environment variable.
     pub variable: &'s dyn Fn(&str) -> Option<OsString>,
 }
 
-impl Surroundings<'static> {
-    /// The variables of this process, and the files beside this one.
+impl ExpansionContext<'static> {
+    /// This process's variables, and paths relative to the directory of `file`.
     pub fn of(file: &Path) -> Self {
         let directory = file.parent().unwrap_or(Path::new("")).to_owned();
         Self { directory, variable: &|name| std::env::var_os(name) }
     }
 }
 
-/// Puts in what the credentials and settings of an account name. `path` is the way to the account.
+/// Expands the credentials and settings of an account; `path` is the account's path in the file.
 pub(super) fn expand_account(
     account: &mut Json,
     path: &str,
-    surroundings: &Surroundings<'_>,
+    context: &ExpansionContext<'_>,
     faults: &mut Faults,
 ) {
     let Json::Object(fields) = account else { return };
     for (name, value) in fields {
         if matches!(name.as_str(), "credentials" | "settings") {
-            expand(value, &format!("{path}.{name}"), surroundings, faults);
+            expand(value, &format!("{path}.{name}"), context, faults);
         }
     }
 }
 
-fn expand(json: &mut Json, path: &str, surroundings: &Surroundings<'_>, faults: &mut Faults) {
+fn expand(json: &mut Json, path: &str, context: &ExpansionContext<'_>, faults: &mut Faults) {
     match json {
-        Json::Text(text) if text.contains(BEGIN) => match surroundings.expand(text) {
+        Json::Text(text) if text.contains(BEGIN) => match context.expand(text) {
             Ok(expanded) => *text = expanded,
             Err(reason) => faults.add(path, reason),
         },
         Json::List(items) => {
             for (n, item) in items.iter_mut().enumerate() {
-                expand(item, &format!("{path}[{n}]"), surroundings, faults);
+                expand(item, &format!("{path}[{n}]"), context, faults);
             }
         }
         Json::Object(fields) => {
             for (name, value) in fields {
-                expand(value, &format!("{path}.{}", shortened(name)), surroundings, faults);
+                expand(value, &format!("{path}.{}", shortened(name)), context, faults);
             }
         }
         Json::Text(_) | Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 
-impl Surroundings<'_> {
-    /// The text with what it names put in, once: what comes out is not looked at again. The reason repeats
-    /// what was named, and nothing else of the text.
+impl ExpansionContext<'_> {
+    /// Expands the references in a text once; expanded values aren't expanded again. The reason repeats the reference,
+    /// and nothing else of the text.
     pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut expanded = String::new();
         let mut rest = text;
@@ -83,22 +83,22 @@ impl Surroundings<'_> {
                 rest = behind;
                 continue;
             }
-            let named = behind.split_once('}').and_then(|(named, behind)| {
-                let (kind, name) = named.split_once(':')?;
+            let reference = behind.split_once('}').and_then(|(reference, behind)| {
+                let (kind, name) = reference.split_once(':')?;
                 Some((kind, name, behind))
             });
-            let value = match named {
+            let value = match reference {
                 Some(("env", name, _)) if is_variable(name) => self.read_variable(name)?,
                 Some(("file", path, _)) if !path.is_empty() => self.read_file(path)?,
                 _ => {
-                    let expected = "must name what is to be put in as `${env:NAME}` or \
-                                    `${file:path}`; `$${` stands for `${` itself";
+                    let expected = "must hold references of the form `${env:NAME}` or `${file:path}`; \
+                                    `$${` stands for `${` itself";
                     return Err(expected.into());
                 }
             };
             expanded += before;
             expanded += &value;
-            rest = named.map_or("", |(_, _, behind)| behind);
+            rest = reference.map_or("", |(_, _, behind)| behind);
         }
         expanded += rest;
         Ok(expanded)
@@ -127,7 +127,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether a shell could set such a variable. What can't be one is not repeated: it may be a secret.
+/// Whether a shell could set a variable of this name. Errors don't repeat other names: they may be secrets.
 fn is_variable(name: &str) -> bool {
     let is_letter = |b: u8| b.is_ascii_alphabetic() || b == b'_';
     name.bytes().next().is_some_and(is_letter)

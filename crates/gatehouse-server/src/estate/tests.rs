@@ -34,7 +34,7 @@ tenants:
 }
 
 #[test]
-fn every_fault_is_named_with_the_way_to_it() {
+fn every_fault_has_the_path_of_its_field() {
     let error = Estate::parse(
         "estate.yaml",
         r#"
@@ -71,14 +71,14 @@ colour: blue
 }
 
 #[test]
-fn what_is_no_yaml_says_where() {
+fn a_syntax_error_names_its_line() {
     let error = Estate::parse("estate.yaml", "tenants:\n  - name: [").unwrap_err().to_string();
     assert!(error.starts_with("estate.yaml can't be read as YAML: "), "{error}");
     assert!(error.contains("line"), "{error}");
 }
 
 #[test]
-fn an_empty_file_says_what_it_should_have() {
+fn the_error_of_an_empty_file_asks_for_tenants() {
     for empty in ["", "# nothing\n", "---\n"] {
         let error = Estate::parse("estate.yaml", empty).unwrap_err().to_string();
         assert!(error.contains("should have a list of `tenants`"), "{error}");
@@ -86,7 +86,7 @@ fn an_empty_file_says_what_it_should_have() {
 }
 
 #[test]
-fn a_key_that_is_there_twice_is_refused_in_our_words() {
+fn the_error_of_a_duplicate_key_names_its_line() {
     let error = Estate::parse("estate.yaml", "tenants:\n  - name: a\n    name: b\n").unwrap_err();
     let error = error.to_string();
     assert!(error.contains("name") && error.contains("line 3"), "{error}");
@@ -115,12 +115,12 @@ fn parse(text: &str) -> Result<Estate, BadEstate> {
         "HOST" => Some("alpha.example".into()),
         _ => None,
     };
-    let surroundings = Surroundings { directory: dir.path().to_owned(), variable: &variable };
-    Estate::parse_in(&surroundings, "estate.yaml", text)
+    let context = ExpansionContext { directory: dir.path().to_owned(), variable: &variable };
+    Estate::parse_in(&context, "estate.yaml", text)
 }
 
 #[test]
-fn an_account_names_its_secrets_and_settings() {
+fn references_in_credentials_and_settings_are_expanded() {
     let estate = parse(WITH_ACCOUNTS).unwrap();
     let tenant = &estate.tenants[0];
     assert_eq!(tenant.tenant.page_number_max, Some(50));
@@ -140,7 +140,7 @@ fn an_account_names_its_secrets_and_settings() {
 }
 
 #[test]
-fn what_is_wrong_with_an_account_is_named_without_its_secrets() {
+fn faults_of_an_account_reveal_no_secret() {
     let error = parse(
         r#"
 tenants:
@@ -167,7 +167,7 @@ tenants:
 }
 
 #[test]
-fn a_file_is_read_with_what_lies_beside_it() {
+fn file_references_are_relative_to_the_estate_file() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("estate.yaml");
     let text = WITH_ACCOUNTS.replace("${env:TOKEN}", "t").replace("http://${env:HOST}", "h");

@@ -23,63 +23,59 @@ const CREDENTIAL_NAME_CHARS_MAX: usize = 64;
 const CREDENTIAL_BYTES_MAX: usize = 8 * 1024;
 
 pub(crate) const NAME: Field<Text<AccountName>> =
-    Field::new("name", Text::new(name), "Its name, unique in the tenant").example("acme-eu");
+    Field::new("name", Text::new(name), "The account's name, unique in the tenant")
+        .example("acme-eu");
 
-pub(crate) const PLATFORM: Field<Text<PlatformName>> = Field::new(
-    "platform",
-    Text::new(platform),
-    "The platform that it is on, by its canonical name",
-)
-.example("ALPHA");
+pub(crate) const PLATFORM: Field<Text<PlatformName>> =
+    Field::new("platform", Text::new(platform), "The canonical name of the account's platform")
+        .example("ALPHA");
 
 pub(crate) const CONNECTOR: Field<Text<ConnectorName>> =
-    Field::new("connector", Text::new(connector), "What speaks to the platform")
+    Field::new("connector", Text::new(connector), "The connector for the platform")
         .example("simulator");
 
 pub(crate) const PLATFORM_ACCOUNT: Field<Text<PlatformAccount>> =
-    Field::new("platformAccount", Text::new(name), "What the platform calls it").example("100234");
+    Field::new("platformAccount", Text::new(name), "The account's identifier at the platform")
+        .example("100234");
 
-pub(crate) const SETTINGS: Field<SettingsForm> = Field::new(
-    "settings",
-    SettingsForm,
-    "How the platform is reached: what the connector asks for.",
-)
-.example_of(|| json!({"baseUrl": "http://127.0.0.1:9700"}));
+pub(crate) const SETTINGS: Field<SettingsForm> =
+    Field::new("settings", SettingsForm, "The connector's settings: how it reaches the platform.")
+        .example_of(|| json!({"baseUrl": "http://127.0.0.1:9700"}));
 
 pub(crate) const CREDENTIALS: Field<Shape> = Field::new(
     "credentials",
     Shape(credentials),
-    "What it proves itself with, by name: sealed, and never shown. Left out: what it has already. Empty: none.",
+    "Secrets for the platform, by name; stored encrypted, and never shown. Left out: unchanged. Empty: none.",
 )
 .example_of(|| json!({"token": "PJ3zrEkDg8tX"}));
 
-pub(crate) const HAS_CREDENTIALS: Field<Flag> =
-    Field::new("hasCredentials", Flag, "Whether it has credentials, which are never shown")
-        .example_of(|| true.into());
-
-pub(crate) const CHANGED: Field<Shape> = Field::new(
-    "changed",
-    Shape(texts),
-    "The fields that are different now, credentials among them",
+pub(crate) const HAS_CREDENTIALS: Field<Flag> = Field::new(
+    "hasCredentials",
+    Flag,
+    "Whether the account has credentials, which are never shown",
 )
-.example_of(|| json!(["settings", "credentials"]));
+.example_of(|| true.into());
+
+pub(crate) const CHANGED: Field<Shape> =
+    Field::new("changed", Shape(texts), "The changed fields, `credentials` included")
+        .example_of(|| json!(["settings", "credentials"]));
 
 pub(crate) const HEALTH: Field<Shape> = Field::new(
     "health",
-    Shape(|| one_of(&HEALTH_WORDS)),
-    "What its last calls showed, as far as this server has made any",
+    Shape(|| one_of(&HEALTH_NAMES)),
+    "The account's health, as far as this server's last calls show it",
 )
 .example("UP");
 
 pub(crate) const LATENCY: Field<LatencyForm> =
-    Field::new("latencyMilliseconds", LatencyForm, "How long its platform takes to answer")
+    Field::new("latencyMilliseconds", LatencyForm, "The platform's response time")
         .example_of(|| 84.into());
 
-const HEALTH_WORDS: [&str; 3] = ["UP", "DOWN", "UNKNOWN"];
+const HEALTH_NAMES: [&str; 3] = ["UP", "DOWN", "UNKNOWN"];
 
-/// The word for what an account's last calls showed.
-pub(crate) fn health_word(health: Health) -> &'static str {
-    let [up, down, unknown] = HEALTH_WORDS;
+/// The name of a health in responses.
+pub(crate) fn health_name(health: Health) -> &'static str {
+    let [up, down, unknown] = HEALTH_NAMES;
     match health {
         Health::Up => up,
         Health::Down => down,
@@ -104,17 +100,17 @@ impl Form for LatencyForm {
         json!({"type": "integer", "minimum": 1})
     }
 
-    fn describe(self, what: &str) -> String {
+    fn describe(self, description: &str) -> String {
         format!(
-            "{what}, as far as this server has asked it: the median of its last {LATENCY_ANSWERS} answers, in whole \
-             milliseconds, rounded up. A call that was not answered in time counts with the time that it was waited \
-             for, where that was enough to tell; what failed otherwise doesn't count. Missing as long as nothing is \
-             known, also after a restart or when the account was changed."
+            "{description}, as measured by this server: the median of the last {LATENCY_ANSWERS} answers, in whole \
+             milliseconds, rounded up. A call without an answer in time counts with the time that the server waited, \
+             if that was long enough to be meaningful; calls that failed otherwise don't count. Left out while there \
+             are no measurements, also after a restart or a change of the account."
         )
     }
 }
 
-/// An object of any values that the connector asks for, but null.
+/// The connector's settings: any values except null.
 #[derive(Clone, Copy)]
 pub(crate) struct SettingsForm;
 
@@ -123,8 +119,8 @@ impl Form for SettingsForm {
         json!({"type": "object", "additionalProperties": reference("Setting")})
     }
 
-    fn describe(self, what: &str) -> String {
-        format!("{what} At most {SETTINGS_BYTES_MAX} bytes as JSON.")
+    fn describe(self, description: &str) -> String {
+        format!("{description} At most {SETTINGS_BYTES_MAX} bytes as JSON.")
     }
 }
 
@@ -178,7 +174,7 @@ fn credentials() -> Value {
     })
 }
 
-/// Reads credentials, each fault under its own name. No value is ever repeated.
+/// Reads credentials; a fault names its credential, and never repeats a value.
 pub(crate) fn read_credentials(
     json: Json,
     faults: &mut Vec<(String, String)>,
@@ -218,7 +214,7 @@ pub(crate) fn read_credentials(
     Ok(credentials)
 }
 
-/// An account as it is put, without its credentials.
+/// An account in the form of a PUT body, without its credentials.
 pub fn account_body(account: &Account, settings: &Settings) -> Body {
     Body::default()
         .put(NAME, account.name.as_str())
@@ -232,28 +228,28 @@ pub fn account_body(account: &Account, settings: &Settings) -> Body {
 pub(crate) fn new_account() -> Object {
     Object::request(
         "NewAccount",
-        "An account exactly as it is to be; credentials that are left out are kept",
+        "The complete account; credentials that are left out stay as they are",
         [
-            may(NAME.described("May be left out; else as in the path")),
+            may(NAME.described("Optional; must match the path")),
             must(PLATFORM),
             must(CONNECTOR),
             must(PLATFORM_ACCOUNT),
             must(SETTINGS),
-            may(HAS_CREDENTIALS.described("As it is shown; may stand here and says nothing")),
+            may(HAS_CREDENTIALS.described("Ignored, so that a response can be sent back unchanged")),
             may(CREDENTIALS).in_example(),
         ],
     )
 }
 
-fn shown(schema: &'static str, what: &'static str) -> Object {
+fn shown(schema: &'static str, description: &'static str) -> Object {
     let set_up = [must(NAME), must(PLATFORM), must(CONNECTOR), must(PLATFORM_ACCOUNT)];
-    Object::answer(schema, what, set_up).and([must(SETTINGS), must(HAS_CREDENTIALS)])
+    Object::response(schema, description, set_up).and([must(SETTINGS), must(HAS_CREDENTIALS)])
 }
 
 /// The schemas of accounts.
 pub(crate) fn schemas() -> Vec<Schema> {
     let setting = json!({
-        "description": "A setting: anything but null",
+        "description": "A setting: any value except null",
         "anyOf": [
             {"type": "string"}, {"type": "number"}, {"type": "boolean"},
             {"type": "array", "items": reference("Setting")},
@@ -263,11 +259,11 @@ pub(crate) fn schemas() -> Vec<Schema> {
     vec![
         Schema::new("Setting", setting),
         new_account().into(),
-        shown("AdminAccount", "An account as it was set up, without credentials").into(),
-        shown("ChangedAccount", "An account that was there, and what is different now")
+        shown("AdminAccount", "An account as configured, without credentials").into(),
+        shown("ChangedAccount", "A replaced account, and its changed fields")
             .and([must(CHANGED)])
             .into(),
-        Object::answer(
+        Object::response(
             "Account",
             "An account as its tenant sees it",
             [must(NAME), must(PLATFORM), must(PLATFORM_ACCOUNT), must(HEALTH), may(LATENCY)],

@@ -8,32 +8,32 @@ use super::access::{
 };
 use super::shape::{constant, reference};
 use super::{Object, Schema, may, must};
-use crate::reader::{Direction, Field, Form, Shape, Text, Whole, Word};
+use crate::reader::{Direction, Field, Form, Integer, OneOf, Shape, Text};
 
-const CONTRACT: Field<Text<ContractId>> =
-    CONTRACT_ID.described("The contract that all of them belong to");
+const CONTRACT: Field<Text<ContractId>> = CONTRACT_ID.described("The contract of all the accesses");
 
 /// The number of accesses to be created: up to the configured size of a batch.
-pub(crate) const fn number_of_accesses(max: u64) -> Field<Whole> {
-    Field::new("numberOfAccesses", Whole { min: 1, max }, "How many").example_of(|| 10.into())
+pub(crate) const fn number_of_accesses(max: u64) -> Field<Integer> {
+    Field::new("numberOfAccesses", Integer { min: 1, max }, "The number of accesses")
+        .example_of(|| 10.into())
 }
 
 /// The list of accesses to be created.
 pub(crate) const fn accesses(max: u64) -> Field<Elements> {
-    Field::new("accesses", Elements { max, item: || reference("NewItem") }, "Which")
+    Field::new("accesses", Elements { max, item: || reference("NewItem") }, "The accesses")
 }
 
 /// The list of accesses to be changed.
 pub(crate) const fn access_ids(max: u64) -> Field<Elements> {
-    let what = "Identifiers of accesses; one that is repeated counts once";
-    Field::new("accessesIdList", Elements { max, item: || json!({"type": "string"}) }, what)
+    let description = "Identifiers of accesses; a duplicate counts once";
+    Field::new("accessesIdList", Elements { max, item: || json!({"type": "string"}) }, description)
         .example_of(|| json!(["01a1dd4d-f036-7005-9379-54b08ec1966e"]))
 }
 
-pub(crate) const OPERATION_TYPE: Field<Word<OperationType>> = Field::new(
+pub(crate) const OPERATION_TYPE: Field<OneOf<OperationType>> = Field::new(
     "operationType",
-    Word { all: &OperationType::ALL, as_str: OperationType::as_str },
-    "What is done to the accesses",
+    OneOf { all: &OperationType::ALL, as_str: OperationType::as_str },
+    "The operation on the accesses",
 );
 
 pub(crate) const OPERATION_BODY: Field<Shape> =
@@ -57,7 +57,7 @@ impl OperationType {
     }
 }
 
-/// A long list, whose elements are read as they come.
+/// A long list, whose elements are parsed as a stream.
 #[derive(Clone, Copy)]
 pub(crate) struct Elements {
     max: u64,
@@ -71,14 +71,14 @@ impl Form for Elements {
 }
 
 const fn absent(name: &'static str) -> Field<Shape> {
-    Field::new(name, Shape(|| json!({"type": "null"})), "Left out")
+    Field::new(name, Shape(|| json!({"type": "null"})), "Must be left out or null")
 }
 
-/// The body of a POST that says how many.
+/// The body of a POST with a number of accesses.
 pub(crate) fn new_by_number(max: u64) -> Object {
     Object::creation(
         "NewBatchByNumber",
-        "So many accesses, with everything generated",
+        "A number of accesses with generated fields",
         [must(CONTRACT), may(absent(accesses(max).name)), must(number_of_accesses(max))],
     )
 }
@@ -86,7 +86,7 @@ pub(crate) fn new_by_number(max: u64) -> Object {
 fn new_by_list(max: u64) -> Object {
     Object::creation(
         "NewBatchByList",
-        "Accesses one by one; what is left out of one is generated",
+        "A list of accesses; the server generates fields that are left out",
         [must(CONTRACT), may(absent(number_of_accesses(max).name)), must(accesses(max))],
     )
 }
@@ -97,7 +97,7 @@ pub(crate) fn change(max: u64) -> Object {
     let body = OPERATION_BODY.example_of(|| json!({TARGET_STATUS.name: "SUSPENDED"}));
     Object::request(
         "BatchChange",
-        "Another status, another password, or both",
+        "A new status, a new password, or both",
         [must(update.example("update")), must(access_ids(max)), must(body)],
     )
 }
@@ -108,11 +108,11 @@ fn termination(max: u64) -> Object {
         Shape(|| json!({"type": "object", "additionalProperties": false, "properties": {}}));
     Object::request(
         "BatchTermination",
-        "They end with the month",
+        "Terminates the accesses at the end of the month",
         [
             must(terminate),
             must(access_ids(max)),
-            must(Field::new(OPERATION_BODY.name, nothing, "Nothing")),
+            must(Field::new(OPERATION_BODY.name, nothing, "An empty object")),
         ],
     )
 }
@@ -121,15 +121,15 @@ fn termination(max: u64) -> Object {
 pub(crate) fn schemas(max: u64) -> Vec<Schema> {
     let item = Object::creation(
         "NewItem",
-        "An access to be made. A value out of bounds fails this one alone.",
+        "A new access. A value out of bounds fails this item alone.",
         [may(CHOSEN_USERNAME), may(CHOSEN_PASSWORD), may(CHOSEN_DEVICE_NAME)],
     );
     let new = json!({
-        "description": "Accesses to be made: so many, or these",
+        "description": "New accesses: a number of them, or a list",
         "anyOf": [reference("NewBatchByNumber"), reference("NewBatchByList")],
     });
     let update = json!({
-        "description": "Accesses to be changed, all of them in the same way",
+        "description": "One change for several accesses",
         "anyOf": [reference("BatchChange"), reference("BatchTermination")],
     });
     vec![

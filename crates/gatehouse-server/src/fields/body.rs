@@ -1,11 +1,11 @@
-//! A body that goes out, field by field.
+//! Writer of response bodies.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::reader::Field;
 
-/// A JSON object of described fields, in the order in which they were put.
+/// A JSON object of described fields, in the order of insertion.
 #[derive(Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Body(Map<String, Value>);
@@ -18,7 +18,7 @@ impl Body {
         self
     }
 
-    /// Adds a field that has a value.
+    /// Adds a field if it has a value.
     pub(crate) fn put_some<F>(self, field: Field<F>, value: Option<impl Serialize>) -> Self {
         match value {
             Some(value) => self.put(field, value),

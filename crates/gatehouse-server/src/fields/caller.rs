@@ -1,4 +1,4 @@
-//! The fields of a caller: what its token says.
+//! The fields of a caller: the claims of its token.
 
 use gatehouse_core::rights::scopes_to_words;
 use serde_json::json;
@@ -9,27 +9,27 @@ use crate::auth::Caller;
 use crate::reader::{Field, Instant, Shape};
 
 const SUBJECT: Field<Shape> =
-    Field::new("subject", Shape(text), "Whose token it is; left out where it doesn't say")
+    Field::new("subject", Shape(text), "The token's subject; left out if the token has none")
         .example("ann");
 
 const TENANTS: Field<Shape> = Field::new(
     "tenants",
     Shape(texts),
-    "The tenants that the token names, whether they exist or not; `*` alone for all",
+    "The tenants that the token names, whether or not they exist; `*` alone means all",
 )
 .example_of(|| json!(["demo"]));
 
 const SCOPE: Field<Shape> = Field::new(
     client::SCOPE.name,
     Shape(text),
-    "What the token allows, with spaces between; what is no scope of gatehouse's is left out",
+    "The token's scopes, separated by spaces; scopes that gatehouse doesn't know are left out",
 )
 .example("access:read access:write");
 
 const EXPIRES_AT: Field<Instant> =
-    Field::new("expiresAt", Instant, "When the token ends").example("2026-11-16T03:43:54.000Z");
+    Field::new("expiresAt", Instant, "When the token expires").example("2026-11-16T03:43:54.000Z");
 
-/// What a caller's token says.
+/// A caller's token.
 pub(crate) fn caller_body(caller: &Caller) -> Body {
     let Caller { subject, rights, expires } = caller;
     Body::default()
@@ -42,5 +42,5 @@ pub(crate) fn caller_body(caller: &Caller) -> Body {
 /// The schema of a caller.
 pub(crate) fn schemas() -> Vec<Schema> {
     let members = [may(SUBJECT), must(TENANTS), must(SCOPE), must(EXPIRES_AT)];
-    vec![Object::answer("Caller", "Whoever holds a token", members).into()]
+    vec![Object::response("Caller", "The caller, as its token describes it", members).into()]
 }

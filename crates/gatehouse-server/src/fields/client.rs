@@ -1,4 +1,4 @@
-//! The fields of a client, a machine of a tenant that gets its tokens from gatehouse.
+//! The fields of a client: a program of a tenant that gets its tokens from gatehouse.
 
 use std::collections::BTreeSet;
 
@@ -11,31 +11,32 @@ use super::{Body, Object, Schema, may, must};
 use crate::reader::{Direction, Field, Form, Instant, Json, Readable, Shape, Text, text};
 
 pub(crate) const ID: Field<Shape> =
-    Field::new("clientId", Shape(client_id), "Its identifier, which names its tenant")
+    Field::new("clientId", Shape(client_id), "The client's identifier; contains the tenant's name")
         .example("demo~ghbartdqeohaehjz");
 
 pub(crate) const SECRET: Field<Shape> = Field::new(
     "clientSecret",
     Shape(|| json!({"type": "string", "format": "password"})),
-    "What it proves itself with. Shown only here: the server keeps a hash of it.",
+    "The client's secret. Shown only here: the server stores a hash.",
 )
 .example("9DSYd6m4H3HmyNo55iAFm927");
 
 pub(crate) const NAME: Field<Text<ClientName>> =
-    Field::new("name", Text::new(name), "What people call it, where it has a name")
+    Field::new("name", Text::new(name), "The client's display name, if it has one")
         .example("the broker in Hamburg");
 
 pub(crate) const SCOPE: Field<Scopes> =
-    Field::new("scope", Scopes, "What its tokens may allow").example("access:verify");
+    Field::new("scope", Scopes, "The scopes that its tokens may have").example("access:verify");
 
 pub(crate) const CREATED_AT: Field<Instant> =
-    Field::new("createdAt", Instant, "When it was made").example("2026-11-15T09:59:12.335Z");
+    Field::new("createdAt", Instant, "When the client was created")
+        .example("2026-11-15T09:59:12.335Z");
 
 fn client_id() -> Value {
     json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}~[a-z0-9]{1,64}$"})
 }
 
-/// Scopes, with spaces between.
+/// Scopes, separated by spaces.
 #[derive(Clone, Copy)]
 pub(crate) struct Scopes;
 
@@ -56,8 +57,8 @@ impl Form for Scopes {
         })
     }
 
-    fn describe(self, what: &str) -> String {
-        format!("{what}; with spaces between")
+    fn describe(self, description: &str) -> String {
+        format!("{description}; separated by spaces")
     }
 }
 
@@ -69,7 +70,7 @@ impl Readable for Scopes {
     }
 }
 
-/// A client, with its secret where it has just been created.
+/// A client, with its secret if it has just been created.
 pub fn client_body(client: &Client, secret: Option<&str>) -> Body {
     Body::default()
         .put(ID, client.id.to_string())
@@ -81,12 +82,12 @@ pub fn client_body(client: &Client, secret: Option<&str>) -> Body {
 
 /// The body of a POST.
 pub(crate) fn new_client() -> Object {
-    let name = may(NAME.described("A name for people")).in_example();
-    Object::creation("NewClient", "A client to be made", [name, must(SCOPE)])
+    let name = may(NAME.described("A display name")).in_example();
+    Object::creation("NewClient", "A new client", [name, must(SCOPE)])
 }
 
-fn shown(schema: &'static str, what: &'static str) -> Object {
-    Object::answer(schema, what, [must(ID), may(NAME), must(SCOPE), must(CREATED_AT)])
+fn shown(schema: &'static str, description: &'static str) -> Object {
+    Object::response(schema, description, [must(ID), may(NAME), must(SCOPE), must(CREATED_AT)])
 }
 
 /// The schemas of clients.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::shape::{self, address, name};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{
-    Direction, Field, Form, Instant, Json, Named, Readable, Shape, Text, Whole, Word,
+    Direction, Field, Form, Instant, Integer, Json, Named, OneOf, Readable, Shape, Text,
 };
 
 /// Most accesses that a contract can be limited to.
@@ -17,55 +17,65 @@ const DURATION_PATTERN: &str = "^P([0-9]+Y)?([0-9]+M)?([0-9]+W)?([0-9]+D)?\
     (T([0-9]+(\\.[0-9]+)?H)?([0-9]+(\\.[0-9]+)?M)?([0-9]+(\\.[0-9]+)?S)?)?$";
 
 pub(crate) const ID: Field<Text<ContractId>> =
-    Field::new("id", Text::new(name), "Its identifier, unique in the tenant").example("C-PRE");
+    Field::new("id", Text::new(name), "The contract's identifier, unique in the tenant")
+        .example("C-PRE");
 
-pub(crate) const HREF: Field<Shape> = Field::new("href", Shape(address), "Where it can be read")
+pub(crate) const HREF: Field<Shape> = Field::new("href", Shape(address), "The contract's URL")
     .example("https://gate.example/demo/contract/C-PRE");
 
-pub(crate) const OFFERING_ID: Field<Text<OfferingId>> =
-    Field::new("productOfferingId", Text::new(name), "What its accesses are accesses to")
-        .example("PO-IOT-YEAR");
+pub(crate) const OFFERING_ID: Field<Text<OfferingId>> = Field::new(
+    "productOfferingId",
+    Text::new(name),
+    "The product offering of the contract's accesses",
+)
+.example("PO-IOT-YEAR");
 
-pub(crate) const BILLING_MODEL: Field<Named<Word<BillingModel>>> = Field::new(
+pub(crate) const BILLING_MODEL: Field<Named<OneOf<BillingModel>>> = Field::new(
     "billingModel",
-    Named("BillingModel", Word { all: &BillingModel::ALL, as_str: BillingModel::as_str }),
+    Named("BillingModel", OneOf { all: &BillingModel::ALL, as_str: BillingModel::as_str }),
     "",
 )
 .example("PREPAID");
 
-pub(crate) const STATUS: Field<Named<Word<ContractStatus>>> = Field::new(
+pub(crate) const STATUS: Field<Named<OneOf<ContractStatus>>> = Field::new(
     "status",
-    Named("ContractStatus", Word { all: &ContractStatus::ALL, as_str: ContractStatus::as_str }),
+    Named("ContractStatus", OneOf { all: &ContractStatus::ALL, as_str: ContractStatus::as_str }),
     "",
 )
 .example("ACTIVE");
 
 pub(crate) const START: Field<Instant> =
-    Field::new("startDateTime", Instant, "From when its accesses may connect")
+    Field::new("startDateTime", Instant, "The contract's accesses may connect from this time")
         .example("2026-01-01T00:00:00.000Z");
 
-pub(crate) const END: Field<Instant> =
-    Field::new("endDateTime", Instant, "When all of its accesses end; later than its start");
+pub(crate) const END: Field<Instant> = Field::new(
+    "endDateTime",
+    Instant,
+    "When all accesses of the contract end; later than `startDateTime`",
+);
 
 pub(crate) const VALIDITY: Field<Period> = Field::new(
     "validityPeriod",
     Period,
-    "PREPAID only: how long an access lives from its first connection.",
+    "PREPAID only: the lifetime of an access from its first connection.",
 )
 .example("P365D");
 
-pub(crate) const MAX_ACCESSES: Field<Whole> = Field::new(
+pub(crate) const MAX_ACCESSES: Field<Integer> = Field::new(
     "maxAccesses",
-    Whole { min: 0, max: ACCESSES_MAX },
-    "How many accesses that are not TERMINATED it may have",
+    Integer { min: 0, max: ACCESSES_MAX },
+    "Most accesses of the contract that are not TERMINATED",
 )
 .example_of(|| 500_000.into());
 
-pub(crate) const ACCESS_COUNT: Field<Shape> =
-    Field::new("accessCount", Shape(shape::count), "How many of its accesses are not TERMINATED")
-        .example_of(|| 1_204.into());
+pub(crate) const ACCESS_COUNT: Field<Shape> = Field::new(
+    "accessCount",
+    Shape(shape::count),
+    "Number of the contract's accesses that are not TERMINATED",
+)
+.example_of(|| 1_204.into());
 
-/// How long an access lives.
+/// Lifetime of an access.
 #[derive(Clone, Copy)]
 pub(crate) struct Period;
 
@@ -77,9 +87,9 @@ impl Form for Period {
         })
     }
 
-    fn describe(self, what: &str) -> String {
+    fn describe(self, description: &str) -> String {
         format!(
-            "{what} An ISO 8601 duration of a second at least and {VALIDITY_YEARS_MAX} years at most, added by \
+            "{description} An ISO 8601 duration of at least a second and at most {VALIDITY_YEARS_MAX} years, added by \
              the calendar in UTC."
         )
     }
@@ -93,7 +103,7 @@ impl Readable for Period {
     }
 }
 
-/// A contract as it was set up, and as it can be put again.
+/// A contract in the form of a PUT body.
 pub fn contract_body(contract: &Contract) -> Body {
     Body::default().put(ID, contract.id.as_str()).and(settings_body(contract))
 }
@@ -122,9 +132,9 @@ fn settings_body(contract: &Contract) -> Body {
 pub(crate) fn new_contract() -> Object {
     Object::request(
         "NewContract",
-        "A contract exactly as it is to be; a field that is left out takes its default",
+        "The complete contract; a field that is left out takes its default",
         [
-            may(ID.described("May be left out; else as in the path")),
+            may(ID.described("Optional; must match the path")),
             must(OFFERING_ID.example("PO-IOT-PAYG")),
             must(BILLING_MODEL.example("PAY_PER_USE")),
             may(STATUS),
@@ -136,10 +146,10 @@ pub(crate) fn new_contract() -> Object {
     )
 }
 
-fn shown(name: &'static str, what: &'static str) -> Object {
-    Object::answer(
+fn shown(name: &'static str, description: &'static str) -> Object {
+    Object::response(
         name,
-        what,
+        description,
         [
             must(ID),
             must(OFFERING_ID),
@@ -162,19 +172,19 @@ pub(crate) fn schemas() -> Vec<Schema> {
             "BillingModel",
             shape::described(
                 billing_model,
-                "An access of a `PREPAID` contract waits for its first connection; one of a `PAY_PER_USE` contract \
-                 is active at once",
+                "An access of a `PREPAID` contract becomes active with its first connection; an access of a \
+                 `PAY_PER_USE` contract is active at once",
             ),
         ),
         Schema::new(
             "ContractStatus",
             shape::described(
                 shape::with(status, "default", "ACTIVE"),
-                "Only an `ACTIVE` contract gets new accesses",
+                "Only an `ACTIVE` contract accepts new accesses",
             ),
         ),
         new_contract().into(),
-        shown("AdminContract", "A contract as it was set up").into(),
+        shown("AdminContract", "A contract as configured").into(),
         shown("Contract", "A contract as its tenant sees it")
             .and([must(HREF), must(ACCESS_COUNT)])
             .into(),

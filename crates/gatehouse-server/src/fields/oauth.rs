@@ -1,4 +1,4 @@
-//! The fields of a token request and its answers (RFC 6749).
+//! The fields of a token request and its responses (RFC 6749).
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::client::{SCOPE, Scopes};
 use super::shape::{constant, text};
 use super::{Object, Schema, may, must};
-use crate::reader::{Direction, Field, Form, Shape, Word};
+use crate::reader::{Direction, Field, Form, OneOf, Shape};
 
 pub(crate) const GRANT_TYPE: Field<Shape> =
     Field::new("grant_type", Shape(|| constant("client_credentials")), "")
@@ -21,12 +21,12 @@ pub(crate) const CLIENT_SECRET: Field<Shape> = Field::new(
     Shape(|| json!({"type": "string", "format": "password"})),
     "The client's `clientSecret`",
 )
-.example("shown when the client was made");
+.example("shown when the client was created");
 
 pub(crate) const REQUESTED_SCOPE: Field<RequestedScopes> = Field::new(
     SCOPE.name,
     RequestedScopes,
-    "A part of what the client may have; left out or empty: all of it",
+    "Some of the client's scopes; left out or empty: all of them",
 )
 .example("access:read");
 
@@ -39,23 +39,23 @@ pub(crate) const TOKEN_TYPE: Field<Shape> =
 pub(crate) const EXPIRES_IN: Field<Shape> = Field::new(
     "expires_in",
     Shape(|| json!({"type": "integer", "minimum": 1})),
-    "Seconds that it is good for",
+    "Lifetime of the token in seconds",
 )
 .example_of(|| 900.into());
 
-pub(crate) const ERROR: Field<Word<OAuthError>> = Field::new(
+pub(crate) const ERROR: Field<OneOf<OAuthError>> = Field::new(
     "error",
-    Word { all: &OAuthError::ALL, as_str: OAuthError::as_str },
-    "What kind of error it is",
+    OneOf { all: &OAuthError::ALL, as_str: OAuthError::as_str },
+    "The kind of error",
 );
 
 pub(crate) const ERROR_DESCRIPTION: Field<Shape> = Field::new(
     "error_description",
     Shape(text),
-    "What was wrong, and what would be right, for people",
+    "A message for people: what is wrong and what would be right",
 );
 
-/// The errors of RFC 6749 that gatehouse answers with.
+/// The errors of RFC 6749 that gatehouse returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OAuthError {
     InvalidRequest,
@@ -76,7 +76,7 @@ impl OAuthError {
         Self::ServerError,
     ];
 
-    /// The error for a status, where the cause has nothing to do with tokens.
+    /// The error of a status that has nothing to do with tokens.
     pub(crate) fn of(status: StatusCode) -> Self {
         match status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
@@ -99,7 +99,7 @@ impl OAuthError {
     }
 }
 
-/// Scopes of a token request: a parameter without a value is one that is left out (RFC 6749, section 3.2).
+/// Scopes of a token request; an empty parameter counts as left out (RFC 6749, section 3.2).
 #[derive(Clone, Copy)]
 pub(crate) struct RequestedScopes;
 
@@ -111,8 +111,8 @@ impl Form for RequestedScopes {
         schema
     }
 
-    fn describe(self, what: &str) -> String {
-        Scopes.describe(what)
+    fn describe(self, description: &str) -> String {
+        Scopes.describe(description)
     }
 }
 
@@ -120,7 +120,7 @@ impl Form for RequestedScopes {
 pub(crate) fn token_request() -> Object {
     Object::request(
         "TokenRequest",
-        "RFC 6749, section 4.4.2. The client proves itself here or by HTTP Basic, not both.",
+        "RFC 6749, section 4.4.2. The client authenticates here or with HTTP Basic, not both.",
         [
             must(GRANT_TYPE),
             may(CLIENT_ID).in_example(),
@@ -133,18 +133,18 @@ pub(crate) fn token_request() -> Object {
 
 /// The schemas of tokens.
 pub(crate) fn schemas() -> Vec<Schema> {
-    let scope = SCOPE.described("What it allows");
+    let scope = SCOPE.described("The token's scopes");
     vec![
         token_request().into(),
-        Object::answer(
+        Object::response(
             "Token",
             "A token for a client (RFC 6749, section 5.1)",
             [must(ACCESS_TOKEN), must(TOKEN_TYPE), must(EXPIRES_IN), must(scope)],
         )
         .into(),
-        Object::answer(
+        Object::response(
             "OAuthError",
-            "Why there is no token (RFC 6749, section 5.2)",
+            "The error of a token request (RFC 6749, section 5.2)",
             [must(ERROR), must(ERROR_DESCRIPTION)],
         )
         .into(),

@@ -1,4 +1,4 @@
-//! Objects as the OpenAPI document describes them: lists of fields, with a schema and an example.
+//! Objects of the OpenAPI document: lists of fields, with a schema and an example.
 
 use serde_json::{Map, Value, json};
 
@@ -8,12 +8,12 @@ use crate::reader::{Describe, Direction, Field, Form, TYPE_NAMES};
 pub(crate) struct Schema {
     pub(crate) name: &'static str,
     pub(crate) schema: Value,
-    /// An example of an answer, where answers use the schema.
+    /// An example of a response, if responses use the schema.
     pub(crate) example: Option<Value>,
 }
 
 impl Schema {
-    /// A schema that is no object of described fields.
+    /// A schema that isn't an object of described fields.
     pub(crate) fn new(name: &'static str, schema: Value) -> Self {
         Self { name, schema, example: None }
     }
@@ -36,13 +36,13 @@ pub(crate) fn must<F: Form>(field: Field<F>) -> Member {
     Member { field: Box::new(field), is_required: true, is_in_example: true }
 }
 
-/// An optional field. Examples of requests leave it out.
+/// An optional field; examples of requests leave it out.
 pub(crate) fn may<F: Form>(field: Field<F>) -> Member {
     Member { field: Box::new(field), is_required: false, is_in_example: false }
 }
 
 impl Member {
-    /// The member, also in the example of a request.
+    /// Includes the field in the example of a request.
     pub(crate) fn in_example(self) -> Self {
         Self { is_in_example: true, ..self }
     }
@@ -51,27 +51,27 @@ impl Member {
 /// An object of described fields.
 pub(crate) struct Object {
     name: &'static str,
-    what: &'static str,
+    description: &'static str,
     direction: Direction,
     members: Vec<Member>,
     /// Whether `null` means that an optional field is absent.
     is_null_absent: bool,
-    /// Whether the names of a TMF type may stand beside the fields, and are ignored.
+    /// Whether TMF type names are accepted and ignored.
     ignores_type_names: bool,
-    /// Whether fields that are not described may stand beside the others.
+    /// Whether undescribed fields are accepted.
     is_open: bool,
     keywords: Vec<(&'static str, Value)>,
 }
 
 impl Object {
     fn new<const N: usize>(
-        (name, what): (&'static str, &'static str),
+        (name, description): (&'static str, &'static str),
         direction: Direction,
         members: [Member; N],
     ) -> Self {
         Self {
             name,
-            what,
+            description,
             direction,
             members: members.into(),
             is_null_absent: false,
@@ -81,40 +81,40 @@ impl Object {
         }
     }
 
-    /// The body of an answer.
-    pub(crate) fn answer<const N: usize>(
+    /// The body of a response.
+    pub(crate) fn response<const N: usize>(
         name: &'static str,
-        what: &'static str,
+        description: &'static str,
         members: [Member; N],
     ) -> Self {
-        Self::new((name, what), Direction::Response, members)
+        Self::new((name, description), Direction::Response, members)
     }
 
     /// The body of a PUT or a PATCH, in which `null` is a fault.
     pub(crate) fn request<const N: usize>(
         name: &'static str,
-        what: &'static str,
+        description: &'static str,
         members: [Member; N],
     ) -> Self {
-        Self::new((name, what), Direction::Request, members)
+        Self::new((name, description), Direction::Request, members)
     }
 
     /// The body of a POST, in which an optional field that is `null` is absent.
     pub(crate) fn post<const N: usize>(
         name: &'static str,
-        what: &'static str,
+        description: &'static str,
         members: [Member; N],
     ) -> Self {
-        Self { is_null_absent: true, ..Self::request(name, what, members) }
+        Self { is_null_absent: true, ..Self::request(name, description, members) }
     }
 
-    /// The body of a POST that creates a resource, in which the names of its TMF type are ignored.
+    /// The body of a POST that creates a resource, in which TMF type names are ignored.
     pub(crate) fn creation<const N: usize>(
         name: &'static str,
-        what: &'static str,
+        description: &'static str,
         members: [Member; N],
     ) -> Self {
-        Self { ignores_type_names: true, ..Self::post(name, what, members) }
+        Self { ignores_type_names: true, ..Self::post(name, description, members) }
     }
 
     /// The object with more fields.
@@ -123,12 +123,12 @@ impl Object {
         self
     }
 
-    /// The object, open to fields that are not described.
+    /// Accepts undescribed fields.
     pub(crate) fn open(self) -> Self {
         Self { is_open: true, ..self }
     }
 
-    /// The object with one more keyword of JSON Schema.
+    /// Adds a keyword of JSON Schema.
     pub(crate) fn keyword(mut self, keyword: &'static str, value: impl Into<Value>) -> Self {
         self.keywords.push((keyword, value.into()));
         self
@@ -136,8 +136,8 @@ impl Object {
 
     /// An example with the fields that have one.
     pub(crate) fn example(&self) -> Value {
-        let is_answer = self.direction == Direction::Response;
-        let shown = self.members.iter().filter(|it| is_answer || it.is_in_example);
+        let is_response = self.direction == Direction::Response;
+        let shown = self.members.iter().filter(|it| is_response || it.is_in_example);
         let example = |it: &Member| Some((it.field.name().to_owned(), it.field.example()?));
         Value::Object(shown.filter_map(example).collect())
     }
@@ -155,7 +155,7 @@ impl Object {
             properties.extend(TYPE_NAMES.map(|it| (it.into(), json!({"description": "Ignored"}))));
         }
         let mut schema =
-            json!({"type": "object", "properties": properties, "description": self.what});
+            json!({"type": "object", "properties": properties, "description": self.description});
         if !self.is_open {
             schema["additionalProperties"] = false.into();
         }
@@ -172,7 +172,7 @@ impl Object {
 }
 
 impl From<Object> for Schema {
-    /// Answers have examples by the schema's name; a request's stands with its operation.
+    /// The example of a response belongs to its schema, that of a request to its operation.
     fn from(object: Object) -> Self {
         let schema = Self::new(object.name, object.schema());
         match object.direction {

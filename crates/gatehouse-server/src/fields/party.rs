@@ -13,16 +13,18 @@ pub(crate) const NAME: Field<Text<AccountName>> =
 pub(crate) const CHARACTERISTIC: Field<Shape> = Field::new(
     "characteristic",
     Shape(|| some_of("Characteristic")),
-    "`PLATFORM_ACCOUNT`, what the platform calls the account; of a problem also `PLATFORM`",
+    "`PLATFORM_ACCOUNT`, the account's identifier at the platform; in a problem also `PLATFORM`",
 );
 
 pub(crate) const ROLE: Field<Shape> = Field::new("role", Shape(|| constant("customer")), "");
 
-pub(crate) const CHARACTERISTIC_NAME: Field<Shape> = Field::new("name", Shape(text), "What it is");
+pub(crate) const CHARACTERISTIC_NAME: Field<Shape> =
+    Field::new("name", Shape(text), "The characteristic's name");
 
-pub(crate) const CHARACTERISTIC_VALUE: Field<Shape> = Field::new("value", Shape(text), "Its value");
+pub(crate) const CHARACTERISTIC_VALUE: Field<Shape> =
+    Field::new("value", Shape(text), "The characteristic's value");
 
-/// The account of a product, which names its platform itself.
+/// The account of a product; the platform is a field of the product.
 pub(crate) fn product_party(account: &Account) -> Body {
     party(account, vec![platform_account(account)])
 }
@@ -54,8 +56,7 @@ pub(crate) fn schemas() -> Vec<Schema> {
     let characteristic = [must(CHARACTERISTIC_NAME), must(CHARACTERISTIC_VALUE)];
     let party = [must(NAME), must(CHARACTERISTIC), must(ROLE)];
     vec![
-        Object::answer("Characteristic", "Something that has a name and a value", characteristic)
-            .into(),
-        Object::answer("RelatedParty", "An account at a platform", party).into(),
+        Object::response("Characteristic", "A name and a value", characteristic).into(),
+        Object::response("RelatedParty", "An account at a platform", party).into(),
     ]
 }

@@ -1,4 +1,4 @@
-//! The fields of a problem, the one body of every error.
+//! The fields of a problem, the body of every error.
 
 use gatehouse_connectors::UnexpectedResponse;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use super::shape::{constant, list_of, text};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{Fault, Field, Shape};
 
-/// The request that examples belong to.
+/// The correlation ID in examples.
 pub(crate) const EXAMPLE_CORRELATION_ID: &str = "01a1dd4d-f106-78de-9e83-53ca57782672";
 
 pub(crate) const KIND: Field<Shape> = Field::new(
     "type",
     Shape(text),
-    "A short phrase: the status's own, except `Credentials refused`, and among products `Product not found`, \
+    "The phrase of the HTTP status, except `Credentials refused`, and for products `Product not found`, \
      `Page out of reach` and `Lookup not supported`",
 );
 
@@ -27,69 +27,67 @@ pub(crate) const STATUS: Field<Shape> = Field::new(
 pub(crate) const TITLE: Field<Shape> = Field::new(
     "title",
     Shape(text),
-    "What kind of problem it is; programs may tell problems of one status apart by it",
+    "The kind of problem; programs may distinguish problems of one status by it",
 );
 
-pub(crate) const DETAIL: Field<Shape> =
-    Field::new("detail", Shape(text), "What was wrong, and what would be right, for people");
+pub(crate) const DETAIL: Field<Shape> = Field::new(
+    "detail",
+    Shape(text),
+    "A message for people: what is wrong and what would be right",
+);
 
 pub(crate) const INVALID_PARAMS: Field<Shape> = Field::new(
     "invalidParams",
     Shape(|| list_of("InvalidParam")),
-    "The fields or parameters at fault, where there are some",
+    "The invalid fields or parameters, if there are any",
 );
 
 pub(crate) const EXTERNAL_ERRORS: Field<Shape> = Field::new(
     "externalErrors",
     Shape(|| list_of("ExternalError")),
-    "What a platform said that failed",
+    "The response of a platform that failed",
 );
 
 pub(crate) const RELATED_PARTY: Field<Shape> =
     Field::new("relatedParty", Shape(|| list_of("RelatedParty")), "The account that failed");
 
 pub(crate) const CORRELATION_ID: Field<Shape> =
-    Field::new("correlationId", Shape(text), "The same as in the header `X-Correlation-ID`")
+    Field::new("correlationId", Shape(text), "The value of the header `X-Correlation-ID`")
         .example(EXAMPLE_CORRELATION_ID);
 
 pub(crate) const TYPE: Field<Shape> = Field::new("@type", Shape(|| constant("problem")), "");
 
-const PARAM_NAME: Field<Shape> = Field::new("name", Shape(text), "The field, with the way to it");
+const PARAM_NAME: Field<Shape> =
+    Field::new("name", Shape(text), "The path of the field, or the name of the parameter");
 
 const PARAM_REASON: Field<Shape> =
-    Field::new("reason", Shape(text), "What is wrong with it, and what would be right");
+    Field::new("reason", Shape(text), "What is wrong with the value, and what would be right");
 
 const EXTERNAL_STATUS: Field<Shape> = Field::new(
     "status",
     Shape(|| json!({"type": "integer", "minimum": 100, "maximum": 999})),
-    "The status of its answer",
+    "The status of the platform's response",
 );
 
-const EXTERNAL_CODE: Field<Shape> = Field::new(
-    "code",
-    Shape(text),
-    "The platform's own code for what is wrong, where its connector finds one",
-);
+const EXTERNAL_CODE: Field<Shape> =
+    Field::new("code", Shape(text), "The platform's error code, if the connector finds one");
 
-const EXTERNAL_MESSAGE: Field<Shape> = Field::new(
-    "message",
-    Shape(text),
-    "What is wrong in the platform's own words, where its connector finds them",
-);
+const EXTERNAL_MESSAGE: Field<Shape> =
+    Field::new("message", Shape(text), "The platform's error message, if the connector finds one");
 
 const EXTERNAL_BODY: Field<Shape> = Field::new(
     "body",
     Shape(text),
-    "The beginning of its answer, without secrets, at most 2 KiB; left out where a tenant's admin has set the \
+    "The beginning of the platform's response, at most 2 KiB, without secrets; left out if a tenant's admin has set the \
      platform's address",
 );
 
-/// A field or parameter that is at fault.
+/// An invalid field or parameter.
 pub(crate) fn param_body(fault: &Fault) -> Body {
     Body::default().put(PARAM_NAME, &fault.name).put(PARAM_REASON, &fault.reason)
 }
 
-/// A platform's answer that was not the expected one.
+/// An unexpected response of a platform.
 pub(crate) fn external_body(response: &UnexpectedResponse) -> Body {
     let UnexpectedResponse { status, code, message, body } = response;
     Body::default()
@@ -108,7 +106,7 @@ pub(crate) fn example(status: u16, kind: &str, title: &str, detail: &str) -> Val
     })
 }
 
-/// An example of a fault in a problem.
+/// An example of an invalid field.
 pub(crate) fn param_example(name: &str, reason: &str) -> Value {
     json!({PARAM_NAME.name: name, PARAM_REASON.name: reason})
 }
@@ -116,12 +114,12 @@ pub(crate) fn param_example(name: &str, reason: &str) -> Value {
 /// A problem with more fields.
 pub(crate) fn reference_with<const N: usize>(
     name: &'static str,
-    what: &'static str,
+    description: &'static str,
     members: [Member; N],
 ) -> Schema {
-    let mut schema = Schema::from(Object::answer(name, what, members).open());
+    let mut schema = Schema::from(Object::response(name, description, members).open());
     schema.schema = json!({
-        "$ref": "#/components/schemas/Problem", "description": what,
+        "$ref": "#/components/schemas/Problem", "description": description,
         "properties": schema.schema["properties"],
     });
     schema
@@ -129,9 +127,9 @@ pub(crate) fn reference_with<const N: usize>(
 
 /// The schemas of problems.
 pub(crate) fn schemas() -> Vec<Schema> {
-    let problem = Object::answer(
+    let problem = Object::response(
         "Problem",
-        "The one body of every error",
+        "The body of every error",
         [
             must(KIND),
             must(STATUS),
@@ -149,9 +147,7 @@ pub(crate) fn schemas() -> Vec<Schema> {
         [must(EXTERNAL_STATUS), may(EXTERNAL_CODE), may(EXTERNAL_MESSAGE), may(EXTERNAL_BODY)];
     vec![
         problem.open().into(),
-        Object::answer("InvalidParam", "A field or parameter that is at fault", param)
-            .open()
-            .into(),
-        Object::answer("ExternalError", "What a platform said", external).into(),
+        Object::response("InvalidParam", "An invalid field or parameter", param).open().into(),
+        Object::response("ExternalError", "The response of a platform", external).into(),
     ]
 }

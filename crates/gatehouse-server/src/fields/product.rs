@@ -1,4 +1,4 @@
-//! The fields of a product, of the envelope that products come in, and of a search.
+//! The fields of a product, of the envelope of products, and of a search.
 
 use gatehouse_core::product::{Connectivity, LOCAL_ID_CHARS_MAX};
 use gatehouse_core::{IdentifierKind, ids};
@@ -7,29 +7,29 @@ use serde_json::{Value, json};
 use super::problem::{self, CORRELATION_ID, EXAMPLE_CORRELATION_ID};
 use super::shape::{address, constant, list_of, some_of, texts};
 use super::{Object, Schema, may, must};
-use crate::reader::{Direction, Field, Form, Json, Readable, Shape, Word, list};
+use crate::reader::{Direction, Field, Form, Json, OneOf, Readable, Shape, list};
 
 pub(crate) const ID: Field<Shape> = Field::new(
     "id",
     Shape(product_id),
-    "The platform, a hyphen, and what the platform calls the connection",
+    "The platform, a hyphen, and the connection's identifier at the platform",
 )
 .example("ALPHA-4711");
 
-pub(crate) const HREF: Field<Shape> = Field::new("href", Shape(address), "Where it can be read")
+pub(crate) const HREF: Field<Shape> = Field::new("href", Shape(address), "The product's URL")
     .example("https://gate.example/demo/product/ALPHA-4711");
 
 pub(crate) const STATUS: Field<Shape> = Field::new(
     "status",
     Shape(|| json!({"type": "string", "minLength": 1})),
-    "`ACTIVE`, `SUSPENDED`, `CREATED` or `TERMINATED`; where a platform knows another, its own word in upper case",
+    "`ACTIVE`, `SUSPENDED`, `CREATED` or `TERMINATED`; any other status is the platform's, in upper case",
 )
 .example("ACTIVE");
 
-pub(crate) const CONNECTIVITY: Field<Word<Connectivity>> = Field::new(
+pub(crate) const CONNECTIVITY: Field<OneOf<Connectivity>> = Field::new(
     "connectivityType",
-    Word { all: &Connectivity::ALL, as_str: Connectivity::as_str },
-    "How it is connected",
+    OneOf { all: &Connectivity::ALL, as_str: Connectivity::as_str },
+    "The kind of connection",
 )
 .example("CELLULAR");
 
@@ -37,7 +37,7 @@ pub(crate) const CHARACTERISTIC: Field<Shape> = Field::new(
     "productCharacteristic",
     Shape(|| some_of("Characteristic")),
     "`PLATFORM` first, the platform's canonical name; then `ICCID`, `IMSI`, `MSISDN`, `IMEI` and \
-     `SERIAL_NUMBER`, each as often as it has values, and `PLATFORM_STATUS`, the status in the platform's own word",
+     `SERIAL_NUMBER`, once per value, and `PLATFORM_STATUS`, the status as the platform reports it",
 )
 .example_of(|| {
     json!([
@@ -50,7 +50,7 @@ pub(crate) const CHARACTERISTIC: Field<Shape> = Field::new(
 pub(crate) const RELATED_PARTY: Field<Shape> = Field::new(
     "relatedParty",
     Shape(|| some_of("RelatedParty")),
-    "The account that it was found through",
+    "The account through which the product was found",
 )
 .example_of(|| {
     json!([{
@@ -62,7 +62,7 @@ pub(crate) const RELATED_PARTY: Field<Shape> = Field::new(
 pub(crate) const CUSTOM_PROPERTY: Field<Shape> = Field::new(
     "customProperty",
     Shape(|| some_of("Characteristic")),
-    "What the customer wrote on it; left out where there is nothing",
+    "Properties that the customer set at the platform; left out if there are none",
 )
 .example_of(|| json!([{"name": "site", "value": "Hamburg"}]));
 
@@ -72,7 +72,7 @@ pub(crate) const TYPE: Field<Shape> =
 pub(crate) const ERRORS: Field<Shape> = Field::new(
     "errors",
     Shape(|| list_of("Problem")),
-    "What is missing, and why; empty when all is well",
+    "The parts that are missing, and why; empty if the result is complete",
 );
 
 /// The envelope's list of products.
@@ -82,12 +82,12 @@ const fn entities(shape: Shape) -> Field<Shape> {
     Field::new(
         "entities",
         shape,
-        "What was found, in the order of accounts: by platform, then by name",
+        "The products, in the order of their accounts: by platform, then by name",
     )
     .example_of(|| json!([product().example()]))
 }
 
-/// A product's identifier, in an answer or a path.
+/// A product's identifier, in a response or a path.
 pub(crate) fn product_id() -> Value {
     json!({
         "type": "string", "minLength": 3, "maxLength": ids::PLATFORM_CHARS_MAX + 1 + LOCAL_ID_CHARS_MAX,
@@ -97,8 +97,7 @@ pub(crate) fn product_id() -> Value {
 
 /// A list of a search: identifiers of one kind, or of products.
 ///
-/// Any string may stand in it: one that can't be found is a problem of its own, beside what the others find. So
-/// the schema says what is sensible, and no more than what is read.
+/// The list accepts any string: a malformed one is a problem in the response, and the search goes on with the others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SearchList {
     Of(IdentifierKind),
@@ -117,16 +116,16 @@ impl SearchList {
 
     /// The field that holds the list.
     pub(crate) const fn field(self) -> Field<Self> {
-        let (name, what) = match self {
-            Self::Of(IdentifierKind::Iccid) => ("iccidList", "Numbers of cards"),
-            Self::Of(IdentifierKind::Imsi) => ("imsiList", "Numbers of subscriptions"),
-            Self::Of(IdentifierKind::Msisdn) => ("msisdnList", "Numbers that are called"),
+        let (name, description) = match self {
+            Self::Of(IdentifierKind::Iccid) => ("iccidList", "Card numbers"),
+            Self::Of(IdentifierKind::Imsi) => ("imsiList", "Subscription numbers"),
+            Self::Of(IdentifierKind::Msisdn) => ("msisdnList", "Telephone numbers"),
             Self::Of(IdentifierKind::SerialNumber) => {
-                ("terminalSNList", "Numbers of satellite terminals")
+                ("terminalSNList", "Serial numbers of satellite terminals")
             }
             Self::Ids => ("iotConnectionProductIdList", "Identifiers of products"),
         };
-        Field::new(name, self, what)
+        Field::new(name, self, description)
     }
 }
 
@@ -135,14 +134,14 @@ impl Form for SearchList {
         texts()
     }
 
-    fn describe(self, what: &str) -> String {
+    fn describe(self, description: &str) -> String {
         let form = match self {
             Self::Of(kind) => kind.form(),
             Self::Ids => {
-                "the canonical name of a platform, `-`, and what the platform calls the connection"
+                "the canonical name of a platform, `-`, and the connection's identifier at the platform"
             }
         };
-        format!("{what}: {form}. Another string is a problem beside what is found.")
+        format!("{description}: {form}. Any other string becomes a problem in `errors`.")
     }
 }
 
@@ -162,8 +161,8 @@ pub(crate) fn find_products() -> Object {
     let ids = ids.example_of(|| json!(["ALPHA-4711"]));
     Object::post(
         "FindProducts",
-        "What to look for: at least one list that is not empty, and at most 1000 different items over all of \
-         them. A product that carries any of them is found.",
+        "The identifiers to search for: at least one list that is not empty, and at most 1000 different items in \
+         all lists together. The result has every product with any of them.",
         [
             may(iccids).in_example(),
             may(imsis),
@@ -176,7 +175,7 @@ pub(crate) fn find_products() -> Object {
 }
 
 fn product() -> Object {
-    Object::answer(
+    Object::response(
         "Product",
         "A connection at a platform",
         [
@@ -193,10 +192,11 @@ fn product() -> Object {
 }
 
 fn part() -> Object {
-    let correlation_id = CORRELATION_ID.described("With `fields=none`: that of the request");
-    Object::answer(
+    let correlation_id =
+        CORRELATION_ID.described("With `fields=none`: the correlation ID of the request");
+    Object::response(
         "ProductPart",
-        "A connection at a platform, with those of its fields that were asked for",
+        "A connection at a platform, with the requested fields",
         [
             must(ID),
             may(HREF),
@@ -226,11 +226,11 @@ pub(crate) fn schemas() -> Vec<Schema> {
     vec![
         product().into(),
         Schema { example: None, ..part().into() },
-        Object::answer("ProductPage", "A page over several accounts", [parts, no_errors, id])
+        Object::response("ProductPage", "A page over several accounts", [parts, no_errors, id])
             .into(),
-        Object::answer(
+        Object::response(
             "ProductEnvelope",
-            "Products that were looked for",
+            "The result of a search",
             [found, must(ERRORS.example_of(error_example)), must(CORRELATION_ID)],
         )
         .into(),

@@ -1,4 +1,4 @@
-//! The fields of what the server shows of itself: its state, its keys, its document and its pages.
+//! The fields of the server's public resources: its state, its keys, its document and its pages.
 
 use serde_json::json;
 
@@ -7,12 +7,13 @@ use super::{Body, Object, Schema, must};
 use crate::reader::{Field, Shape};
 
 pub(crate) const STATUS: Field<Shape> =
-    Field::new("status", Shape(|| one_of(&["live", "ready"])), "How the server is").example("live");
+    Field::new("status", Shape(|| one_of(&["live", "ready"])), "The server's state")
+        .example("live");
 
 const KEYS: Field<Shape> = Field::new(
     "keys",
     Shape(|| some_of("Key")),
-    "The keys that tokens of the built-in issuer are signed with",
+    "The keys that verify tokens of the built-in issuer",
 )
 .example_of(|| json!([key().example()]));
 
@@ -21,9 +22,9 @@ pub(crate) fn state_body(status: &str) -> Body {
     Body::default().put(STATUS, status)
 }
 
-/// A public key, by the names of RFC 8037. The vault writes it.
+/// A public key, with the names of RFC 8037. The vault writes it.
 fn key() -> Object {
-    Object::answer(
+    Object::response(
         "Key",
         "A public key (RFC 8037)",
         [
@@ -31,10 +32,7 @@ fn key() -> Object {
             must(Field::new("crv", Shape(|| constant("Ed25519")), "").example("Ed25519")),
             must(Field::new("use", Shape(|| constant("sig")), "").example("sig")),
             must(Field::new("alg", Shape(|| constant("EdDSA")), "").example("EdDSA")),
-            must(
-                Field::new("kid", Shape(text), "The name that tokens call it by")
-                    .example("hQ1nL3Tz0kE"),
-            ),
+            must(Field::new("kid", Shape(text), "The key's ID in tokens").example("hQ1nL3Tz0kE")),
             must(
                 Field::new("x", Shape(text), "The public key, in base64url")
                     .example("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"),
@@ -43,13 +41,13 @@ fn key() -> Object {
     )
 }
 
-/// An OpenAPI document, by the names of its standard.
+/// An OpenAPI document, with the names of its standard.
 fn document() -> Object {
     let any = Shape(|| json!({"type": "object"}));
-    let openapi = Field::new("openapi", Shape(text), "The version of OpenAPI that it speaks");
-    let info = Field::new("info", any, "What it is about");
-    let paths = Field::new("paths", any, "Every path and what can be done there");
-    Object::answer(
+    let openapi = Field::new("openapi", Shape(text), "The OpenAPI version of the document");
+    let info = Field::new("info", any, "Title and version of the API");
+    let paths = Field::new("paths", any, "Every path and its operations");
+    Object::response(
         "Document",
         "An OpenAPI document",
         [
@@ -69,8 +67,8 @@ pub(crate) fn schemas() -> Vec<Schema> {
         document().into(),
         Schema::new("Page", described(text(), "A page for a browser")).example("<!DOCTYPE html>"),
         Schema::new("Text", described(text(), "A text for a program")).example(metrics),
-        Object::answer("KeySet", "A JSON Web Key Set (RFC 7517)", [must(KEYS)]).into(),
+        Object::response("KeySet", "A JSON Web Key Set (RFC 7517)", [must(KEYS)]).into(),
         key().into(),
-        Object::answer("State", "How the server is", [must(STATUS)]).into(),
+        Object::response("State", "The server's state", [must(STATUS)]).into(),
     ]
 }

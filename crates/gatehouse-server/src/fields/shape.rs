@@ -3,7 +3,7 @@
 use gatehouse_core::ids::NAME_CHARS_MAX;
 use serde_json::{Value, json};
 
-/// The UUID in an identifier.
+/// Pattern of a UUID in an identifier.
 const UUID: &str = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 
 /// A reference to a named schema.
@@ -11,12 +11,12 @@ pub(crate) fn reference(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})
 }
 
-/// The name of a contract, an account, an access: no control characters, those beyond ASCII among them.
+/// The name of a contract, an account or an access: no control characters of ASCII or Latin-1.
 pub(crate) fn name() -> Value {
     named_by(r"^[^\u0000-\u001f\u007f-\u009f]+$")
 }
 
-/// The name of a device: any character that a database can hold.
+/// The name of a device: any characters except NUL, which PostgreSQL doesn't store.
 pub(crate) fn device_name() -> Value {
     named_by(r"^[^\u0000]+$")
 }
@@ -45,7 +45,7 @@ pub(crate) fn text() -> Value {
     json!({"type": "string"})
 }
 
-/// A number of things.
+/// A count.
 pub(crate) fn count() -> Value {
     json!({"type": "integer", "minimum": 0})
 }
@@ -66,18 +66,18 @@ pub(crate) fn texts() -> Value {
 }
 
 /// One fixed string.
-pub(crate) fn constant(word: &str) -> Value {
-    json!({"type": "string", "const": word})
+pub(crate) fn constant(value: &str) -> Value {
+    json!({"type": "string", "const": value})
 }
 
-/// One of a few strings.
-pub(crate) fn one_of(words: &[&str]) -> Value {
-    json!({"type": "string", "enum": words})
+/// One of a fixed set of strings.
+pub(crate) fn one_of(values: &[&str]) -> Value {
+    json!({"type": "string", "enum": values})
 }
 
 /// A schema with a description.
-pub(crate) fn described(schema: Value, what: &str) -> Value {
-    with(schema, "description", what)
+pub(crate) fn described(schema: Value, description: &str) -> Value {
+    with(schema, "description", description)
 }
 
 /// A schema with one more keyword.

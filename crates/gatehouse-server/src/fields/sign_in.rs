@@ -1,4 +1,4 @@
-//! The fields of what a browser needs to sign a person in.
+//! The fields that a browser needs to sign a person in.
 
 use serde_json::json;
 
@@ -10,63 +10,63 @@ use crate::reader::{Field, Flag, Shape};
 const ISSUERS: Field<Shape> = Field::new(
     "issuers",
     Shape(|| list_of("SignInIssuer")),
-    "Those that the settings name a client for the console at, in their order",
+    "The issuers with a client for the console, in the order of the settings",
 )
 .example_of(|| json!([issuer().example()]));
 
 const DEMO: Field<Shape> = Field::new("demo", Shape(|| reference("DemoToken")), "");
 
 const DEMO_TENANT: Field<Shape> =
-    Field::new("tenant", Shape(tenant::tenant_name), "The demo's tenant");
+    Field::new("tenant", Shape(tenant::tenant_name), "The tenant of the demo");
 
 const DEMO_TOKEN: Field<Shape> =
-    Field::new("token", Shape(text), "A new token for it, good for a day");
+    Field::new("token", Shape(text), "A new token for the tenant, valid for a day");
 
 const ISSUER: Field<Shape> =
-    Field::new("issuer", Shape(address), "The issuer, as its tokens carry it (`iss`)")
+    Field::new("issuer", Shape(address), "The issuer, as in the `iss` of its tokens")
         .example("https://id.example/realms/fleet");
 
 const CLIENT_ID: Field<Shape> =
-    Field::new(client::ID.name, Shape(text), "What the console is called there (`client_id`)")
+    Field::new(client::ID.name, Shape(text), "The console's `client_id` at the issuer")
         .example("gatehouse-console");
 
 const AUTHORIZATION: Field<Shape> = Field::new(
     "authorizationEndpoint",
     Shape(address),
-    "Where the browser is sent to; this and what follows is left out as long as the server could not reach the issuer",
+    "The address to sign in at; this field and the following ones are left out until the server has reached the issuer",
 )
 .example("https://id.example/realms/fleet/auth");
 
 const TOKEN: Field<Shape> =
-    Field::new("tokenEndpoint", Shape(address), "Where the page gets its tokens")
+    Field::new("tokenEndpoint", Shape(address), "The address that issues tokens")
         .example("https://id.example/realms/fleet/token");
 
 const END_SESSION: Field<Shape> = Field::new(
     "endSessionEndpoint",
     Shape(address),
-    "Where the browser is sent to when the person leaves, where the issuer has that",
+    "The address to sign out at, if the issuer has one",
 )
 .example("https://id.example/realms/fleet/logout");
 
 const REVOCATION: Field<Shape> = Field::new(
     "revocationEndpoint",
     Shape(address),
-    "Where the page gives tokens back, where the issuer has that",
+    "The address that revokes tokens, if the issuer has one",
 )
 .example("https://id.example/realms/fleet/revoke");
 
 const SCOPE: Field<Shape> =
-    Field::new(client::SCOPE.name, Shape(text), "What to ask for, with spaces between")
+    Field::new(client::SCOPE.name, Shape(text), "The scopes to request, separated by spaces")
         .example("openid access:read access:write offline_access");
 
 const NAMES_ITSELF: Field<Flag> = Field::new(
     "namesItself",
     Flag,
-    "Whether its answers to the browser carry `iss` (RFC 9207): one without is not the issuer's",
+    "Whether the issuer's redirects carry `iss` (RFC 9207); if so, the console must reject a redirect without it",
 )
 .example_of(|| true.into());
 
-/// The issuers that people can sign in with, and the token of a demo: its tenant and itself.
+/// The issuers that people can sign in with, and the tenant and token of a demo.
 pub(crate) fn sign_in_body(issuers: &[SignIn], demo: Option<(&str, String)>) -> Body {
     let demo =
         demo.map(|(tenant, token)| Body::default().put(DEMO_TENANT, tenant).put(DEMO_TOKEN, token));
@@ -75,7 +75,7 @@ pub(crate) fn sign_in_body(issuers: &[SignIn], demo: Option<(&str, String)>) -> 
         .put_some(DEMO, demo)
 }
 
-/// An issuer. It has no addresses as long as the server could not reach it.
+/// An issuer, without addresses until the server has reached it.
 fn issuer_body(sign_in: &SignIn) -> Body {
     let SignIn { issuer, client_id, endpoints } = sign_in;
     let body = Body::default().put(ISSUER, issuer).put(CLIENT_ID, client_id);
@@ -89,7 +89,7 @@ fn issuer_body(sign_in: &SignIn) -> Body {
 }
 
 fn issuer() -> Object {
-    Object::answer(
+    Object::response(
         "SignInIssuer",
         "An issuer that people can sign in with",
         [
@@ -107,11 +107,15 @@ fn issuer() -> Object {
 
 /// The schemas of a sign-in.
 pub(crate) fn schemas() -> Vec<Schema> {
-    let demo = "What a page is let in with where the server is a demo, only for a browser on the same machine";
+    let demo = "The console's token at a demo server, only for a browser on the same machine";
     vec![
-        Object::answer("SignIn", "How people sign in with a browser", [must(ISSUERS), may(DEMO)])
-            .into(),
-        Object::answer("DemoToken", demo, [must(DEMO_TENANT), must(DEMO_TOKEN)]).into(),
+        Object::response(
+            "SignIn",
+            "The ways to sign in with a browser",
+            [must(ISSUERS), may(DEMO)],
+        )
+        .into(),
+        Object::response("DemoToken", demo, [must(DEMO_TENANT), must(DEMO_TOKEN)]).into(),
         issuer().into(),
     ]
 }

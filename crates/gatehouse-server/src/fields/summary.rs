@@ -8,17 +8,18 @@ use super::shape::{count, list_of, name, reference};
 use super::{Body, Object, Schema, must};
 use crate::reader::{Field, Shape};
 
-/// Days that a summary goes back, today among them.
+/// Days of a summary, today included.
 pub(crate) const DAYS: u32 = 90;
 
-const TOTAL: Field<Shape> = Field::new("total", Shape(count), "All accesses, terminated ones too")
-    .example_of(|| 8123.into());
+const TOTAL: Field<Shape> =
+    Field::new("total", Shape(count), "Number of accesses, terminated ones included")
+        .example_of(|| 8123.into());
 
 const BY_STATUS: Field<Shape> =
     Field::new("byStatus", Shape(|| reference("CountsByStatus")), "").example_of(counts_example);
 
 const BY_CONTRACT: Field<Shape> =
-    Field::new("byContract", Shape(|| list_of("ContractCounts")), "The same for each contract")
+    Field::new("byContract", Shape(|| list_of("ContractCounts")), "The counts of each contract")
         .example_of(|| json!([contract_counts().example()]));
 
 const PER_DAY: Field<Shape> = Field::new(
@@ -32,17 +33,17 @@ const CONTRACT_ID: Field<Shape> =
     Field::new("contractId", Shape(name), "The contract").example("C-PAYG");
 
 const OFFERING_ID: Field<Shape> =
-    Field::new("productOfferingId", Shape(name), "Its offering").example("PO-IOT-PAYG");
+    Field::new("productOfferingId", Shape(name), "The contract's offering").example("PO-IOT-PAYG");
 
 const DATE: Field<Shape> =
     Field::new("date", Shape(|| json!({"type": "string", "format": "date"})), "A day in UTC")
         .example("2026-11-15");
 
 const CREATED: Field<Shape> =
-    Field::new("created", Shape(count), "Accesses that were made on it").example_of(|| 12.into());
+    Field::new("created", Shape(count), "Accesses created on the day").example_of(|| 12.into());
 
 const ENDED: Field<Shape> =
-    Field::new("ended", Shape(count), "Accesses that ended on it").example_of(|| 0.into());
+    Field::new("ended", Shape(count), "Accesses that ended on the day").example_of(|| 0.into());
 
 /// A tenant's summary.
 pub(crate) fn summary_body(summary: &Summary) -> Body {
@@ -67,7 +68,7 @@ fn day_body(day: &Day) -> Body {
     Body::default().put(DATE, date).put(CREATED, day.n_created).put(ENDED, day.n_ended)
 }
 
-/// Every status, also those that no access has.
+/// Every status, also those without accesses.
 fn by_status<T: Into<Value>>(count: impl Fn(Status) -> T) -> Value {
     let counted = Status::ALL.map(|status| (status.as_str().to_owned(), count(status).into()));
     Value::Object(Map::from_iter(counted))
@@ -82,26 +83,26 @@ fn counts_example() -> Value {
 }
 
 fn contract_counts() -> Object {
-    Object::answer(
+    Object::response(
         "ContractCounts",
-        "How many accesses a contract has, by status",
+        "Numbers of a contract's accesses, by status",
         [must(CONTRACT_ID), must(OFFERING_ID), must(BY_STATUS)],
     )
 }
 
 fn day_counts() -> Object {
-    Object::answer("DayCounts", "What happened on a day", [must(DATE), must(CREATED), must(ENDED)])
+    Object::response("DayCounts", "The numbers of a day", [must(DATE), must(CREATED), must(ENDED)])
 }
 
 /// The schemas of summaries.
 pub(crate) fn schemas() -> Vec<Schema> {
     let counts = json!({
         "type": "object", "required": Status::ALL.map(Status::as_str), "additionalProperties": false,
-        "description": "How many accesses have each status", "properties": by_status(|_| count()),
+        "description": "Numbers of accesses, by status", "properties": by_status(|_| count()),
     });
     vec![
         Schema::new("CountsByStatus", counts),
-        Object::answer(
+        Object::response(
             "Summary",
             "A tenant's accesses in figures",
             [must(TOTAL), must(BY_STATUS), must(BY_CONTRACT), must(PER_DAY)],

@@ -9,18 +9,18 @@ use super::batch::{OPERATION_TYPE, OperationType};
 use super::problem::{self, reference_with};
 use super::shape::{constant, count, job, list_of, one_of, reference, text};
 use super::{Body, Object, Schema, access, may, must};
-use crate::reader::{Field, Flag, Instant, Named, Shape, Word};
+use crate::reader::{Field, Flag, Instant, Named, OneOf, Shape};
 
 pub(crate) const ID: Field<Shape> = Field::new(
     "id",
     Shape(job),
-    "Its identifier; the accesses that it makes have it as `createdBy`",
+    "The Task's identifier; accesses that the Task creates have it as `createdBy`",
 )
 .example("job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa");
 
-pub(crate) const STATE: Field<Named<Word<TaskState>>> = Field::new(
+pub(crate) const STATE: Field<Named<OneOf<TaskState>>> = Field::new(
     "state",
-    Named("TaskState", Word { all: &TaskState::ALL, as_str: TaskState::as_str }),
+    Named("TaskState", OneOf { all: &TaskState::ALL, as_str: TaskState::as_str }),
     "",
 );
 
@@ -28,7 +28,7 @@ pub(crate) const BASE_TYPE: Field<Shape> =
     Field::new("@baseType", Shape(|| constant("task")), "").example("task");
 
 pub(crate) const TYPE: Field<Shape> =
-    Field::new("@type", Shape(|| one_of(&[CREATION, UPDATE, TERMINATION])), "What it does")
+    Field::new("@type", Shape(|| one_of(&[CREATION, UPDATE, TERMINATION])), "The kind of Task")
         .example(CREATION);
 
 pub(crate) const PROGRESS: Field<Shape> =
@@ -37,14 +37,14 @@ pub(crate) const PROGRESS: Field<Shape> =
 pub(crate) const ACCESSES: Field<Shape> = Field::new(
     "accesses",
     Shape(|| list_of("UpdatedAccess")),
-    "DONE and FAILED: the accesses of items that succeeded, in request order and as they are now; for a token \
-     with `access:write`, with a password that the Task gave them, while that is kept and still theirs",
+    "DONE and FAILED: the accesses of items that succeeded, in request order and in their present state; for a \
+     token with `access:write`, with the password that the Task set, while the server keeps it and it is still valid",
 );
 
 pub(crate) const ERRORS: Field<Shape> = Field::new(
     "errors",
     Shape(|| list_of("TaskError")),
-    "FAILED: the items that failed, in request order. REJECTED: why.",
+    "FAILED: the items that failed, in request order. REJECTED: the reason.",
 );
 
 pub(crate) const INDEX: Field<Shape> =
@@ -52,34 +52,35 @@ pub(crate) const INDEX: Field<Shape> =
         .example_of(|| 1.into());
 
 pub(crate) const ACCESS_ID: Field<Shape> =
-    Field::new("accessId", Shape(text), "The access that was named");
+    Field::new("accessId", Shape(text), "The access in the request");
 
 pub(crate) const USERNAME: Field<Shape> =
-    Field::new("username", Shape(text), "The username that was asked for").example("pump-7");
+    Field::new("username", Shape(text), "The username in the request").example("pump-7");
 
 pub(crate) const DEVICE_NAME: Field<Shape> =
-    Field::new("deviceName", Shape(text), "The device's name that was asked for");
+    Field::new("deviceName", Shape(text), "The name of the device in the request");
 
 pub(crate) const TOTAL: Field<Shape> =
-    Field::new("total", Shape(count), "How many items the Task has").example_of(|| 1000.into());
+    Field::new("total", Shape(count), "Number of items of the Task").example_of(|| 1000.into());
 
 pub(crate) const SUCCEEDED: Field<Shape> =
-    Field::new("succeeded", Shape(count), "How many have succeeded so far")
+    Field::new("succeeded", Shape(count), "Number of items that have succeeded so far")
         .example_of(|| 250.into());
 
 pub(crate) const FAILED: Field<Shape> =
-    Field::new("failed", Shape(count), "How many have failed so far").example_of(|| 1.into());
+    Field::new("failed", Shape(count), "Number of items that have failed so far")
+        .example_of(|| 1.into());
 
 pub(crate) const ACCEPTED_AT: Field<Instant> =
-    Field::new("acceptedAt", Instant, "An extension: when it was accepted")
+    Field::new("acceptedAt", Instant, "An extension: when the Task was accepted")
         .example("2026-11-14T09:12:08.512Z");
 
 pub(crate) const STARTED_AT: Field<Instant> =
-    Field::new("startedAt", Instant, "An extension: when it was begun, where it was")
+    Field::new("startedAt", Instant, "An extension: when the Task started; left out before")
         .example("2026-11-14T09:12:08.530Z");
 
 pub(crate) const ENDED_AT: Field<Instant> =
-    Field::new("endedAt", Instant, "An extension: when it was over, where it is");
+    Field::new("endedAt", Instant, "An extension: when the Task ended; left out before");
 
 pub(crate) const CHANGE: Field<Shape> =
     Field::new("change", Shape(|| reference("TaskChange")), "").example_of(|| change().example());
@@ -87,12 +88,12 @@ pub(crate) const CHANGE: Field<Shape> =
 pub(crate) const ROTATES_PASSWORD: Field<Flag> = Field::new(
     "rotatesPassword",
     Flag,
-    "Whether they get another password, which is never shown here",
+    "Whether the accesses get a new password, which is never shown here",
 )
 .example_of(|| false.into());
 
 pub(crate) const RESULT_STATE: Field<Shape> =
-    Field::new("state", Shape(|| one_of(&["succeeded", "failed"])), "How it went")
+    Field::new("state", Shape(|| one_of(&["succeeded", "failed"])), "Whether the item succeeded")
         .example("failed");
 
 pub(crate) const ACCESS: Field<Shape> =
@@ -101,7 +102,7 @@ pub(crate) const ACCESS: Field<Shape> =
 pub(crate) const ERROR: Field<Shape> =
     Field::new("error", Shape(|| reference("TaskError")), "").example_of(error_example);
 
-/// A Task as every answer shows it.
+/// The fields of a Task in every response.
 pub(crate) fn task_body(id: TaskId, state: TaskState, work: &TaskWork) -> Body {
     Body::default()
         .put(ID, id.to_string())
@@ -110,7 +111,7 @@ pub(crate) fn task_body(id: TaskId, state: TaskState, work: &TaskWork) -> Body {
         .put(TYPE, work.as_str())
 }
 
-/// The progress of a Task, its times, and what it changes; never a password.
+/// The progress of a Task, its times, and its change; never a password.
 pub(crate) fn progress_body(task: &Task) -> Body {
     let change = match &task.work {
         TaskWork::Creation { .. } => None,
@@ -135,15 +136,15 @@ pub(crate) fn progress_body(task: &Task) -> Body {
         .put_some(CHANGE, change)
 }
 
-fn shown(schema: &'static str, what: &'static str, state: &'static str) -> Object {
+fn shown(schema: &'static str, description: &'static str, state: &'static str) -> Object {
     let members = [must(ID), must(STATE.example(state)), must(BASE_TYPE), must(TYPE)];
-    Object::answer(schema, what, members)
+    Object::response(schema, description, members)
 }
 
 fn progress() -> Object {
-    Object::answer(
+    Object::response(
         "Progress",
-        "How far a Task has come",
+        "The progress of a Task",
         [
             must(TOTAL),
             must(SUCCEEDED),
@@ -157,10 +158,10 @@ fn progress() -> Object {
 }
 
 fn change() -> Object {
-    let status = access::TARGET_STATUS.described("The status that they get, where they get one");
-    Object::answer(
+    let status = access::TARGET_STATUS.described("The accesses' new status, if the Task sets one");
+    Object::response(
         "TaskChange",
-        "An extension: what a Task that changes accesses does to them",
+        "An extension: the change that a Task makes to accesses",
         [must(OPERATION_TYPE.example("update")), may(status), may(ROTATES_PASSWORD)],
     )
 }
@@ -181,12 +182,12 @@ fn error_example() -> Value {
 pub(crate) fn schemas() -> Vec<Schema> {
     let state = json!({
         "type": "string", "enum": TaskState::ALL.map(TaskState::as_str),
-        "description": "`ACKNOWLEDGED` and `IN_PROGRESS` are worked on; the others are final: all \
-            items succeeded, some failed, nothing was done, it was stopped",
+        "description": "`ACKNOWLEDGED` and `IN_PROGRESS` Tasks are being processed; the others are final: all items \
+            succeeded, some failed, nothing was done, the Task was stopped",
     });
     let table = json!({
         "type": "string",
-        "description": "Lines of comma-separated values (RFC 4180), the names of the columns first",
+        "description": "Comma-separated values (RFC 4180) with a header line",
     });
     let accesses = ACCESSES.example_of(|| json!([access::example()]));
     let errors = ERRORS.example_of(|| json!([error_example()]));
@@ -194,23 +195,23 @@ pub(crate) fn schemas() -> Vec<Schema> {
     let columns = access::COLUMNS.join(",");
     vec![
         Schema::new("TaskState", state),
-        shown("Task", "A batch that was accepted", "ACKNOWLEDGED").into(),
-        shown("ListedTask", "A batch that was accepted, and how far it has come", "IN_PROGRESS")
+        shown("Task", "An accepted batch", "ACKNOWLEDGED").into(),
+        shown("ListedTask", "An accepted batch, and its progress", "IN_PROGRESS")
             .and([must(progress_member)])
             .into(),
-        shown("TaskOutcome", "A Task, and what came of it", "FAILED")
+        shown("TaskOutcome", "A Task, and its results", "FAILED")
             .and([may(accesses), may(errors)])
             .into(),
         reference_with(
             "TaskError",
-            "What went wrong with an item, or with the Task as a whole",
+            "The error of an item, or of the whole Task",
             [may(INDEX), may(ACCESS_ID), may(USERNAME), may(DEVICE_NAME)],
         ),
         progress().into(),
         change().into(),
-        Object::answer(
+        Object::response(
             "ItemResult",
-            "What came of an item: an access, or an error",
+            "The result of an item: an access, or an error",
             [must(INDEX), must(RESULT_STATE), may(ACCESS), may(ERROR)],
         )
         .into(),

@@ -6,26 +6,33 @@ use gatehouse_core::{Tenant, TenantName};
 use serde_json::{Value, json};
 
 use super::{Body, Object, Schema, may, must};
-use crate::reader::{Field, Text, Whole};
+use crate::reader::{Field, Integer, Text};
 
-pub(crate) const NAME: Field<Text<TenantName>> =
-    Field::new("name", Text::new(tenant_name), "The first segment of its paths").example("demo");
+pub(crate) const NAME: Field<Text<TenantName>> = Field::new(
+    "name",
+    Text::new(tenant_name),
+    "The tenant's name, which is the first segment of its paths",
+)
+.example("demo");
 
-pub(crate) const TIME_ZONE: Field<Text<ZoneName>> =
-    Field::new("timeZone", Text::new(zone), "Where its months end, as the IANA database spells it")
-        .example("Europe/Berlin");
+pub(crate) const TIME_ZONE: Field<Text<ZoneName>> = Field::new(
+    "timeZone",
+    Text::new(zone),
+    "The time zone in which the tenant's months end; a name of the IANA database",
+)
+.example("Europe/Berlin");
 
-pub(crate) const REQUESTS_PER_SECOND: Field<Whole> = Field::new(
+pub(crate) const REQUESTS_PER_SECOND: Field<Integer> = Field::new(
     "requestsPerSecond",
-    Whole { min: 0, max: REQUESTS_PER_SECOND_MAX },
-    "Requests that it may send in a second, 0 for any number; left out: what the server is set to",
+    Integer { min: 0, max: REQUESTS_PER_SECOND_MAX },
+    "Most requests of the tenant in a second, 0 for no limit; left out: the server's setting",
 )
 .example_of(|| 100.into());
 
-pub(crate) const PAGE_NUMBER_LIMIT: Field<Whole> = Field::new(
+pub(crate) const PAGE_NUMBER_LIMIT: Field<Integer> = Field::new(
     "pageNumberMax",
-    Whole { min: 1, max: PAGE_NUMBER_MAX },
-    "The last page of products that it may ask for; left out: what the server is set to",
+    Integer { min: 1, max: PAGE_NUMBER_MAX },
+    "The last page of products that the tenant may request; left out: the server's setting",
 );
 
 /// A tenant's name, in a body or a path.
@@ -40,7 +47,7 @@ fn zone() -> Value {
     })
 }
 
-/// A tenant as it was set up, and as it can be put again.
+/// A tenant in the form of a PUT body.
 pub fn tenant_body(tenant: &Tenant) -> Body {
     Body::default()
         .put(NAME, tenant.name.as_str())
@@ -51,12 +58,12 @@ pub fn tenant_body(tenant: &Tenant) -> Body {
 
 /// The body of a PUT.
 pub(crate) fn new_tenant() -> Object {
-    let zone = "Where its months end: a name of the IANA database, in any case. Left out: `UTC`";
+    let zone = "The time zone in which the tenant's months end: a name of the IANA database, in any case. Left out: `UTC`";
     Object::request(
         "NewTenant",
-        "A tenant exactly as it is to be; a field that is left out takes its default",
+        "The complete tenant; a field that is left out takes its default",
         [
-            may(NAME.described("May be left out; else as in the path")),
+            may(NAME.described("Optional; must match the path")),
             may(TIME_ZONE.described(zone)).in_example(),
             may(REQUESTS_PER_SECOND),
             may(PAGE_NUMBER_LIMIT),
@@ -66,7 +73,7 @@ pub(crate) fn new_tenant() -> Object {
 
 /// The schemas of tenants.
 pub(crate) fn schemas() -> Vec<Schema> {
-    let tenant = Object::answer(
+    let tenant = Object::response(
         "Tenant",
         "A tenant",
         [must(NAME), must(TIME_ZONE), may(REQUESTS_PER_SECOND), may(PAGE_NUMBER_LIMIT)],

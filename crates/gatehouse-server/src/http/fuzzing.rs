@@ -129,7 +129,7 @@ pub(crate) fn credentials(bytes: &[u8]) {
 pub(crate) fn find(bytes: &[u8]) {
     match find_body::read(bytes) {
         Ok(search) => {
-            let wanted = search.wanted();
+            let wanted = search.find_request();
             let keys = wanted.identifiers.iter().map(|it| (it.kind(), it.key()));
             let different: HashSet<_> = keys.collect();
             assert_eq!(different.len(), wanted.identifiers.len());

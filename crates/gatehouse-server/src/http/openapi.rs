@@ -1,4 +1,4 @@
-//! The OpenAPI document, made from the route table: what is not routed can't be in it.
+//! The OpenAPI document, generated from the route table, so that it has no path without a route.
 
 mod header;
 mod parameter;
@@ -13,10 +13,10 @@ use crate::fields::{self, Schema, shape::reference};
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::ErrorStyle;
 use crate::http::route::paging;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation, Pages, Resource};
+use crate::http::route::resource::{BodyKind, Need, Operation, Pages, Resource, ResponseSpec};
 use header::headers;
 
-/// The document, but for the address of the server.
+/// The document, without the server's address.
 pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
     let schemas = fields::schemas(limits);
     let mut paths = Map::new();
@@ -37,12 +37,12 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
             "title": "gatehouse",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Who may connect, and what is connected, on whose network",
-            "description": ABOUT,
+            "description": DESCRIPTION,
             "contact": {"name": "The operator of this server"},
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "security": [{"bearer": []}],
-        "tags": TAGS.map(|(name, what)| json!({"name": name, "description": what})),
+        "tags": TAGS.map(|(name, description)| json!({"name": name, "description": description})),
         "paths": paths,
         "components": {
             "schemas": Map::from_iter(schemas.into_iter().map(|it| (it.name.to_owned(), it.schema))),
@@ -50,42 +50,42 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
             "securitySchemes": {
                 "bearer": {
                     "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-                    "description": "A JWT with the claims `tenants` and `scope`: of an issuer that the server \
-                        trusts, or from `/-/oauth2/token`, or from `gatehouse token`.",
+                    "description": "A JWT with the claims `tenants` and `scope`: from an issuer that the server \
+                        trusts, from `/-/oauth2/token`, or from `gatehouse token`.",
                 },
                 "client": {
                     "type": "http", "scheme": "basic",
-                    "description": "A client's `clientId` and `clientSecret`, for `/-/oauth2/token` alone",
+                    "description": "A client's `clientId` and `clientSecret`, only for `/-/oauth2/token`",
                 },
             },
         },
     })
 }
 
-const ABOUT: &str = "Issues, checks, suspends and ends the credentials of a fleet's devices, for any number of tenants.\n\n\
-    Every path of a tenant and of an operator needs `Authorization: Bearer` with a token that covers the tenant and \
-    has the scope that the operation names; no scope implies another.\n\n\
-    Every error has one body, the `Problem`, which says what was wrong and what would be right, all faults at once. \
-    `HEAD` works wherever `GET` does, `OPTIONS` answers 204 with `Allow`, any other method is 405.\n\n\
-    Query parameters that an operation doesn't know are ignored and named in `X-Ignored-Params`; \
-    `Prefer: handling=strict` makes 400 of them. Fields of a body that are not known are 400, and so is `null`. \
-    Times are shown in UTC with milliseconds; a request may use any offset, none means UTC, and a plain date is its \
+const DESCRIPTION: &str = "Issues, checks, suspends and ends the credentials of a fleet's devices, for any number of tenants.\n\n\
+    Every path of a tenant and of an operator needs `Authorization: Bearer` with a token for the tenant that has the \
+    scope of the operation; no scope implies another.\n\n\
+    The body of every error is a `Problem`: it says what is wrong and what would be right, for all faults at once. \
+    `HEAD` works wherever `GET` does, `OPTIONS` returns 204 with `Allow`, any other method is 405.\n\n\
+    Unknown query parameters are ignored and named in `X-Ignored-Params`; with `Prefer: handling=strict` they are \
+    400. Unknown fields of a body are 400, and so is `null`. \
+    Times are shown in UTC with milliseconds; a request may use any offset, none means UTC, and a plain date means \
     midnight in UTC.";
 
-/// What operations are sorted by.
+/// Groups of operations.
 const TAGS: [(&str, &str); 12] = [
-    ("access", "Credentials of devices: making, listing, reading and changing them"),
-    ("batch", "Many accesses at once, and the Tasks that follow them"),
-    ("contract", "The tenant's contracts, which decide what its accesses are"),
+    ("access", "Credentials of devices: creating, listing, reading and changing them"),
+    ("batch", "Many accesses at once, and the Tasks that process them"),
+    ("contract", "The tenant's contracts, which define its accesses"),
     ("product", "The tenant's connections at external platforms"),
     ("account", "The tenant's accounts at external platforms"),
     ("summary", "The tenant's accesses in figures"),
     ("verify", "Whether a device may connect"),
-    ("admin", "What operators set up: tenants, their contracts, accounts and clients"),
-    ("operator", "What operators watch"),
+    ("admin", "Administration of tenants, contracts, accounts and clients"),
+    ("operator", "Monitoring"),
     ("token", "Tokens for clients"),
-    ("caller", "What a token allows"),
-    ("public", "What anyone may see of the server itself"),
+    ("caller", "The rights of a token"),
+    ("public", "Public resources of the server"),
 ];
 
 fn tag(path: &str) -> &'static str {
@@ -116,7 +116,7 @@ fn describe(
         "summary": operation.summary,
         "description": match operation.need {
             Need::Nothing => "Needs no token.".to_owned(),
-            Need::Token => "Needs a token, whatever it allows.".to_owned(),
+            Need::Token => "Needs any valid token.".to_owned(),
             Need::Scope(scope) => format!("Needs the scope `{}`.", scope.as_str()),
             Need::Admin => "Needs the scope `admin` for the tenant.".to_owned(),
             Need::AdminOfAll => "Needs the scope `admin` for all tenants (`*`).".to_owned(),
@@ -126,7 +126,7 @@ fn describe(
         "responses": responses(resource, operation, schemas),
     });
     match operation.errors {
-        // By HTTP Basic, or in the form.
+        // A client authenticates with HTTP Basic, or in the form.
         ErrorStyle::OAuth => described["security"] = json!([{"client": []}, {}]),
         ErrorStyle::Problem if operation.need == Need::Nothing => {
             described["security"] = json!([]);
@@ -147,21 +147,21 @@ fn responses(resource: &Resource, operation: &Operation, schemas: &[Schema]) -> 
     for status in problem::problem_statuses(resource, operation) {
         responses.insert(status.to_string(), problem::problem(operation, status));
     }
-    // An answer may also be an error whose body is not the problem.
-    for answer in operation.answers {
-        let status = answer.status;
-        let same: Vec<_> = operation.answers.iter().filter(|it| it.status == status).collect();
-        responses.insert(status.to_string(), success(resource, operation, &same, schemas));
+    // A response may also be an error whose body isn't the problem.
+    for spec in operation.responses {
+        let status = spec.status;
+        let same: Vec<_> = operation.responses.iter().filter(|it| it.status == status).collect();
+        responses.insert(status.to_string(), response(resource, operation, &same, schemas));
     }
     responses.sort_keys();
     responses.into()
 }
 
-/// An answer, in all media types that it may have.
-fn success(
+/// A response in all of its media types.
+fn response(
     resource: &Resource,
     operation: &Operation,
-    answers: &[&Answer],
+    specs: &[&ResponseSpec],
     schemas: &[Schema],
 ) -> Value {
     let mut names = vec!["X-Correlation-ID", "X-Correlator?", "traceparent?", "X-Ignored-Params?"];
@@ -171,14 +171,15 @@ fn success(
     if operation.has_several_media_types() {
         names.push("Vary");
     }
-    names.extend(answers.iter().flat_map(|answer| answer.headers));
-    let what: Vec<&str> = answers.iter().map(|answer| answer.what).collect();
-    let mut response = json!({"description": what.join("; or "), "headers": headers(&names)});
+    names.extend(specs.iter().flat_map(|spec| spec.headers));
+    let description: Vec<&str> = specs.iter().map(|spec| spec.description).collect();
+    let mut response =
+        json!({"description": description.join("; or "), "headers": headers(&names)});
     if operation.pages == Pages::Gathered {
-        response["headers"]["Link"] = header::link_of_gathered();
+        response["headers"]["Link"] = header::gathered_link();
     }
     let bodies =
-        answers.iter().filter_map(|it| Some((it.media_type, content(operation, it, schemas)?)));
+        specs.iter().filter_map(|it| Some((it.media_type, content(operation, it, schemas)?)));
     let bodies: Map<_, _> = bodies.map(|(name, body)| (name.to_owned(), body)).collect();
     if !bodies.is_empty() {
         response["content"] = bodies.into();
@@ -186,14 +187,14 @@ fn success(
     response
 }
 
-/// The body of an answer, where it has one.
-fn content(operation: &Operation, answer: &Answer, schemas: &[Schema]) -> Option<Value> {
-    let name = answer.schema?;
+/// The body of a response, if it has one.
+fn content(operation: &Operation, spec: &ResponseSpec, schemas: &[Schema]) -> Option<Value> {
+    let name = spec.schema?;
     let of_schema = || schemas.iter().find(|it| it.name == name)?.example.clone();
-    let example = answer.example.map_or_else(of_schema, |example| Some(example()));
+    let example = spec.example.map_or_else(of_schema, |example| Some(example()));
     let is_paged = paging::PARAMS.iter().all(|name| operation.query.contains(name));
     let is_counted = operation.pages == Pages::Counted;
-    let is_list = is_paged && is_counted && answer.media_type == JSON;
+    let is_list = is_paged && is_counted && spec.media_type == JSON;
     let mut content = match is_list {
         true => json!({"schema": {"type": "array", "items": reference(name)}}),
         false => json!({"schema": reference(name)}),

@@ -1,18 +1,18 @@
-//! A field of the wire: its name, form, text and example, written once for every use.
+//! A field of a JSON body: its name, form, description and example, defined once for every use.
 
 use serde_json::Value;
 
 use super::form::{Direction, Form};
 
-/// A field of a body. Readers take it, writers put it, and the OpenAPI document describes it.
+/// A field of a body. Readers read it, writers write it, and the OpenAPI document describes it.
 #[derive(Clone, Copy)]
 pub(crate) struct Field<F> {
     /// The name in JSON.
     pub(crate) name: &'static str,
-    /// The values that it takes.
+    /// The accepted values.
     pub(crate) form: F,
-    /// The description in the document; empty where the schema is a reference or speaks for itself.
-    what: &'static str,
+    /// The description in the document; empty if the schema is a reference or needs none.
+    description: &'static str,
     example: Option<Example>,
 }
 
@@ -20,13 +20,13 @@ pub(crate) struct Field<F> {
 #[derive(Clone, Copy)]
 enum Example {
     Text(&'static str),
-    Made(fn() -> Value),
+    Value(fn() -> Value),
 }
 
 impl<F: Copy> Field<F> {
     /// Describes a field.
-    pub(crate) const fn new(name: &'static str, form: F, what: &'static str) -> Self {
-        Self { name, form, what, example: None }
+    pub(crate) const fn new(name: &'static str, form: F, description: &'static str) -> Self {
+        Self { name, form, description, example: None }
     }
 
     /// The field with a string as its example.
@@ -37,13 +37,13 @@ impl<F: Copy> Field<F> {
 
     /// The field with an example of any type.
     pub(crate) const fn example_of(mut self, make: fn() -> Value) -> Self {
-        self.example = Some(Example::Made(make));
+        self.example = Some(Example::Value(make));
         self
     }
 
-    /// The field with another description, where a body gives it another meaning.
-    pub(crate) const fn described(mut self, what: &'static str) -> Self {
-        self.what = what;
+    /// The field with another description, for a body in which its meaning differs.
+    pub(crate) const fn described(mut self, description: &'static str) -> Self {
+        self.description = description;
         self
     }
 }
@@ -54,7 +54,7 @@ pub(crate) trait Describe {
     fn name(&self) -> &'static str;
     /// The JSON Schema with its description.
     fn schema(&self, direction: Direction) -> Value;
-    /// The example, where the field has one.
+    /// The example, if the field has one.
     fn example(&self) -> Option<Value>;
 }
 
@@ -65,9 +65,9 @@ impl<F: Form> Describe for Field<F> {
 
     fn schema(&self, direction: Direction) -> Value {
         let mut schema = self.form.schema(direction);
-        let what = self.form.describe(self.what);
-        if !what.is_empty() {
-            schema["description"] = what.into();
+        let description = self.form.describe(self.description);
+        if !description.is_empty() {
+            schema["description"] = description.into();
         }
         schema
     }
@@ -75,7 +75,7 @@ impl<F: Form> Describe for Field<F> {
     fn example(&self) -> Option<Value> {
         self.example.map(|example| match example {
             Example::Text(text) => text.into(),
-            Example::Made(make) => make(),
+            Example::Value(make) => make(),
         })
     }
 }

@@ -1,7 +1,7 @@
-//! Forms of fields: which values a field takes, how they are read, and their JSON Schema.
+//! Forms of fields: the accepted values, their parsers, and their JSON Schema.
 //!
-//! Patterns are ECMAScript's and lengths are characters, as JSON Schema wants. What a schema can't say (bytes
-//! of UTF-8, for example) stands in the description.
+//! As JSON Schema requires, patterns are ECMAScript's and lengths are characters. The description names limits that a
+//! schema can't express, such as bytes of UTF-8.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -14,36 +14,36 @@ use serde_json::{Value, json};
 use super::json::Json;
 use super::value::{list, shortened, text};
 
-/// An instant as answers show it.
+/// An instant in responses.
 const TIME_PATTERN: &str = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$";
 
-/// Whether a body goes to the server or comes from it.
+/// Whether a body is a request's or a response's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Request,
     Response,
 }
 
-/// The values that a field takes.
+/// The accepted values of a field.
 pub(crate) trait Form: Copy + 'static {
     /// The JSON Schema, without a description.
     fn schema(self, direction: Direction) -> Value;
 
-    /// The field's description, with what the schema can't say.
-    fn describe(self, what: &str) -> String {
-        what.to_owned()
+    /// Completes the field's description with limits that the schema can't express.
+    fn describe(self, description: &str) -> String {
+        description.to_owned()
     }
 }
 
-/// A form that requests may hold.
+/// A form that the server reads from requests.
 pub(crate) trait Readable: Form {
     type Value;
 
-    /// Reads a value. The reason reads on after the field's name.
+    /// Reads a value. The reason is a phrase that follows the field's name.
     fn read(self, json: Json) -> Result<Self::Value, String>;
 }
 
-/// Any value that answers show, by a schema.
+/// Any value of a response, described by a schema.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape(pub(crate) fn() -> Value);
 
@@ -53,7 +53,7 @@ impl Form for Shape {
     }
 }
 
-/// A list, by a schema. Its elements are read by the caller.
+/// A list, described by a schema. The caller reads its elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Array(pub(crate) fn() -> Value);
 
@@ -71,7 +71,7 @@ impl Readable for Array {
     }
 }
 
-/// A string that `T` parses, by a schema.
+/// A string that `T` parses, described by a schema.
 pub(crate) struct Text<T> {
     schema: fn() -> Value,
     parsed: PhantomData<fn() -> T>,
@@ -107,18 +107,18 @@ impl<T: FromStr<Err: Display> + 'static> Readable for Text<T> {
 
 /// A whole number within bounds.
 #[derive(Clone, Copy)]
-pub(crate) struct Whole {
+pub(crate) struct Integer {
     pub(crate) min: u64,
     pub(crate) max: u64,
 }
 
-impl Form for Whole {
+impl Form for Integer {
     fn schema(self, _: Direction) -> Value {
         json!({"type": "integer", "minimum": self.min, "maximum": self.max})
     }
 }
 
-impl Readable for Whole {
+impl Readable for Integer {
     type Value = u64;
 
     fn read(self, json: Json) -> Result<u64, String> {
@@ -135,7 +135,7 @@ impl Readable for Whole {
     }
 }
 
-/// A whole number with a decimal point or an exponent: to JSON Schema, `5.0` is an integer like `5`.
+/// Reads a whole number with a decimal point or an exponent: in JSON Schema, `5.0` is an integer like `5`.
 fn whole(number: f64) -> Option<u64> {
     // Beyond this, a float can't tell adjacent integers apart.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -143,45 +143,45 @@ fn whole(number: f64) -> Option<u64> {
     is_whole.then_some(number as u64)
 }
 
-/// One of a few words.
-pub(crate) struct Word<T: 'static> {
+/// One of a fixed set of strings.
+pub(crate) struct OneOf<T: 'static> {
     pub(crate) all: &'static [T],
     pub(crate) as_str: fn(T) -> &'static str,
 }
 
-impl<T> Clone for Word<T> {
+impl<T> Clone for OneOf<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Word<T> {}
+impl<T> Copy for OneOf<T> {}
 
-impl<T: Copy> Word<T> {
-    fn words(self) -> Vec<&'static str> {
+impl<T: Copy> OneOf<T> {
+    fn names(self) -> Vec<&'static str> {
         self.all.iter().map(|it| (self.as_str)(*it)).collect()
     }
 }
 
-impl<T: Copy> Form for Word<T> {
+impl<T: Copy> Form for OneOf<T> {
     fn schema(self, _: Direction) -> Value {
-        json!({"type": "string", "enum": self.words()})
+        json!({"type": "string", "enum": self.names()})
     }
 }
 
-impl<T: Copy> Readable for Word<T> {
+impl<T: Copy> Readable for OneOf<T> {
     type Value = T;
 
     fn read(self, json: Json) -> Result<T, String> {
         let given = text(json)?;
         self.all.iter().copied().find(|it| (self.as_str)(*it) == given).ok_or_else(|| {
-            let words = self.words().join(", ");
-            format!("must be one of {words}, not `{}`", shortened(&given))
+            let names = self.names().join(", ");
+            format!("must be one of {names}, not `{}`", shortened(&given))
         })
     }
 }
 
-/// A form whose schema stands in the document under a name.
+/// A form whose schema has a name in the document.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<F>(pub(crate) &'static str, pub(crate) F);
 
@@ -199,7 +199,7 @@ impl<F: Readable> Readable for Named<F> {
     }
 }
 
-/// An instant: in requests with any offset, or a date.
+/// An instant; requests may use any offset, or a plain date.
 #[derive(Clone, Copy)]
 pub(crate) struct Instant;
 
@@ -235,8 +235,8 @@ impl Form for Secret {
         })
     }
 
-    fn describe(self, what: &str) -> String {
-        format!("{what} 1 to {PASSWORD_BYTES_MAX} bytes of UTF-8, any characters.")
+    fn describe(self, description: &str) -> String {
+        format!("{description} 1 to {PASSWORD_BYTES_MAX} bytes of UTF-8, any characters.")
     }
 }
 
@@ -248,7 +248,7 @@ impl Readable for Secret {
     }
 }
 
-/// A switch that requests turn on with `true`, and leave out otherwise.
+/// A flag that is either `true` or left out.
 #[derive(Clone, Copy)]
 pub(crate) struct True;
 

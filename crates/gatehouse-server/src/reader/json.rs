@@ -1,4 +1,4 @@
-//! A JSON value that forgets nothing: objects keep their duplicate keys.
+//! A JSON value whose objects keep their duplicate keys.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess
 
 use super::{FAULTS_MAX, TYPE_NAMES};
 
-/// A JSON value, or what YAML has of it.
+/// A JSON value, also parsed from YAML.
 #[derive(Clone, PartialEq)]
 pub enum Json {
     /// `null`.
@@ -19,17 +19,17 @@ pub enum Json {
     Text(String),
     /// An array.
     List(Vec<Json>),
-    /// An object, every key as often as it was written.
+    /// An object, with duplicate keys.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Reads a body. The reason stands alone and repeats nothing of the body's values.
+    /// Parses a body. The reason is a sentence that repeats no value of the body.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         parse(bytes, Keep::Whole)
     }
 
-    /// What kind of value this is, with its article.
+    /// The kind of the value, with its article.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -42,14 +42,14 @@ impl Json {
     }
 }
 
-/// Shows the form of a value, never what it holds: it may be a password.
+/// Shows the kind of a value, never its content: it may be a password.
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind())
     }
 }
 
-/// Reads a body by a seed. The reason stands alone and repeats nothing of the body's values.
+/// Parses a body with a seed. The reason is a sentence that repeats no value of the body.
 pub(super) fn parse<'de, S>(bytes: &'de [u8], seed: S) -> Result<S::Value, String>
 where
     S: DeserializeSeed<'de>,
@@ -60,11 +60,11 @@ where
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = seed.deserialize(&mut json);
     read.and_then(|value| json.end().map(|()| value)).map_err(|error| {
-        let why = error.to_string();
-        if why.starts_with("recursion limit") {
+        let reason = error.to_string();
+        if reason.starts_with("recursion limit") {
             return "the body is nested too deeply; 127 levels are allowed".into();
         }
-        format!("the body can't be read as JSON: {why}")
+        format!("the body can't be read as JSON: {reason}")
     })
 }
 
@@ -74,24 +74,24 @@ impl<'de> Deserialize<'de> for Json {
     }
 }
 
-/// How much is kept of a value. All of it is checked.
+/// The part of a value that stays in memory. The parser checks all of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keep {
     /// Everything.
     Whole,
-    /// Everything but what lists and objects hold.
+    /// Everything except the content of lists and objects.
     Outline,
-    /// The same, and of an object the outlines of its fields: of those that are known the first, and of
-    /// others as many as can be told to be faults.
+    /// The outline, and the outlines of an object's fields: the first of each known field, and as many others as can
+    /// be reported as faults.
     Fields(&'static [&'static str]),
 }
 
-/// Whether a field is worth keeping, beside those that were kept.
+/// Whether to keep a field in addition to the `kept` ones.
 pub(super) fn is_kept(name: &str, known: &[&str], kept: &[(String, Json)]) -> bool {
     let is_of_type = TYPE_NAMES.contains(&name);
     let is_expected = known.contains(&name) || is_of_type;
     let is_first = is_expected && !kept.iter().any(|(other, _)| other == name);
-    // Once is enough of what may be ignored: repeated, it takes no room from faults.
+    // An ignored field is kept once, so that its duplicates don't displace faults.
     is_first || (!is_of_type && kept.len() < known.len() + TYPE_NAMES.len() + FAULTS_MAX)
 }
 
@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for Keep {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
-        // Infinity exists in YAML alone, and nowhere is it a number that we take.
+        // Only YAML has infinity, and no field accepts it.
         Ok(serde_json::Number::from_f64(value).map_or(Json::Null, Json::Number))
     }
 

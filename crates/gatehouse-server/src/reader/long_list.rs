@@ -1,4 +1,4 @@
-//! A body with one list that may be long: its elements are read as they come, and not kept as a tree.
+//! A body with one long list: its elements are parsed as a stream, and not kept as a tree.
 
 use std::fmt;
 
@@ -6,35 +6,34 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::json::{self, Json, Keep, is_kept};
 
-/// How a body with a long list is read.
+/// Parser of a body with a long list.
 pub(crate) struct LongList<'e> {
-    /// The fields that the body may have.
+    /// The body's fields.
     pub(crate) known: &'static [&'static str],
-    /// Which of them is the list.
+    /// The name of the list.
     pub(crate) name: &'static str,
-    /// How much is kept of an element.
+    /// The part of an element to keep.
     pub(crate) element: Keep,
-    /// How much is kept of the other fields.
+    /// The part of the other fields to keep.
     pub(crate) others: Keep,
-    /// Takes the elements, one by one.
+    /// Receives the elements, one by one.
     pub(crate) each: &'e mut dyn FnMut(Json),
 }
 
 impl LongList<'_> {
-    /// Reads a body as [`Json::parse`] does, but keeps less of it: the long list is empty in what this
-    /// gives, since its elements have gone where they are taken.
+    /// Parses a body; the long list is empty in the result, since `each` has received its elements.
     pub(crate) fn parse(self, bytes: &[u8]) -> Result<Json, String> {
-        json::parse(bytes, Reading::Body(self))
+        json::parse(bytes, LongListVisitor::Body(self))
     }
 }
 
-/// What is being read.
-enum Reading<'e> {
+/// Visitor of the body, or of its long list.
+enum LongListVisitor<'e> {
     Body(LongList<'e>),
     List { element: Keep, each: &'e mut dyn FnMut(Json) },
 }
 
-impl<'de> DeserializeSeed<'de> for Reading<'_> {
+impl<'de> DeserializeSeed<'de> for LongListVisitor<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
@@ -42,8 +41,8 @@ impl<'de> DeserializeSeed<'de> for Reading<'_> {
     }
 }
 
-/// What is of another kind than was hoped for is kept in outline, so that its kind can be told.
-impl<'de> Visitor<'de> for Reading<'_> {
+/// A value of a wrong kind is kept in outline, so that the fault can name its kind.
+impl<'de> Visitor<'de> for LongListVisitor<'_> {
     type Value = Json;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -88,7 +87,7 @@ impl<'de> Visitor<'de> for Reading<'_> {
         while let Some(name) = map.next_key::<String>()? {
             let is_list = name == body.name && !fields.iter().any(|(other, _)| *other == name);
             let value = if is_list {
-                let list = Reading::List { element: body.element, each: &mut *body.each };
+                let list = LongListVisitor::List { element: body.element, each: &mut *body.each };
                 map.next_value_seed(list)?
             } else {
                 map.next_value_seed(body.others)?

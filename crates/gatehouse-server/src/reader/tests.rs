@@ -5,9 +5,9 @@ use serde_json::Value;
 
 const ID: Field<Text<ContractId>> = Field::new("id", Text::new(|| Value::Null), "");
 const SECRET: Field<Secret> = Field::new("secret", Secret, "");
-const COUNT: Field<Whole> = Field::new("count", Whole { min: 1, max: 9 }, "");
+const COUNT: Field<Integer> = Field::new("count", Integer { min: 1, max: 9 }, "");
 
-/// Reads a body with one field of each kind and tells the faults, one a line.
+/// Reads a body with one field of each kind; returns one line per fault.
 fn faults(body: &[u8]) -> String {
     let json = match Json::parse(body) {
         Ok(json) => json,
@@ -18,7 +18,7 @@ fn faults(body: &[u8]) -> String {
     reader.required(ID);
     reader.optional(SECRET);
     reader.optional(Field::new("at", Instant, ""));
-    let status = Word { all: &ContractStatus::ALL, as_str: ContractStatus::as_str };
+    let status = OneOf { all: &ContractStatus::ALL, as_str: ContractStatus::as_str };
     reader.optional(Field::new("status", status, ""));
     reader.optional(COUNT);
     reader.optional(Field::new("items", Array(|| Value::Null), ""));
@@ -77,21 +77,21 @@ fn in_a_post_an_optional_field_that_is_null_is_absent() {
     assert!(reader.optional(SECRET).is_none());
     assert_eq!(reader.optional(COUNT), None);
     reader.finish();
-    insta::assert_snapshot!(told(&faults.check().unwrap_err()), @"id must be a string, not null; count is there more than once; x is not a field of this object; it may have id, secret, count");
+    insta::assert_snapshot!(joined(&faults.check().unwrap_err()), @"id must be a string, not null; count is there more than once; x is not a field of this object; it may have id, secret, count");
 }
 
 #[test]
-fn the_names_of_its_type_are_no_fault_of_something_to_be_made() {
+fn type_names_in_a_creation_are_ignored() {
     let json = br#"{"id": "c", "@type": "x", "@type": 1, "@baseType": null, "@schemaLocation": {}, "@x": 1, "": 2}"#;
     let mut faults = Faults::default();
     let mut reader = Reader::new(Json::parse(json).unwrap(), "", &mut faults).of_creation();
     reader.required(ID);
     reader.finish();
-    insta::assert_snapshot!(told(&faults.check().unwrap_err()), @r#"@x is not a field of this object; it may have id; "" is not a field of this object; it may have id"#);
+    insta::assert_snapshot!(joined(&faults.check().unwrap_err()), @r#"@x is not a field of this object; it may have id; "" is not a field of this object; it may have id"#);
 }
 
 #[test]
-fn a_number_is_whole_and_within_its_bounds() {
+fn an_integer_is_whole_and_within_its_bounds() {
     for bad in
         ["0", "10", "-1", "1.5", "-1.0", "10.0", "0.0", "1e1", "1e30", "18446744073709551616"]
     {
@@ -102,7 +102,7 @@ fn a_number_is_whole_and_within_its_bounds() {
     for good in ["1", "9", "9.0", "5e0", "0.1e1"] {
         assert_eq!(faults(format!(r#"{{"id": "c", "count": {good}}}"#).as_bytes()), "", "{good}");
     }
-    let any = Whole { min: 0, max: u64::MAX };
+    let any = Integer { min: 0, max: u64::MAX };
     assert_eq!(any.read(Json::parse(b"1e12").unwrap()), Ok(1_000_000_000_000));
     assert_eq!(any.read(Json::parse(b"-0.0").unwrap()), Ok(0));
     assert_eq!(
@@ -112,7 +112,7 @@ fn a_number_is_whole_and_within_its_bounds() {
 }
 
 #[test]
-fn what_is_no_json_says_where() {
+fn a_syntax_error_names_its_position() {
     for (body, reason) in [
         (&b""[..], "the body is empty, and should be a JSON object"),
         (b" \n", "the body is empty, and should be a JSON object"),
@@ -141,20 +141,20 @@ fn a_body_of_faults_reports_the_first_hundred() {
 }
 
 #[test]
-fn a_tree_does_not_show_what_it_holds() {
+fn debug_output_hides_values() {
     let json = Json::parse(br#"{"password": "hunter2"}"#).unwrap();
     assert!(!format!("{json:?}").contains("hunter2"));
 }
 
 proptest! {
     #[test]
-    fn any_bytes_are_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_bytes_make_the_reader_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = faults(&body);
     }
 }
 
 #[test]
-fn of_a_body_with_a_long_list_little_is_kept() {
+fn a_long_list_is_streamed_and_not_kept() {
     let body = br#"{"id": "c", "items": [{"a": [1], "b": "x", "c": {"d": 1}, "a": 2}, [3], "y"],
         "other": {"a": [{}], "z": 1}, "items": [4], "list": [[5]]}"#;
     let mut elements = Vec::new();

@@ -1,4 +1,4 @@
-//! Plain values of a body, and as much of them as an error may repeat.
+//! Plain values of a body, and the part of a value that an error may repeat.
 
 use super::json::Json;
 
@@ -29,12 +29,12 @@ pub(crate) fn list(json: Json) -> Result<Vec<Json>, String> {
     }
 }
 
-/// The beginning of a value, for an error.
+/// Truncates a value for an error.
 pub(crate) fn shortened(value: &str) -> String {
     value.chars().take(VALUE_CHARS_MAX).collect()
 }
 
-/// The beginning of a value, for the store: control characters are replaced, since not every store can hold them.
+/// Truncates a value for the store, and replaces control characters: not every store accepts them.
 pub(crate) fn printable(value: &str) -> String {
     let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     value.chars().take(VALUE_CHARS_MAX).map(shown).collect()

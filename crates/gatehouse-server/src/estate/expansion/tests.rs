@@ -11,12 +11,12 @@ fn variable(name: &str) -> Option<OsString> {
     }
 }
 
-fn surroundings(directory: &Path) -> Surroundings<'static> {
-    Surroundings { directory: directory.to_owned(), variable: &variable }
+fn context_in(directory: &Path) -> ExpansionContext<'static> {
+    ExpansionContext { directory: directory.to_owned(), variable: &variable }
 }
 
 #[test]
-fn what_is_named_is_put_in_where_it_stands() {
+fn references_are_expanded_in_place() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("keys")).unwrap();
     let absolute = dir.path().join("absolute");
@@ -47,35 +47,35 @@ fn what_is_named_is_put_in_where_it_stands() {
         ("${file:named}", "${env:TOKEN}"),
         (&absolute, "x"),
     ] {
-        assert_eq!(surroundings(dir.path()).expand(text).as_deref(), Ok(expected), "{text}");
+        assert_eq!(context_in(dir.path()).expand(text).as_deref(), Ok(expected), "{text}");
     }
 }
 
 #[test]
-fn what_is_not_there_is_named_and_no_value_is_repeated() {
+fn an_error_names_the_reference_and_repeats_no_value() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("bytes"), [0xff]).unwrap();
     let most = usize::try_from(NAMED_FILE_BYTES_MAX).unwrap();
     std::fs::write(dir.path().join("most"), vec![b'x'; most]).unwrap();
     std::fs::write(dir.path().join("more"), vec![b'x'; most + 1]).unwrap();
-    assert_eq!(surroundings(dir.path()).expand("${file:most}").unwrap().len(), most);
-    for (text, said) in [
+    assert_eq!(context_in(dir.path()).expand("${file:most}").unwrap().len(), most);
+    for (text, expected) in [
         ("hunter2${env:NONE}", "needs the variable NONE, which is not set"),
         ("hunter2${env:BYTES}", "needs the variable BYTES, which is not UTF-8"),
         ("hunter2${file:none}", "needs the file `none`, which can't be read: No such file"),
         ("hunter2${file:bytes}", "needs the file `bytes`, which is not UTF-8"),
         ("hunter2${file:more}", "needs the file `more`, which has more than 65536 bytes"),
-        ("hunter2${hunter2}", "must name what is to be put in"),
-        ("${env:TOKEN", "must name what is to be put in"),
-        ("${env:}", "must name what is to be put in"),
-        ("${env:hunter 2}", "must name what is to be put in"),
-        ("${env:2}", "must name what is to be put in"),
-        ("${file:}", "must name what is to be put in"),
-        ("${ENV:TOKEN}", "must name what is to be put in"),
+        ("hunter2${hunter2}", "must hold references of the form"),
+        ("${env:TOKEN", "must hold references of the form"),
+        ("${env:}", "must hold references of the form"),
+        ("${env:hunter 2}", "must hold references of the form"),
+        ("${env:2}", "must hold references of the form"),
+        ("${file:}", "must hold references of the form"),
+        ("${ENV:TOKEN}", "must hold references of the form"),
         ("${env:TOKEN}${hunter2", "`$${` stands for `${` itself"),
     ] {
-        let reason = surroundings(dir.path()).expand(text).unwrap_err();
-        assert!(reason.contains(said), "{text}: {reason}");
+        let reason = context_in(dir.path()).expand(text).unwrap_err();
+        assert!(reason.contains(expected), "{text}: {reason}");
         assert!(!reason.contains("hunter") && !reason.contains("s3cret"), "{text}: {reason}");
     }
 }

@@ -17,7 +17,7 @@ use crate::fields::Body;
 use crate::fields::oauth::{self, OAuthError};
 use crate::fields::party::problem_party;
 use crate::fields::problem::{self, external_body, param_body};
-use crate::reader::{Fault, told};
+use crate::reader::{Fault, joined};
 
 const RETRY_AFTER_SECONDS: &str = "1";
 
@@ -61,7 +61,7 @@ impl Problem {
 
     /// 400: faults of fields or parameters.
     pub(crate) fn invalid(faults: Vec<Fault>) -> Self {
-        let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", told(&faults));
+        let problem = Self::new(StatusCode::BAD_REQUEST, "Invalid request", joined(&faults));
         Self { invalid: faults.into(), ..problem }
     }
 

@@ -17,7 +17,7 @@ use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::conditional::{self, Precondition};
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::http::route::{idempotency, paging};
 use crate::reader::Reader;
 
@@ -28,11 +28,11 @@ pub(in crate::http) const LIST: Operation = Operation {
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
     filter: Some(&filter::VOCABULARY),
-    answers: &[Answer {
-        what: "A page of accesses, without their passwords",
+    responses: &[ResponseSpec {
+        description: "A page of accesses, without their passwords",
         schema: Some("Access"),
         headers: paging::HEADERS,
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -49,12 +49,12 @@ pub(in crate::http) const CREATE: Operation = Operation {
         example: || access::new_access().example(),
         ..BodyKind::BASE
     }),
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 201,
-        what: "The access, with its password",
+        description: "The access, with its password",
         schema: Some("IssuedAccess"),
         headers: &["Location", "ETag", "Cache-Control"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     problems: &[409, 422],
     run: |call| Box::pin(create(call)),
@@ -67,18 +67,18 @@ pub(in crate::http) const READ: Operation = Operation {
     summary: "Reads one access",
     need: Need::Scope(Scope::AccessRead),
     headers: &["If-None-Match"],
-    answers: &[
-        Answer {
-            what: "The access, without its password",
+    responses: &[
+        ResponseSpec {
+            description: "The access, without its password",
             schema: Some("Access"),
             headers: &["ETag"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
+        ResponseSpec {
             status: 304,
-            what: "The client has this version already",
+            description: "The client has this version already",
             headers: &["ETag"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     run: |call| Box::pin(read(call)),
@@ -97,11 +97,11 @@ pub(in crate::http) const UPDATE: Operation = Operation {
         example: || access::access_update().example(),
         ..BodyKind::BASE
     }),
-    answers: &[Answer {
-        what: "The access as it is now, with its password where the request set one",
+    responses: &[ResponseSpec {
+        description: "The access as it is now, with its password where the request set one",
         schema: Some("UpdatedAccess"),
         headers: &["ETag", "Cache-Control?"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     problems: &[409, 412],
     run: |call| Box::pin(update(call)),

@@ -1,6 +1,6 @@
-//! Accesses on the wire: one, a page of them, all of a Task, as JSON or as rows of a table.
+//! Accesses in responses, as JSON or as rows of a table.
 //!
-//! A Task may have a hundred thousand, so they are written straight into the answer's bytes.
+//! A Task may have a hundred thousand, so they are written directly into the response's bytes.
 
 use gatehouse_core::{ShownAccess, Status, TaskId, TenantName, Timestamp};
 
@@ -10,17 +10,17 @@ use crate::http::answer::csv::{self, Cell};
 use crate::http::answer::json::Json;
 use crate::http::route::address::Address;
 
-/// About as many bytes as an access has.
+/// Estimated bytes of an access.
 pub(in crate::http) const ACCESS_BYTES: usize = 600;
 
 /// Writes accesses of one tenant, one after the other.
 pub(in crate::http) struct AccessWriter {
-    /// What all addresses begin with, without the quote behind it.
+    /// The common start of all addresses, without the closing quote.
     address: Json,
-    /// What the last one was of.
-    origin: Last<Origin>,
-    /// How the last one ended.
-    end: Last<(Status, Timestamp, Option<Timestamp>, Option<TaskId>)>,
+    /// The contract of the last access.
+    contract_ids: LastWritten<ContractIds>,
+    /// The status and times of the last access.
+    lifetime: LastWritten<(Status, Timestamp, Option<Timestamp>, Option<TaskId>)>,
 }
 
 impl AccessWriter {
@@ -28,10 +28,14 @@ impl AccessWriter {
         let mut begin = Json::default();
         begin.raw("\"");
         begin.text(&address.accesses(tenant));
-        Self { address: begin, origin: Last::default(), end: Last::default() }
+        Self {
+            address: begin,
+            contract_ids: LastWritten::default(),
+            lifetime: LastWritten::default(),
+        }
     }
 
-    /// An access, with the password that was set with it. Identifiers, times and words of ours need no escapes.
+    /// Writes an access, with its one-time password. Identifiers, times and constants need no escapes.
     pub(in crate::http) fn write(
         &mut self,
         json: &mut Json,
@@ -47,8 +51,12 @@ impl AccessWriter {
         json.raw(id.as_str());
         json.raw("\"");
         let ShownAccess { status, start, end, created_by, .. } = access;
-        let is_same = |last: &Origin| last.is_of(access);
-        json.append(self.origin.json(is_same, || Origin::of(access), Origin::write));
+        let is_same = |last: &ContractIds| last.is_of(access);
+        json.append(self.contract_ids.json(
+            is_same,
+            || ContractIds::of(access),
+            ContractIds::write,
+        ));
         json.member(access::USERNAME.name);
         json.quoted(access.username);
         if let Some(password) = password {
@@ -61,21 +69,21 @@ impl AccessWriter {
         }
         json.member(access::NAME.name);
         json.quoted(access.name());
-        let life = (*status, *start, *end, *created_by);
-        json.append(self.end.json(|last| *last == life, || life, write_end));
+        let lifetime = (*status, *start, *end, *created_by);
+        json.append(self.lifetime.json(|last| *last == lifetime, || lifetime, write_lifetime));
     }
 }
 
-/// What is the same in an access and the one before, as it is written: accesses of a Task differ in little.
-struct Last<T>(Option<(T, Json)>);
+/// Cached JSON of the last value: accesses of a Task share most of their fields.
+struct LastWritten<T>(Option<(T, Json)>);
 
-impl<T> Default for Last<T> {
+impl<T> Default for LastWritten<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T> Last<T> {
+impl<T> LastWritten<T> {
     fn json(
         &mut self,
         is_same: impl FnOnce(&T) -> bool,
@@ -92,13 +100,13 @@ impl<T> Last<T> {
     }
 }
 
-/// What an access was made of.
-struct Origin {
+/// The contract and the offering of an access.
+struct ContractIds {
     contract_id: String,
     offering_id: String,
 }
 
-impl Origin {
+impl ContractIds {
     fn of(access: &ShownAccess<'_>) -> Self {
         let ShownAccess { contract_id, offering_id, .. } = *access;
         Self { contract_id: contract_id.to_owned(), offering_id: offering_id.to_owned() }
@@ -108,15 +116,15 @@ impl Origin {
         self.contract_id == access.contract_id && self.offering_id == access.offering_id
     }
 
-    fn write(json: &mut Json, origin: &Self) {
+    fn write(json: &mut Json, contract_ids: &Self) {
         json.member(access::CONTRACT_ID.name);
-        json.quoted(&origin.contract_id);
+        json.quoted(&contract_ids.contract_id);
         json.member(access::OFFERING_ID.name);
-        json.quoted(&origin.offering_id);
+        json.quoted(&contract_ids.offering_id);
     }
 }
 
-fn write_end(
+fn write_lifetime(
     json: &mut Json,
     (status, start, end, created_by): &(Status, Timestamp, Option<Timestamp>, Option<TaskId>),
 ) {
@@ -139,7 +147,7 @@ fn write_end(
     json.raw("}");
 }
 
-/// An access as a row of a table, in the order of the columns that the contract gives.
+/// Writes an access as a row of a table, in the order of [`access::COLUMNS`].
 pub(in crate::http) fn write_row(
     table: &mut Vec<u8>,
     access: &ShownAccess<'_>,

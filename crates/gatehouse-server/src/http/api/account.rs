@@ -1,5 +1,5 @@
 //! Accounts at external platforms: read by tenants under `/{tenantName}/account`, managed under
-//! `/-/admin/…`. No answer holds credentials, and none to a tenant holds settings.
+//! `/-/admin/…`. No response has credentials, and no response to a tenant has settings.
 
 use std::time::Duration;
 
@@ -13,25 +13,25 @@ use crate::app::Error;
 use crate::app::account::AccountInput;
 use crate::estate::read_account;
 use crate::fields::Body;
-use crate::fields::account::{self, account_body, health_word};
+use crate::fields::account::{self, account_body, health_name};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::reader::{Fault, Reader};
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
     id: "listAccounts",
-    summary: "Lists the tenant's accounts at external platforms, each with what its last calls showed",
+    summary: "Lists the tenant's accounts at external platforms, each with its health in the last calls",
     need: Need::Scope(Scope::ProductRead),
     query: paging::PARAMS,
-    answers: &[Answer {
-        what: "A page of accounts, by platform, then by name",
+    responses: &[ResponseSpec {
+        description: "A page of accounts, by platform, then by name",
         schema: Some("Account"),
         headers: paging::HEADERS,
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -40,14 +40,14 @@ pub(in crate::http) const LIST: Operation = Operation {
 pub(in crate::http) const ADMIN_LIST: Operation = Operation {
     method: "GET",
     id: "adminListAccounts",
-    summary: "Lists a tenant's accounts as they were set up, without their credentials",
+    summary: "Lists a tenant's accounts as configured, without their credentials",
     need: Need::Admin,
     query: paging::PARAMS,
-    answers: &[Answer {
-        what: "A page of accounts, by platform, then by name",
+    responses: &[ResponseSpec {
+        description: "A page of accounts, by platform, then by name",
         schema: Some("AdminAccount"),
         headers: paging::HEADERS,
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(admin_list(call)),
     ..Operation::BASE
@@ -56,9 +56,13 @@ pub(in crate::http) const ADMIN_LIST: Operation = Operation {
 pub(in crate::http) const ADMIN_READ: Operation = Operation {
     method: "GET",
     id: "adminReadAccount",
-    summary: "Reads one account as it was set up, without its credentials",
+    summary: "Reads one account as configured, without its credentials",
     need: Need::Admin,
-    answers: &[Answer { what: "The account", schema: Some("AdminAccount"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The account",
+        schema: Some("AdminAccount"),
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(admin_read(call)),
     ..Operation::BASE
 };
@@ -66,8 +70,8 @@ pub(in crate::http) const ADMIN_READ: Operation = Operation {
 pub(in crate::http) const PUT: Operation = Operation {
     method: "PUT",
     id: "putAccount",
-    summary: "Makes an account, or makes the one that is there exactly as given; credentials that are left \
-              out are kept, unless connector or settings change where they are sent: then they must be given again",
+    summary: "Creates an account, or replaces the existing one; credentials that are left out stay as they are, \
+              unless connector or settings change where they are sent: then the request must have them",
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewAccount",
@@ -75,18 +79,18 @@ pub(in crate::http) const PUT: Operation = Operation {
         ..BodyKind::BASE
     }),
     creates: true,
-    answers: &[
-        Answer {
-            what: "The account was there, and is now as given",
+    responses: &[
+        ResponseSpec {
+            description: "The account was replaced",
             schema: Some("ChangedAccount"),
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
+        ResponseSpec {
             status: 201,
-            what: "The account was made",
+            description: "The account was created",
             schema: Some("AdminAccount"),
             headers: &["Location"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     problems: &[409],
@@ -97,15 +101,19 @@ pub(in crate::http) const PUT: Operation = Operation {
 pub(in crate::http) const DELETE: Operation = Operation {
     method: "DELETE",
     id: "deleteAccount",
-    summary: "Deletes an account and its credentials; nothing is asked of its platform",
+    summary: "Deletes an account and its credentials, without a call to its platform",
     need: Need::Admin,
-    answers: &[Answer { status: 204, what: "The account is gone", ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        status: 204,
+        description: "The account was deleted",
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let _place = call.server.slots.take_products(call.tenant().as_str())?;
+    let _permit = call.server.slots.take_products(call.tenant().as_str())?;
     let page = find_page(&mut call).await?;
     let platforms = &call.app().platforms;
     Ok(paging::reply(&call, &page, |StoredAccount { account, version, .. }| {
@@ -115,7 +123,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
             .put(account::NAME, account.name.as_str())
             .put(account::PLATFORM, account.platform.as_str())
             .put(account::PLATFORM_ACCOUNT, account.platform_account.as_str())
-            .put(account::HEALTH, health_word(live.map_or(Health::Unknown, LiveAccount::health)))
+            .put(account::HEALTH, health_name(live.map_or(Health::Unknown, LiveAccount::health)))
             .put_some(account::LATENCY, live.and_then(LiveAccount::latency).map(milliseconds))
     }))
 }
@@ -146,7 +154,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
         Problem::invalid(vec![Fault { name: "accountName".into(), reason: bad.to_string() }])
     })?;
     let input = call.object(|body| read_body(body, &name))?;
-    let input = input.expect("what has no faults was read whole");
+    let input = input.expect("a body without faults has every required field");
     let by = match call.caller().rights.cover_all() {
         true => AddressSource::Operator,
         false => AddressSource::Tenant,
@@ -162,13 +170,13 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     Ok(call.reply_to_put(made.put, &body))
 }
 
-/// Reads an account whose name is in the path; one in the body must be the same.
+/// Reads an account whose name is in the path; a name in the body must match.
 pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &AccountName) -> Option<AccountInput> {
     let given = body.optional(account::NAME);
     if given.is_some_and(|given| given != *name) {
         body.fault(account::NAME.name, "must be the name in the path, or left out");
     }
-    // What is shown can be put again. Whether there are credentials is seen by looking at them.
+    // Accepted and ignored, so that a client can send a response back unchanged.
     body.optional(account::HAS_CREDENTIALS);
     read_account(body, Some(name))
 }
@@ -179,16 +187,16 @@ async fn delete(call: Call) -> Result<Reply, Problem> {
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 
-/// The account as the operator sees it.
-fn shown(kept: &StoredAccount) -> Result<Body, Problem> {
-    let settings = serde_json::from_str(&kept.settings);
+/// The account in responses to the operator.
+fn shown(stored: &StoredAccount) -> Result<Body, Problem> {
+    let settings = serde_json::from_str(&stored.settings);
     let settings =
         settings.map_err(|bad| gatehouse_store::StoreError::Unexpected(Box::new(bad)))?;
-    Ok(account_body(&kept.account, &settings)
-        .put(account::HAS_CREDENTIALS, kept.credentials.is_some()))
+    Ok(account_body(&stored.account, &settings)
+        .put(account::HAS_CREDENTIALS, stored.credentials.is_some()))
 }
 
-/// Whole milliseconds, rounded up: nobody answers in no time.
+/// Whole milliseconds, rounded up, so that a latency is never 0.
 fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

@@ -17,14 +17,14 @@ use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::idempotency;
-use crate::http::route::resource::{Answer, BodyKind, BodySize, Need, Operation};
+use crate::http::route::resource::{BodyKind, BodySize, Need, Operation, ResponseSpec};
 
-const ACCEPTED: &[Answer] = &[Answer {
+const ACCEPTED: &[ResponseSpec] = &[ResponseSpec {
     status: 202,
-    what: "The Task that follows the batch",
+    description: "The Task that follows the batch",
     schema: Some("Task"),
     headers: &["Location", "Retry-After"],
-    ..Answer::BASE
+    ..ResponseSpec::BASE
 }];
 
 pub(in crate::http) const CREATE: Operation = Operation {
@@ -39,7 +39,7 @@ pub(in crate::http) const CREATE: Operation = Operation {
         example: || batch::new_by_number(0).example(),
         ..BodyKind::BASE
     }),
-    answers: ACCEPTED,
+    responses: ACCEPTED,
     problems: &[409],
     run: |call| Box::pin(create(call)),
     ..Operation::BASE
@@ -60,7 +60,7 @@ pub(in crate::http) const UPDATE: Operation = Operation {
     need: Need::Scope(Scope::AccessWrite),
     headers: &[idempotency::KEY],
     body: Some(CHANGE),
-    answers: ACCEPTED,
+    responses: ACCEPTED,
     problems: &[409],
     run: |call| Box::pin(update(call)),
     ..Operation::BASE

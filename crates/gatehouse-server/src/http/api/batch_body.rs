@@ -1,7 +1,7 @@
-//! The bodies of batches: long lists, read item by item.
+//! The bodies of batches: long lists, parsed item by item.
 //!
-//! What is ill-formed is a fault of the whole request, and named by its position. A value out of bounds is
-//! a fault of its item alone, which fails inside the Task.
+//! A wrong type or field name is a fault of the request, named by its position. A value out of bounds is a fault of its
+//! item alone, which fails in the Task.
 
 pub(in crate::http) mod change;
 pub(in crate::http) mod new;
@@ -14,12 +14,12 @@ use crate::http::intake::large_bodies::process_body;
 use crate::http::route::call::Call;
 use crate::reader::{Fault, Faults, Reader};
 
-/// Reads the body of a batch of new accesses. It is gone afterwards.
+/// Reads the body of a batch of new accesses, and takes it out of the call.
 pub(in crate::http) async fn new_batch(call: &mut Call) -> Result<NewBatch, Problem> {
     read_body(call, new::read).await
 }
 
-/// Reads the body of a batch of changes. It is gone afterwards.
+/// Reads the body of a batch of changes, and takes it out of the call.
 pub(in crate::http) async fn batch_change(call: &mut Call) -> Result<BatchChange, Problem> {
     read_body(call, change::read).await
 }
@@ -28,7 +28,7 @@ async fn read_body<T: Send + 'static>(call: &mut Call, read: Read<T>) -> Result<
     read_bytes(std::mem::take(&mut call.body), call.limits().batch_items, read).await
 }
 
-/// Reads a body with so many items at most.
+/// Parser of a body with a maximum number of items.
 type Read<T> = fn(&[u8], u64) -> Result<T, Problem>;
 
 async fn read_bytes<T: Send + 'static>(
@@ -39,23 +39,23 @@ async fn read_bytes<T: Send + 'static>(
     process_body(body.len(), move || read(&body, items_max)).await?
 }
 
-/// The elements of a list that may be long: how many there are, and what is wrong with them.
-struct Given {
+/// Number and faults of the elements of a long list.
+struct ElementCheck {
     name: &'static str,
-    n_given: u64,
+    n_elements: u64,
     n_max: u64,
     faults: Faults,
 }
 
-impl Given {
+impl ElementCheck {
     fn new(name: &'static str, n_max: u64) -> Self {
-        Self { name, n_given: 0, n_max, faults: Faults::default() }
+        Self { name, n_elements: 0, n_max, faults: Faults::default() }
     }
 
-    /// The position of one more; nothing when there are too many already.
+    /// Counts an element and returns its position; `None` if there are too many.
     fn next(&mut self) -> Option<u32> {
-        let index = self.n_given;
-        self.n_given += 1;
+        let index = self.n_elements;
+        self.n_elements += 1;
         u32::try_from(index).ok().filter(|_| index < self.n_max)
     }
 
@@ -64,21 +64,21 @@ impl Given {
     }
 
     fn check_count(&self) -> Result<(), String> {
-        let Self { n_given, n_max, .. } = self;
-        if (1..=*n_max).contains(n_given) {
+        let Self { n_elements, n_max, .. } = self;
+        if (1..=*n_max).contains(n_elements) {
             return Ok(());
         }
-        Err(format!("must have 1 to {n_max} elements, not {n_given}"))
+        Err(format!("must have 1 to {n_max} elements, not {n_elements}"))
     }
 
-    /// Tells what is wrong with the elements, beside what is wrong with the body.
-    fn tell(&mut self, body: &mut Reader<'_>) {
-        hand_on(std::mem::take(&mut self.faults), body);
+    /// Adds the faults of the elements to those of the body.
+    fn report(&mut self, body: &mut Reader<'_>) {
+        report_faults(std::mem::take(&mut self.faults), body);
     }
 }
 
-/// Tells the body's reader of faults that were found elsewhere in it.
-fn hand_on(faults: Faults, body: &mut Reader<'_>) {
+/// Adds faults to those of the body.
+fn report_faults(faults: Faults, body: &mut Reader<'_>) {
     for Fault { name, reason } in faults.check().err().unwrap_or_default() {
         body.fault(&name, reason);
     }

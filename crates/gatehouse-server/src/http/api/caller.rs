@@ -6,18 +6,18 @@ use crate::fields::caller::caller_body;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "me",
     summary: "Describes the token: its owner, tenants, scopes and expiry",
     need: Need::Token,
-    answers: &[Answer {
-        what: "The token's owner and rights",
+    responses: &[ResponseSpec {
+        description: "The token's owner and rights",
         schema: Some("Caller"),
         headers: &["Cache-Control"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE

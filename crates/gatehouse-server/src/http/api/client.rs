@@ -1,4 +1,4 @@
-//! `/-/admin/tenants/{tenantName}/clients`: a tenant's machines that get their tokens from us.
+//! `/-/admin/tenants/{tenantName}/clients`: a tenant's programs that get their tokens from gatehouse.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::http::answer::reply::Reply;
 use crate::http::route::address::encoded;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::reader::{Reader, Required};
 
 pub(in crate::http) const LIST: Operation = Operation {
@@ -22,12 +22,12 @@ pub(in crate::http) const LIST: Operation = Operation {
     summary: "Lists a tenant's clients",
     need: Need::Admin,
     query: paging::PARAMS,
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 200,
-        what: "A page of clients, by identifier, without their secrets",
+        description: "A page of clients, by identifier, without their secrets",
         schema: Some("Client"),
         headers: paging::HEADERS,
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -36,19 +36,19 @@ pub(in crate::http) const LIST: Operation = Operation {
 pub(in crate::http) const CREATE: Operation = Operation {
     method: "POST",
     id: "createClient",
-    summary: "Makes a client that gets its tokens at /-/oauth2/token; its secret is shown only here",
+    summary: "Creates a client that gets its tokens at /-/oauth2/token; its secret is shown only here",
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewClient",
         example: || client::new_client().example(),
         ..BodyKind::BASE
     }),
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 201,
-        what: "The client, with its secret",
+        description: "The client, with its secret",
         schema: Some("IssuedClient"),
         headers: &["Location", "Cache-Control"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(create(call)),
     ..Operation::BASE
@@ -59,11 +59,11 @@ pub(in crate::http) const READ: Operation = Operation {
     id: "readClient",
     summary: "Reads one client",
     need: Need::Admin,
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 200,
-        what: "The client, without its secret",
+        description: "The client, without its secret",
         schema: Some("Client"),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
@@ -72,9 +72,13 @@ pub(in crate::http) const READ: Operation = Operation {
 pub(in crate::http) const DELETE: Operation = Operation {
     method: "DELETE",
     id: "deleteClient",
-    summary: "Deletes a client; tokens that it has got are refused from now on",
+    summary: "Deletes a client; its tokens are refused from now on",
     need: Need::Admin,
-    answers: &[Answer { status: 204, what: "The client is gone", ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        status: 204,
+        description: "The client was deleted",
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE
 };
@@ -88,16 +92,16 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 
 async fn create(call: Call) -> Result<Reply, Problem> {
     let (name, scopes) = call.object(read_new)?;
-    let made = call.app().create_client(call.tenant(), name, scopes.value()).await?;
-    let id = made.client.id.to_string();
+    let created = call.app().create_client(call.tenant(), name, scopes.value()).await?;
+    let id = created.client.id.to_string();
     let location = format!("{}/{}", call.address.request_url(), encoded(&id));
-    let body = client_body(&made.client, Some(made.secret.reveal()));
+    let body = client_body(&created.client, Some(created.secret.reveal()));
     Ok(Reply::json(StatusCode::CREATED, &body)
         .with(header::LOCATION, &location)
         .with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Reads what a new client is called and what its tokens may allow.
+/// Reads the name and the scopes of a new client.
 pub(in crate::http) fn read_new(
     body: Reader<'_>,
 ) -> (Option<ClientName>, Required<BTreeSet<Scope>>) {

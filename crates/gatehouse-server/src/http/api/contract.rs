@@ -13,35 +13,39 @@ use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::reader::{Fault, Reader};
 
-const PAGE: &[Answer] = &[Answer {
-    what: "A page of contracts, by identifier",
+const PAGE: &[ResponseSpec] = &[ResponseSpec {
+    description: "A page of contracts, by identifier",
     schema: Some("Contract"),
     headers: paging::HEADERS,
-    ..Answer::BASE
+    ..ResponseSpec::BASE
 }];
 
-const ONE: &[Answer] = &[Answer { what: "The contract", schema: Some("Contract"), ..Answer::BASE }];
+const ONE: &[ResponseSpec] =
+    &[ResponseSpec { description: "The contract", schema: Some("Contract"), ..ResponseSpec::BASE }];
 
-const ADMIN_PAGE: &[Answer] = &[Answer {
-    what: "A page of contracts, by identifier",
+const ADMIN_PAGE: &[ResponseSpec] = &[ResponseSpec {
+    description: "A page of contracts, by identifier",
     schema: Some("AdminContract"),
     headers: paging::HEADERS,
-    ..Answer::BASE
+    ..ResponseSpec::BASE
 }];
 
-const ADMIN_ONE: &[Answer] =
-    &[Answer { what: "The contract", schema: Some("AdminContract"), ..Answer::BASE }];
+const ADMIN_ONE: &[ResponseSpec] = &[ResponseSpec {
+    description: "The contract",
+    schema: Some("AdminContract"),
+    ..ResponseSpec::BASE
+}];
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
     id: "listContracts",
-    summary: "Lists the tenant's contracts, each with how many of its accesses are not TERMINATED",
+    summary: "Lists the tenant's contracts, each with the number of its accesses that are not TERMINATED",
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
-    answers: PAGE,
+    responses: PAGE,
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
 };
@@ -49,9 +53,9 @@ pub(in crate::http) const LIST: Operation = Operation {
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "readContract",
-    summary: "Reads one contract, with how many of its accesses are not TERMINATED",
+    summary: "Reads one contract, with the number of its accesses that are not TERMINATED",
     need: Need::Scope(Scope::AccessRead),
-    answers: ONE,
+    responses: ONE,
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
 };
@@ -59,10 +63,10 @@ pub(in crate::http) const READ: Operation = Operation {
 pub(in crate::http) const ADMIN_LIST: Operation = Operation {
     method: "GET",
     id: "adminListContracts",
-    summary: "Lists a tenant's contracts as they were set up",
+    summary: "Lists a tenant's contracts as configured",
     need: Need::Admin,
     query: paging::PARAMS,
-    answers: ADMIN_PAGE,
+    responses: ADMIN_PAGE,
     run: |call| Box::pin(admin_list(call)),
     ..Operation::BASE
 };
@@ -70,9 +74,9 @@ pub(in crate::http) const ADMIN_LIST: Operation = Operation {
 pub(in crate::http) const ADMIN_READ: Operation = Operation {
     method: "GET",
     id: "adminReadContract",
-    summary: "Reads one contract as it was set up",
+    summary: "Reads one contract as configured",
     need: Need::Admin,
-    answers: ADMIN_ONE,
+    responses: ADMIN_ONE,
     run: |call| Box::pin(admin_read(call)),
     ..Operation::BASE
 };
@@ -80,7 +84,7 @@ pub(in crate::http) const ADMIN_READ: Operation = Operation {
 pub(in crate::http) const PUT: Operation = Operation {
     method: "PUT",
     id: "putContract",
-    summary: "Makes a contract, or makes the one that is there exactly as given",
+    summary: "Creates a contract, or replaces the existing one",
     need: Need::Admin,
     body: Some(BodyKind {
         schema: "NewContract",
@@ -88,18 +92,18 @@ pub(in crate::http) const PUT: Operation = Operation {
         ..BodyKind::BASE
     }),
     creates: true,
-    answers: &[
-        Answer {
-            what: "The contract was there, and is now as given",
+    responses: &[
+        ResponseSpec {
+            description: "The contract was replaced",
             schema: Some("AdminContract"),
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
+        ResponseSpec {
             status: 201,
-            what: "The contract was made",
+            description: "The contract was created",
             schema: Some("AdminContract"),
             headers: &["Location"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     problems: &[409],
@@ -112,7 +116,11 @@ pub(in crate::http) const DELETE: Operation = Operation {
     id: "deleteContract",
     summary: "Deletes a contract that never had an access",
     need: Need::Admin,
-    answers: &[Answer { status: 204, what: "The contract is gone", ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        status: 204,
+        description: "The contract was deleted",
+        ..ResponseSpec::BASE
+    }],
     problems: &[409],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE
@@ -156,12 +164,12 @@ async fn put(call: Call) -> Result<Reply, Problem> {
         Problem::invalid(vec![Fault { name: "contractId".into(), reason: bad.to_string() }])
     })?;
     let contract = call.object(|body| read_body(body, &id))?;
-    let contract = contract.expect("what has no faults was read whole");
+    let contract = contract.expect("a body without faults has every required field");
     let put = call.app().put_contract(call.tenant(), &contract).await?;
     Ok(call.reply_to_put(put, &contract_body(&contract)))
 }
 
-/// Reads a contract whose identifier is in the path; one in the body must be the same.
+/// Reads a contract whose identifier is in the path; an identifier in the body must match.
 pub(in crate::http) fn read_body(mut body: Reader<'_>, id: &ContractId) -> Option<Contract> {
     let given = body.optional(contract::ID);
     if given.is_some_and(|given| given != *id) {

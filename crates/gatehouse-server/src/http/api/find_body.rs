@@ -1,7 +1,7 @@
-//! The body of a search: lists of numbers and identifiers, read into what is wanted.
+//! The body of a search: lists of numbers and identifiers.
 //!
-//! What is no list of strings is a fault of the request. A string that can't be what its list says is a
-//! problem of its own, beside what the others find.
+//! A value that isn't a list of strings is a fault of the request. A malformed string is a problem in the response, and
+//! the search goes on with the others.
 
 use std::collections::HashSet;
 
@@ -12,20 +12,20 @@ use crate::fields::product::SearchList;
 use crate::http::answer::problem::Problem;
 use crate::reader::{Fault, Faults, Json, Reader, shortened, text};
 
-/// Most different items that one request may look for.
+/// Most different items of one search.
 const ITEMS_MAX: usize = 1000;
 
-/// What a request looks for.
+/// A parsed search.
 #[derive(Debug, Default)]
-pub(in crate::http) struct Asked {
-    wanted: FindRequest,
+pub(in crate::http) struct SearchRequest {
+    request: FindRequest,
     malformed: Vec<Fault>,
-    /// Different ones, malformed ones included.
+    /// Different items, malformed ones included.
     n_items: usize,
 }
 
-/// Reads a body.
-pub(in crate::http) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
+/// Parses a body.
+pub(in crate::http) fn read(bytes: &[u8]) -> Result<SearchRequest, Problem> {
     let json = Json::parse(bytes).map_err(Problem::malformed)?;
     let mut faults = Faults::default();
     let mut body = Reader::new(json, "", &mut faults).of_post();
@@ -47,13 +47,13 @@ pub(in crate::http) fn read(bytes: &[u8]) -> Result<Asked, Problem> {
     }
     body.finish();
     faults.check().map_err(Problem::invalid)?;
-    Ok(Asked::of(items))
+    Ok(SearchRequest::of(items))
 }
 
-impl Asked {
-    /// Each item once, in the order in which they come first.
+impl SearchRequest {
+    /// Removes duplicates, and keeps the order.
     fn of(items: Vec<(SearchList, usize, String)>) -> Self {
-        let mut asked = Self::default();
+        let mut search = Self::default();
         let mut seen = HashSet::new();
         for (list, position, text) in items {
             let parsed = Item::parse(list, &text);
@@ -65,42 +65,41 @@ impl Asked {
                 continue;
             }
             match parsed {
-                Ok(Item::Identifier(identifier)) => asked.wanted.identifiers.push(identifier),
-                Ok(Item::Id(id)) => asked.wanted.ids.push(id),
+                Ok(Item::Identifier(identifier)) => search.request.identifiers.push(identifier),
+                Ok(Item::Id(id)) => search.request.ids.push(id),
                 Err(reason) => {
-                    asked.malformed.push(Fault { name: name_at(list, position), reason });
+                    search.malformed.push(Fault { name: name_at(list, position), reason });
                 }
             }
         }
-        asked.n_items = seen.len();
-        asked
+        search.n_items = seen.len();
+        search
     }
 
-    /// What is to be looked for: nothing, where it would be too much.
-    pub(in crate::http) fn wanted(&self) -> FindRequest {
-        if self.is_too_much() { FindRequest::default() } else { self.wanted.clone() }
+    /// The request to the platforms; empty if the search has too many items.
+    pub(in crate::http) fn find_request(&self) -> FindRequest {
+        if self.has_too_many_items() { FindRequest::default() } else { self.request.clone() }
     }
 
-    fn is_too_much(&self) -> bool {
+    fn has_too_many_items(&self) -> bool {
         self.n_items > ITEMS_MAX
     }
 
-    /// All that is wrong: what can't be looked for, what failed, and what surely isn't there. An IMSI or an
-    /// MSISDN that isn't there is no problem.
-    pub(in crate::http) fn problems(self, finding: &mut FindResult) -> Vec<Problem> {
-        if self.is_too_much() {
+    /// All problems: malformed items, failures, and missing products. A missing IMSI or MSISDN is no problem.
+    pub(in crate::http) fn problems(self, result: &mut FindResult) -> Vec<Problem> {
+        if self.has_too_many_items() {
             return vec![Problem::too_many_items(self.n_items, ITEMS_MAX)];
         }
-        let Self { wanted, malformed, .. } = self;
+        let Self { request, malformed, .. } = self;
         let malformed = malformed.into_iter().map(|fault| Problem::invalid(vec![fault]));
-        let troubles = std::mem::take(&mut finding.troubles).into_iter().map(Problem::from);
-        let missing: HashSet<&Identifier> = finding.missing.identifiers.iter().collect();
-        let numbers = wanted.identifiers.iter().filter(|it| missing.contains(it));
+        let failures = std::mem::take(&mut result.troubles).into_iter().map(Problem::from);
+        let missing: HashSet<&Identifier> = result.missing.identifiers.iter().collect();
+        let numbers = request.identifiers.iter().filter(|it| missing.contains(it));
         let numbers = numbers.filter_map(no_product_with);
-        let missing: HashSet<&ProductId> = finding.missing.ids.iter().collect();
-        let ids = wanted.ids.iter().filter(|it| missing.contains(it));
+        let missing: HashSet<&ProductId> = result.missing.ids.iter().collect();
+        let ids = request.ids.iter().filter(|it| missing.contains(it));
         let ids = ids.map(|id| Problem::no_product(format!("there is no product `{id}`")));
-        malformed.chain(troubles).chain(numbers).chain(ids).collect()
+        malformed.chain(failures).chain(numbers).chain(ids).collect()
     }
 }
 
@@ -108,14 +107,14 @@ fn name_at(list: SearchList, position: usize) -> String {
     format!("{}[{position}]", list.field().name)
 }
 
-/// One thing to look for.
+/// An item of a search.
 enum Item {
     Identifier(Identifier),
     Id(ProductId),
 }
 
 impl Item {
-    /// Reads an item of a list; the reason reads on after its name.
+    /// Parses an item of a list. The reason is a phrase that follows the item's name.
     fn parse(list: SearchList, text: &str) -> Result<Self, String> {
         match list {
             SearchList::Of(kind) => {
@@ -130,15 +129,15 @@ impl Item {
     }
 }
 
-/// That there is no product with this number, where that is worth telling.
+/// The problem of a missing product; `None` for kinds whose absence isn't reported.
 fn no_product_with(identifier: &Identifier) -> Option<Problem> {
-    let what = match identifier.kind() {
+    let label = match identifier.kind() {
         IdentifierKind::Imsi | IdentifierKind::Msisdn => return None,
         IdentifierKind::Iccid => "ICCID",
         IdentifierKind::SerialNumber => "serial number",
     };
     Some(Problem::no_product(format!(
-        "there is no product with the {what} `{}`",
+        "there is no product with the {label} `{}`",
         identifier.value()
     )))
 }

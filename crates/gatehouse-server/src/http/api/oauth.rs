@@ -19,7 +19,7 @@ use crate::http::answer::media::FORM;
 use crate::http::answer::problem::{ErrorStyle, Problem};
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 
 pub(in crate::http) const TOKEN: Operation = Operation {
     method: "POST",
@@ -33,12 +33,12 @@ pub(in crate::http) const TOKEN: Operation = Operation {
         example: || oauth::token_request().example(),
         ..BodyKind::BASE
     }),
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 200,
-        what: "A token",
+        description: "A token",
         schema: Some("Token"),
         headers: &["Cache-Control", "Pragma"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     problems: &[401, 429, 503],
     run: |call| Box::pin(issue_token(call)),

@@ -21,7 +21,7 @@ use crate::http::intake::slots::TenantSlot;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::query::{FIELDS, PAGE_NUMBER, PAGE_SIZE};
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation, Pages};
+use crate::http::route::resource::{BodyKind, Need, Operation, Pages, ResponseSpec};
 
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
@@ -32,12 +32,12 @@ pub(in crate::http) const LIST: Operation = Operation {
     fields: FIELD_NAMES,
     pages: Pages::Gathered,
     filter: Some(&filter::VOCABULARY),
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 206,
-        what: "The page of every account, and the failures",
+        description: "The page of every account, and the failures",
         schema: Some("ProductPage"),
         headers: &["Link"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -53,10 +53,10 @@ pub(in crate::http) const FIND: Operation = Operation {
         example: || product::find_products().example(),
         ..BodyKind::BASE
     }),
-    answers: &[Answer {
-        what: "Found products, failures, and items that surely don't exist",
+    responses: &[ResponseSpec {
+        description: "Found products, failures, and items that surely don't exist",
         schema: Some("ProductEnvelope"),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(find(call)),
     ..Operation::BASE
@@ -67,7 +67,11 @@ pub(in crate::http) const READ: Operation = Operation {
     id: "readProduct",
     summary: "Reads one connection at its platform",
     need: Need::Scope(Scope::ProductRead),
-    answers: &[Answer { what: "The product", schema: Some("Product"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The product",
+        schema: Some("Product"),
+        ..ResponseSpec::BASE
+    }],
     // The platform may fail; then the server can't tell whether it has the product.
     problems: &[429, 502, 503, 504],
     run: |call| Box::pin(read(call)),
@@ -105,7 +109,8 @@ async fn find(mut call: Call) -> Result<Reply, Problem> {
     let body = std::mem::take(&mut call.body);
     let search = process_body(body.len(), move || find_body::read(&body)).await??;
     let _slot = take_slot(&call)?;
-    let mut result = call.app().find_products(call.tenant(), &search.wanted(), context).await?;
+    let mut result =
+        call.app().find_products(call.tenant(), &search.find_request(), context).await?;
     let problems = search.problems(&mut result);
     let body = view(&call, Fields::All).envelope(&result.products, &problems);
     Ok(Reply::whole(StatusCode::OK, JSON, body))

@@ -1,6 +1,6 @@
-//! Products on the wire: which of their fields, and the envelope that they come in.
+//! Products in responses: the selected fields, and the envelope.
 //!
-//! A page has up to a thousand of them, so they are written straight into the answer's bytes.
+//! A page has up to a thousand products, so they are written directly into the response's bytes.
 
 use bytes::Bytes;
 use gatehouse_connectors::ProductParts;
@@ -14,10 +14,10 @@ use crate::http::answer::problem::Problem;
 use crate::http::route::address::{Address, encoded};
 use crate::http::route::query::{self, NO_FIELDS};
 
-/// About as many bytes as an answer has beside its products.
+/// Estimated bytes of an envelope without its products.
 const ENVELOPE_BYTES: usize = 1024;
 
-/// A field of a product. Its identifier is always shown, and is none of these.
+/// A field of a product, except the identifier, which is always shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Href,
@@ -53,7 +53,7 @@ impl Field {
     }
 }
 
-/// The fields that a request may name. The first one is always there.
+/// The fields that a request may name. The first one is always shown.
 pub(crate) const FIELD_NAMES: &[&str] = &[
     product::ID.name,
     Field::Href.as_str(),
@@ -65,19 +65,19 @@ pub(crate) const FIELD_NAMES: &[&str] = &[
     Field::Type.as_str(),
 ];
 
-/// Which fields of products a request wants to see.
+/// The fields of products that a request selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fields {
-    /// All of them.
+    /// All fields.
     All,
-    /// Only what leads to the product: its identifier, its address, and the request that found it.
+    /// Only the identifier, the address, and the correlation ID of the request.
     None,
-    /// Those that were named, in the order of [`Field::ALL`].
+    /// The named fields, in the order of [`Field::ALL`].
     Named([bool; Field::ALL.len()]),
 }
 
 impl Fields {
-    /// About as many bytes as a product has.
+    /// Estimated bytes of a product.
     fn bytes(&self) -> usize {
         match self {
             Self::All => 800,
@@ -86,8 +86,7 @@ impl Fields {
         }
     }
 
-    /// Reads names with commas between them. Those of no field are ignored; without any name at all, all
-    /// fields are wanted.
+    /// Parses names separated by commas. Unknown names are ignored; no name at all selects all fields.
     pub(crate) fn read(text: &str) -> Self {
         let names: Vec<&str> = query::field_names(text).collect();
         match names[..] {
@@ -97,7 +96,7 @@ impl Fields {
         }
     }
 
-    /// What platforms are to be asked for, so that all of these can be shown.
+    /// The parts to request from platforms for these fields.
     pub(crate) fn parts(&self) -> ProductParts {
         ProductParts {
             status: self.show(Field::Status),
@@ -115,21 +114,21 @@ impl Fields {
     }
 }
 
-/// How the products of an answer are shown.
+/// Context in which the products of a response are written.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
-    /// What addresses begin with.
+    /// Base of the addresses.
     pub(crate) address: &'a Address,
-    /// Whose they are.
+    /// The tenant of the products.
     pub(crate) tenant: &'a TenantName,
-    /// The request that asks for them.
+    /// The correlation ID of the request.
     pub(crate) correlation_id: &'a str,
-    /// What is shown of them.
+    /// The selected fields.
     pub(crate) fields: Fields,
 }
 
 impl View<'_> {
-    /// The answer of a list or a search: products, and what went wrong beside them.
+    /// The body of a list or a search: products and problems.
     pub(crate) fn envelope(self, products: &[Product], errors: &[Problem]) -> Bytes {
         let n_bytes = ENVELOPE_BYTES + products.len() * self.fields.bytes();
         let mut json = Json::with_capacity(n_bytes);
@@ -156,20 +155,20 @@ impl View<'_> {
 /// Writes products one after the other.
 struct ProductWriter<'a> {
     view: View<'a>,
-    /// Products of one account stand together.
-    common: Option<Common<'a>>,
+    /// The part of the last account: products of one account are adjacent.
+    account_part: Option<AccountPart<'a>>,
 }
 
-/// What is the same in all products of an account, as it is written.
-struct Common<'a> {
+/// JSON that all products of an account share.
+struct AccountPart<'a> {
     account: &'a Account,
-    /// What their addresses begin with, without the quote behind it.
+    /// The common start of the addresses, without the closing quote.
     address: Json,
-    /// Whose they are.
+    /// The account as a related party.
     party: Json,
 }
 
-impl<'a> Common<'a> {
+impl<'a> AccountPart<'a> {
     fn new(view: View<'_>, account: &'a Account) -> Self {
         let (mut address, mut party) = (Json::default(), Json::default());
         address.raw("\"");
@@ -181,15 +180,16 @@ impl<'a> Common<'a> {
 
 impl<'a> ProductWriter<'a> {
     fn new(view: View<'a>) -> Self {
-        Self { view, common: None }
+        Self { view, account_part: None }
     }
 
     fn write(&mut self, json: &mut Json, product: &'a Product) {
-        let Self { view, common } = self;
+        let Self { view, account_part } = self;
         let Product { account, connection } = product;
-        let same = common.take().filter(|it| std::ptr::eq(it.account, &**account));
-        let common = common.insert(same.unwrap_or_else(|| Common::new(*view, account)));
-        // A platform's name has nothing that must be escaped or encoded.
+        let same = account_part.take().filter(|it| std::ptr::eq(it.account, &**account));
+        let account_part =
+            account_part.insert(same.unwrap_or_else(|| AccountPart::new(*view, account)));
+        // A platform's name needs no escapes.
         let platform = account.platform.as_str();
         json.raw("{");
         json.first_member(product::ID.name);
@@ -205,7 +205,7 @@ impl<'a> ProductWriter<'a> {
             json.member(field.as_str());
             match field {
                 Field::Href => {
-                    json.append(&common.address);
+                    json.append(&account_part.address);
                     json.raw(platform);
                     json.raw("-");
                     encoded(&connection.local_id).for_each(|piece| json.raw(piece));
@@ -214,7 +214,7 @@ impl<'a> ProductWriter<'a> {
                 Field::Status => json.quoted(&connection.status),
                 Field::ConnectivityType => json.quoted(connection.connectivity.as_str()),
                 Field::ProductCharacteristic => write_characteristics(json, product),
-                Field::RelatedParty => json.append(&common.party),
+                Field::RelatedParty => json.append(&account_part.party),
                 Field::CustomProperty => json.list(&connection.properties, |json, property| {
                     write_characteristic(json, &property.name, &property.value);
                 }),
@@ -229,18 +229,18 @@ impl<'a> ProductWriter<'a> {
     }
 }
 
-/// What a product is, name by name; a name comes as often as it has values.
+/// Writes the characteristics of a product, one for each value.
 fn write_characteristics(json: &mut Json, product: &Product) {
     let Product { account, connection } = product;
     let imeis = connection.imeis.iter().map(|value| ("IMEI", value.as_str()));
     let status = connection.platform_status.iter().map(|it| ("PLATFORM_STATUS", it.as_str()));
     let platform = ("PLATFORM", account.platform.as_str());
     let all = std::iter::once(platform)
-        .chain(carried(connection, IdentifierKind::Iccid))
-        .chain(carried(connection, IdentifierKind::Imsi))
-        .chain(carried(connection, IdentifierKind::Msisdn))
+        .chain(identifiers_of(connection, IdentifierKind::Iccid))
+        .chain(identifiers_of(connection, IdentifierKind::Imsi))
+        .chain(identifiers_of(connection, IdentifierKind::Msisdn))
         .chain(imeis)
-        .chain(carried(connection, IdentifierKind::SerialNumber))
+        .chain(identifiers_of(connection, IdentifierKind::SerialNumber))
         .chain(status);
     json.list(all, |json, (name, value)| write_characteristic(json, name, value));
 }
@@ -254,7 +254,10 @@ fn write_characteristic(json: &mut Json, name: &str, value: &str) {
     json.raw("}");
 }
 
-fn carried(connection: &Connection, kind: IdentifierKind) -> impl Iterator<Item = (&str, &str)> {
+fn identifiers_of(
+    connection: &Connection,
+    kind: IdentifierKind,
+) -> impl Iterator<Item = (&str, &str)> {
     let of_kind = connection.identifiers.iter().filter(move |(it, _)| *it == kind);
     of_kind.map(move |(_, value)| (kind.as_str(), value.as_str()))
 }

@@ -8,17 +8,17 @@ use crate::fields::summary::{DAYS, summary_body};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "readSummary",
-    summary: "Sums up the tenant's accesses by status and contract, and the last 90 days",
+    summary: "Reads the numbers of the tenant's accesses by status and contract, and of the last 90 days",
     need: Need::Scope(Scope::AccessRead),
-    answers: &[Answer {
-        what: "The figures, as they are now",
+    responses: &[ResponseSpec {
+        description: "The present figures",
         schema: Some("Summary"),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE

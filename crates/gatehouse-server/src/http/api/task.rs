@@ -1,7 +1,7 @@
-//! `/{tenantName}/access/batch/{taskId}` and below: what has become of a batch.
+//! `/{tenantName}/access/batch/{taskId}` and below: the results of a batch.
 //!
-//! A Task that is over may have very many accesses. Its answer is made while it goes out, some items at a
-//! time, so that it takes neither memory nor a transaction, however slowly it is read.
+//! An ended Task may have very many accesses. Its response is streamed, some items at a time, so that it holds neither
+//! much memory nor a transaction, even for a slow client.
 
 use gatehouse_core::rights::Scope;
 use gatehouse_core::task::{FailedItem, Task, TaskState};
@@ -24,20 +24,20 @@ use crate::http::route::address::Address;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
 use crate::http::route::query::{PAGE_NUMBER, PAGE_SIZE};
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 use crate::reader::shortened;
 
-/// Seconds after which a Task may be further.
+/// Seconds until a Task may have made progress.
 pub(in crate::http) const RETRY_AFTER_SECONDS: &str = "1";
 
 /// Until when the passwords of a Task can be read.
 const X_PASSWORDS_UNTIL: HeaderName = HeaderName::from_static("x-passwords-until");
 
-/// Items that are read at a time while an answer goes out: so many that asking for them, and waking up whoever sends
-/// them, costs little beside them, and so few that they are only some pieces.
+/// Items per read of a streamed response: enough that the query and the wake-up cost little per item, and few enough
+/// for a small buffer.
 const ITEMS_AT_ONCE: u32 = 1000;
 
-/// ItemFilter item results are asked for.
+/// Query parameter: item results by outcome.
 const STATE: &str = "state";
 
 pub(in crate::http) const LIST: Operation = Operation {
@@ -46,11 +46,11 @@ pub(in crate::http) const LIST: Operation = Operation {
     summary: "Lists the tenant's Tasks, newest first",
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
-    answers: &[Answer {
-        what: "A page of Tasks, each with its progress and without its accesses and errors",
+    responses: &[ResponseSpec {
+        description: "A page of Tasks, each with its progress and without its accesses and errors",
         schema: Some("ListedTask"),
         headers: paging::HEADERS,
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -59,12 +59,12 @@ pub(in crate::http) const LIST: Operation = Operation {
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "readTask",
-    summary: "Reads a Task, and the accesses and errors of one that is over; a token with `access:write` sees \
-        their passwords while the server keeps them",
+    summary: "Reads a Task; an ended one has its accesses and errors, and for a token with `access:write` also the \
+        passwords while the server keeps them",
     need: Need::Scope(Scope::AccessRead),
-    answers: &[
-        Answer {
-            what: "The Task: with `accesses` when it is DONE, `accesses` and `errors` when it is FAILED, \
+    responses: &[
+        ResponseSpec {
+            description: "The Task: with `accesses` when it is DONE, `accesses` and `errors` when it is FAILED, \
                 `errors` when it is REJECTED",
             schema: Some("TaskOutcome"),
             headers: &[
@@ -74,10 +74,10 @@ pub(in crate::http) const READ: Operation = Operation {
                 "Vary",
                 "Content-Encoding?",
             ],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
-            what: "The accesses of a Task that is DONE or FAILED, as a table",
+        ResponseSpec {
+            description: "The accesses of a Task that is DONE or FAILED, as a table",
             media_type: CSV,
             schema: Some("AccessTable"),
             headers: &[
@@ -87,7 +87,7 @@ pub(in crate::http) const READ: Operation = Operation {
                 "Vary",
                 "Content-Encoding?",
             ],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     problems: &[409],
@@ -98,9 +98,13 @@ pub(in crate::http) const READ: Operation = Operation {
 pub(in crate::http) const STOP: Operation = Operation {
     method: "DELETE",
     id: "stopTask",
-    summary: "Stops a Task that is not over; what it has done stays",
+    summary: "Stops a Task that has not ended; its changes so far stay",
     need: Need::Scope(Scope::AccessWrite),
-    answers: &[Answer { what: "The Task, TERMINATED", schema: Some("Task"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The Task, TERMINATED",
+        schema: Some("Task"),
+        ..ResponseSpec::BASE
+    }],
     problems: &[409],
     run: |call| Box::pin(stop(call)),
     ..Operation::BASE
@@ -109,12 +113,12 @@ pub(in crate::http) const STOP: Operation = Operation {
 pub(in crate::http) const PROGRESS: Operation = Operation {
     method: "GET",
     id: "readProgress",
-    summary: "Tells how far a Task has come",
+    summary: "Reads the progress of a Task",
     need: Need::Scope(Scope::AccessRead),
-    answers: &[Answer {
-        what: "How many items it has and how many are done, when, and what it changes",
+    responses: &[ResponseSpec {
+        description: "The numbers of all and of processed items, the times, and the change",
         schema: Some("Progress"),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(progress(call)),
     ..Operation::BASE
@@ -123,15 +127,15 @@ pub(in crate::http) const PROGRESS: Operation = Operation {
 pub(in crate::http) const ITEMS: Operation = Operation {
     method: "GET",
     id: "listItems",
-    summary: "Lists the item results of a Task that is over, in request order; a token with `access:write` sees \
-        passwords while the server keeps them",
+    summary: "Lists the item results of an ended Task, in request order; a token with `access:write` sees passwords \
+        while the server keeps them",
     need: Need::Scope(Scope::AccessRead),
     query: &[STATE, PAGE_NUMBER, PAGE_SIZE],
-    answers: &[Answer {
-        what: "A page of item results",
+    responses: &[ResponseSpec {
+        description: "A page of item results",
         schema: Some("ItemResult"),
         headers: &["Link", "X-Total-Count", "X-Passwords-Until?", "Cache-Control"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     problems: &[409],
     run: |call| Box::pin(items(call)),
@@ -160,9 +164,9 @@ async fn read(call: Call) -> Result<Reply, Problem> {
         }
         TaskState::Terminated => Reply::json(StatusCode::OK, &shown(&outcome.task)),
         TaskState::Rejected => {
-            let why = outcome.rejection().await?;
-            let why = why.map(|item| problem_of(item.failure, &outcome.task));
-            let errors: Vec<Body> = why.into_iter().collect();
+            let rejection = outcome.rejection().await?;
+            let error = rejection.map(|item| problem_of(item.failure, &outcome.task));
+            let errors: Vec<Body> = error.into_iter().collect();
             let body = shown(&outcome.task).put(task::ERRORS, errors);
             Reply::json(StatusCode::OK, &body)
         }
@@ -185,7 +189,7 @@ async fn progress(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn items(mut call: Call) -> Result<Reply, Problem> {
-    let which = match call.query.value(STATE) {
+    let filter = match call.query.value(STATE) {
         None => ItemFilter::All,
         Some("succeeded") => ItemFilter::Succeeded,
         Some("failed") => ItemFilter::Failed,
@@ -198,20 +202,20 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
     let request = paging::requested(&mut call)?;
     let outcome = find(&call).await?;
     outcome.check(Stage::Terminal, "its items can be listed when it is over")?;
-    // A page past the end has nothing, wherever it would be.
+    // A page past the end is empty, at any offset.
     let from = u32::try_from(request.offset()).unwrap_or(u32::MAX);
     let n = u32::try_from(request.size).unwrap_or(u32::MAX);
-    let total = outcome.n_items(which).into();
+    let total = outcome.n_items(filter).into();
     let mut writer = AccessWriter::new(&call.address, call.tenant());
     let mut items = Vec::new();
     let show = &mut |item: TaskItem<'_>| items.push(write_item(&mut writer, &outcome.task, item));
-    outcome.show(which, from, n, show).await?;
+    outcome.show(filter, from, n, show).await?;
     let page = Page { request, items, total };
     let reply = paging::reply_with_writer(&call, &page, ACCESS_BYTES, Json::append);
     Ok(confidential(reply, outcome.shows_passwords_until()))
 }
 
-/// An answer that may hold passwords: nothing on the way keeps it, and it tells until when they can be read.
+/// A response that may have passwords: caches must not store it, and a header says until when they can be read.
 fn confidential(reply: Reply, until: Option<Timestamp>) -> Reply {
     let reply = reply.with(header::CACHE_CONTROL, "no-store");
     match until {
@@ -235,7 +239,7 @@ fn listed(task: &Task) -> Body {
     shown(task).put(task::PROGRESS, progress_body(task))
 }
 
-/// The body of a Task that is over, piece by piece.
+/// Streams the body of an ended Task.
 async fn write_json(
     mut sink: Sink,
     address: Address,
@@ -243,7 +247,7 @@ async fn write_json(
 ) -> Result<Finished, StreamError> {
     let task = &outcome.task;
     let base = serde_json::to_vec(&shown(task)).expect(PLAIN);
-    // Without the brace at its end: more comes.
+    // Without the closing brace: more members follow.
     sink.write(&base[..base.len() - 1]).await?;
     sink.json().member(task::ACCESSES.name);
     sink.write(b"[").await?;
@@ -284,7 +288,7 @@ async fn write_json(
     sink.finish().await
 }
 
-/// The accesses of a Task that is over, as a table.
+/// The accesses of an ended Task, as a table.
 fn table(outcome: TaskOutcome) -> Reply {
     let name = format!("attachment; filename=\"{}.csv\"", outcome.task.id);
     Reply::streamed(StatusCode::OK, CSV, move |sink| write_table(sink, outcome))
@@ -307,7 +311,7 @@ async fn write_table(mut sink: Sink, outcome: TaskOutcome) -> Result<Finished, S
     sink.finish().await
 }
 
-/// What came of one item.
+/// The result of one item.
 fn write_item(writer: &mut AccessWriter, task: &Task, item: TaskItem<'_>) -> Json {
     let mut json = Json::with_capacity(ACCESS_BYTES);
     json.raw("{");
@@ -332,7 +336,7 @@ fn write_item(writer: &mut AccessWriter, task: &Task, item: TaskItem<'_>) -> Jso
     json
 }
 
-/// An item that failed: the problem, and which item it is.
+/// The problem of a failed item, with the item's index and names.
 fn error_body(item: FailedItem, task: &Task) -> Body {
     problem_of(item.failure, task)
         .put(task::INDEX, item.index)
@@ -341,7 +345,7 @@ fn error_body(item: FailedItem, task: &Task) -> Body {
         .put_some(task::DEVICE_NAME, item.name.device_name)
 }
 
-/// The problem of something that failed in a Task: it belongs to the request that the Task came with.
+/// The problem of a failure in a Task, with the correlation ID of the request that created the Task.
 fn problem_of(failure: gatehouse_core::BatchFailure, task: &Task) -> Body {
     Problem::from(failure).body(&task.correlation_id)
 }

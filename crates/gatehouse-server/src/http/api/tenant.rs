@@ -1,4 +1,4 @@
-//! `/-/admin/tenants`: tenants, as the operator sets them up.
+//! `/-/admin/tenants`: tenants as the operator configures them.
 
 use gatehouse_core::{Tenant, TenantName};
 use http::StatusCode;
@@ -10,7 +10,7 @@ use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::paging;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::reader::Reader;
 
 pub(in crate::http) const LIST: Operation = Operation {
@@ -19,11 +19,11 @@ pub(in crate::http) const LIST: Operation = Operation {
     summary: "Lists all tenants",
     need: Need::AdminOfAll,
     query: paging::PARAMS,
-    answers: &[Answer {
-        what: "A page of tenants, by name",
+    responses: &[ResponseSpec {
+        description: "A page of tenants, by name",
         schema: Some("Tenant"),
         headers: paging::HEADERS,
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
     ..Operation::BASE
@@ -34,7 +34,11 @@ pub(in crate::http) const READ: Operation = Operation {
     id: "readTenant",
     summary: "Reads one tenant",
     need: Need::Admin,
-    answers: &[Answer { what: "The tenant", schema: Some("Tenant"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The tenant",
+        schema: Some("Tenant"),
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE
 };
@@ -42,7 +46,7 @@ pub(in crate::http) const READ: Operation = Operation {
 pub(in crate::http) const PUT: Operation = Operation {
     method: "PUT",
     id: "putTenant",
-    summary: "Makes a tenant, or makes the one that is there exactly as given",
+    summary: "Creates a tenant, or replaces the existing one",
     need: Need::AdminOfAll,
     body: Some(BodyKind {
         schema: "NewTenant",
@@ -50,18 +54,18 @@ pub(in crate::http) const PUT: Operation = Operation {
         ..BodyKind::BASE
     }),
     creates: true,
-    answers: &[
-        Answer {
-            what: "The tenant was there, and is now as given",
+    responses: &[
+        ResponseSpec {
+            description: "The tenant was replaced",
             schema: Some("Tenant"),
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
+        ResponseSpec {
             status: 201,
-            what: "The tenant was made",
+            description: "The tenant was created",
             schema: Some("Tenant"),
             headers: &["Location"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     run: |call| Box::pin(put(call)),
@@ -73,7 +77,11 @@ pub(in crate::http) const DELETE: Operation = Operation {
     id: "deleteTenant",
     summary: "Deletes a tenant that never had an access, with its contracts and accounts",
     need: Need::AdminOfAll,
-    answers: &[Answer { status: 204, what: "The tenant is gone", ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        status: 204,
+        description: "The tenant was deleted",
+        ..ResponseSpec::BASE
+    }],
     problems: &[409],
     run: |call| Box::pin(delete(call)),
     ..Operation::BASE
@@ -93,13 +101,13 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
-    let tenant = tenant.expect("what has no faults was read whole");
+    let tenant = tenant.expect("a body without faults has every required field");
     let put = call.app().put_tenant(&tenant).await?;
     call.server.rates.invalidate(&tenant.name);
     Ok(call.reply_to_put(put, &tenant_body(&tenant)))
 }
 
-/// Reads a tenant whose name is in the path; one in the body must be the same.
+/// Reads a tenant whose name is in the path; a name in the body must match.
 pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &TenantName) -> Option<Tenant> {
     let given = body.optional(tenant::NAME);
     if given.is_some_and(|given| given != *name) {

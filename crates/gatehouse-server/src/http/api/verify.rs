@@ -10,7 +10,7 @@ use crate::fields::access::{self, verified_body};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, BodyKind, Need, Operation};
+use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::reader::Reader;
 
 pub(in crate::http) const CHECK: Operation = Operation {
@@ -23,7 +23,11 @@ pub(in crate::http) const CHECK: Operation = Operation {
         example: || access::credentials().example(),
         ..BodyKind::BASE
     }),
-    answers: &[Answer { what: "The device may connect", schema: Some("Verified"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The device may connect",
+        schema: Some("Verified"),
+        ..ResponseSpec::BASE
+    }],
     // 401 is for a refused token and for refused credentials.
     problems: &[401, 429],
     run: |call| Box::pin(check(call)),

@@ -15,7 +15,7 @@ use crate::http::answer::stream::CHUNK_BYTES;
 use crate::http::route::call::Call;
 use crate::http::route::conditional;
 use crate::http::route::resource::{
-    Answer, BodyKind, Need, Operation, PathObject, Resource, Served,
+    BodyKind, Need, Operation, PathObject, Resource, ResponseSpec, Served,
 };
 use crate::reader::shortened;
 
@@ -46,7 +46,11 @@ const SEND: Operation = Operation {
     is_listed: false,
     need: Need::Scope(Scope::AccessRead),
     query: &[BYTES],
-    answers: &[Answer { what: "The bytes", schema: Some("Access"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The bytes",
+        schema: Some("Access"),
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(send(call)),
     ..Operation::BASE
 };
@@ -59,7 +63,11 @@ const CHECK: Operation = Operation {
     need: Need::Scope(Scope::AccessVerify),
     query: &[BYTES],
     body: Some(BodyKind { schema: "Credentials", ..BodyKind::BASE }),
-    answers: &[Answer { what: "The bytes", schema: Some("Verified"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The bytes",
+        schema: Some("Verified"),
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(check(call)),
     ..Operation::BASE
 };

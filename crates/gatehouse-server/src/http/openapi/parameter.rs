@@ -14,9 +14,9 @@ use crate::http::route::query::FIELDS;
 use crate::http::route::resource::{Operation, Pages, Resource};
 use crate::reader::{Direction, Form, Instant};
 
-/// What an operation takes beside its body, in the order in which people need it.
+/// The parameters of an operation, the most useful first.
 ///
-/// What may be left out has no example here: `/-/docs` would put it into its forms, and send it.
+/// An optional parameter has no example: `/-/docs` would fill its forms with it, and send it.
 pub(super) fn parameters(
     resource: &Resource,
     operation: &Operation,
@@ -26,55 +26,54 @@ pub(super) fn parameters(
     parameters.extend(operation.query.iter().map(|name| match *name {
         "state" => json!({
             "name": "state", "in": "query",
-            "description": "Only items that succeeded, or only those that failed; left out: both",
+            "description": "Only items that succeeded, or only items that failed; left out: both",
             "schema": {"type": "string", "enum": ["succeeded", "failed"]},
         }),
         FIELDS => json!({
             "name": FIELDS, "in": "query",
-            "description": "Which fields to show, with commas between their names; `id` is always there, and \
-                what is no field is ignored and named in X-Ignored-Params. `none`, alone: only `id`, `href` and `correlationId`. Left out or \
-                empty: all.",
+            "description": "Names of the fields to show, separated by commas; `id` is always shown. Unknown names \
+                are ignored and named in X-Ignored-Params. `none` alone: only `id`, `href` and `correlationId`. \
+                Left out or empty: all.",
             "schema": {"type": "string"},
         }),
-        name if operation.pages == Pages::Gathered => page_to_gather(name),
+        name if operation.pages == Pages::Gathered => gathered_page(name),
         name => page(name, limits),
     }));
-    if let Some(vocabulary) = operation.filter {
+    if let Some(filter_fields) = operation.filter {
         parameters.push(json!({
-            "name": "filter", "in": "query", "description": filter(vocabulary), "allowReserved": true,
+            "name": "filter", "in": "query", "description": filter(filter_fields), "allowReserved": true,
             "schema": {"type": "string"},
         }));
-        parameters.extend(vocabulary.filterable.iter().map(condition));
+        parameters.extend(filter_fields.filterable.iter().map(condition));
     }
     parameters.extend(operation.headers.iter().map(|name| header(name)));
     parameters.push(json!({
         "name": "Prefer", "in": "header",
-        "description": "`handling=strict` makes 400 of what would be ignored",
+        "description": "With `handling=strict`, names that would be ignored are 400",
         "schema": {"type": "string"},
     }));
     parameters.push(json!({
         "name": "traceparent", "in": "header",
-        "description": "The trace that the request is part of (W3C Trace Context); one that can't be read is \
-            ignored",
+        "description": "The trace of the request (W3C Trace Context); an invalid value is ignored",
         "schema": {"type": "string"},
     }));
     parameters.push(json!({
         "name": "X-Correlation-ID", "in": "header",
-        "description": "Returned with the answer and written to the log, when it is 1 to 128 visible ASCII \
-            characters; anything else is replaced. `X-Correlator` is taken in its place.",
+        "description": "Returned in the response and written to the log if it has 1 to 128 visible ASCII \
+            characters; any other value is replaced. `X-Correlator` is an alternative name.",
         "schema": {"type": "string"},
     }));
     parameters
 }
 
-/// What stands in braces in a path.
+/// The parameters in the braces of a path.
 fn of_path(path: &str) -> Vec<Value> {
     let names = path.split('/').filter_map(|it| it.strip_prefix('{')?.strip_suffix('}'));
     let parameter = |parameter: &str| {
-        let (what, schema, example) = match parameter {
+        let (description, schema, example) = match parameter {
             "tenantName" => ("The tenant", tenant_name(), "demo"),
             "accessId" => (
-                "The access; its identifier is written in lower case",
+                "The access's identifier, in lower case",
                 json!({"type": "string", "format": "uuid"}),
                 "01a1dd4d-f036-7005-9379-54b08ec1966e",
             ),
@@ -82,19 +81,19 @@ fn of_path(path: &str) -> Vec<Value> {
             "taskId" => ("The Task", job(), "job-01a1dd4d-f0c1-7a3e-8b52-9f3d1c20e7aa"),
             "accountName" => ("The account", name(), "acme-eu"),
             "productId" => (
-                "The product: its platform, a hyphen, and what the platform calls the connection",
+                "The product: its platform, a hyphen, and the connection's identifier at the platform",
                 product_id(),
                 "ALPHA-4711",
             ),
             "clientId" => (
-                "The client, as it was shown",
+                "The client's `clientId`",
                 json!({"type": "string", "minLength": 1}),
                 "demo~ghbartdqeohaehjz",
             ),
-            _ => ("Which one", name(), "one"),
+            _ => ("The name", name(), "one"),
         };
         json!({
-            "name": parameter, "in": "path", "required": true, "description": what,
+            "name": parameter, "in": "path", "required": true, "description": description,
             "schema": schema, "example": example,
         })
     };
@@ -103,92 +102,91 @@ fn of_path(path: &str) -> Vec<Value> {
 
 fn header(name: &str) -> Value {
     let mut schema = json!({"type": "string"});
-    let what = match name {
+    let description = match name {
         idempotency::KEY => {
             schema["minLength"] = 1.into();
             schema["maxLength"] = REQUEST_KEY_CHARS_MAX.into();
             schema["pattern"] = "^[!-~]([ -~]*[!-~])?$".into();
-            "Names the request, which is then done once: sent again with the same key and body within 24 hours, \
-             it gets the first answer again; with another body it is 409, and so it is while the first is \
-             under way, with `Retry-After`. Only what succeeded is kept."
+            "A key that makes the request idempotent: a repeated request with the same key and body within 24 hours \
+             gets the first response again. With another body it is 409; while the first request is running it \
+             is 409 with `Retry-After`. Only successful responses are stored."
         }
         "If-Match" => {
-            "Versions that the change may be made to, as `ETag` showed them, with quotes; else 412"
+            "Versions that may be changed, in the form of `ETag`, with quotes; any other version is 412"
         }
         "If-None-Match" => {
-            "Versions that the client has already, as `ETag` showed them, with quotes"
+            "Versions that the client already has, in the form of `ETag`, with quotes"
         }
         _ => "RFC 9110",
     };
-    json!({"name": name, "in": "header", "description": what, "schema": schema})
+    json!({"name": name, "in": "header", "description": description, "schema": schema})
 }
 
 fn page(name: &str, limits: &Limits) -> Value {
-    let (what, default, maximum) = if name == "pageSize" {
+    let (description, default, maximum) = if name == "pageSize" {
         let default = PAGE_SIZE_DEFAULT.min(limits.page_size_max);
-        ("How many there are on a page", default, limits.page_size_max)
+        ("Most items on a page", default, limits.page_size_max)
     } else {
-        ("Which page, from one; a page past the end is empty", 1, PAGE_NUMBER_MAX)
+        ("The page, from 1; a page past the end is empty", 1, PAGE_NUMBER_MAX)
     };
     json!({
-        "name": name, "in": "query", "description": what,
+        "name": name, "in": "query", "description": description,
         "schema": {"type": "integer", "minimum": 1, "maximum": maximum, "default": default},
     })
 }
 
-/// A parameter of a page that nobody can choose for the client.
-fn page_to_gather(name: &str) -> Value {
-    let (what, maximum) = if name == "pageSize" {
-        let what =
-            "How many products the page may hold, which the accounts that match share evenly";
-        (what, PAGE_SIZE_MAX)
+/// A required page parameter, for products that are gathered from platforms.
+fn gathered_page(name: &str) -> Value {
+    let (description, maximum) = if name == "pageSize" {
+        let description = "Most products on the page, shared evenly by the matching accounts";
+        (description, PAGE_SIZE_MAX)
     } else {
-        let what = "Which page of every account, from one; the server or the tenant may have a lower maximum";
-        (what, PAGE_NUMBER_MAX)
+        let description =
+            "The page of every account, from 1; the server or the tenant may have a lower maximum";
+        (description, PAGE_NUMBER_MAX)
     };
     json!({
-        "name": name, "in": "query", "required": true, "description": what,
+        "name": name, "in": "query", "required": true, "description": description,
         "schema": {"type": "integer", "minimum": 1, "maximum": maximum},
         "example": if name == "pageSize" { PAGE_SIZE_DEFAULT } else { 1 },
     })
 }
 
-/// What a filter is, by example.
-fn filter(vocabulary: &FilterFields) -> String {
-    let mut names = vocabulary.filterable.iter().map(|word| word.name);
+/// Description of a filter, with examples.
+fn filter(filter_fields: &FilterFields) -> String {
+    let mut names = filter_fields.filterable.iter().map(|field| field.name);
     let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
     format!(
         "Conditions `name operator value`, such as `{first}=A&{second}=B;{first}=C`. `&` joins them, `;` \
-         separates alternatives and binds less. A raw `+` is a space, a plus is `%2B`. `filter=` may stand before \
-         any condition or be left out, so each condition can also be a parameter of its own. An expression may \
-         be percent-encoded as a whole. At most {ALTERNATIVES_MAX} alternatives and {CONDITIONS_MAX} \
-         conditions. What is not known here is ignored and named in X-Ignored-Params."
+         separates alternatives and has lower precedence. A raw `+` is a space, a plus is `%2B`. `filter=` may \
+         precede any condition or be left out, so each condition can also be a separate parameter. An expression \
+         may be percent-encoded as a whole. At most {ALTERNATIVES_MAX} alternatives and {CONDITIONS_MAX} \
+         conditions. Unknown names are ignored and named in X-Ignored-Params."
     )
 }
 
-/// A condition as a parameter: a form can only say `=`, so the other operators stand in words.
-fn condition(word: &FilterField) -> Value {
+/// A condition as a parameter. A form can only express `=`, so the description names the other operators.
+fn condition(field: &FilterField) -> Value {
     let operators: Vec<String> =
-        word.operators.iter().map(|it| format!("`{}`", it.as_str())).collect();
+        field.operators.iter().map(|it| format!("`{}`", it.as_str())).collect();
     let (compared, schema) = match operators.len() {
-        1 if word.any_case => {
-            let compared =
-                "Its name may be written in lower case; a value that is no such number is 400.";
+        1 if field.any_case => {
+            let compared = "The name may be in lower case; an invalid number is 400.";
             (compared.to_owned(), json!({"type": "string"}))
         }
-        1 => ("Compared with `=`, letter by letter.".to_owned(), json!({"type": "string"})),
+        1 => ("Compared with `=`, character by character.".to_owned(), json!({"type": "string"})),
         _ => {
             let compared = format!(
-                "Compared with {}; for others than `=` use `filter`, with `>` written `%3E` and `<` \
-                 written `%3C`. An RFC 3339 time or a date; one that can't be read is 400.",
+                "Compared with {}; for operators other than `=` use `filter`, with `>` written `%3E` and `<` \
+                 written `%3C`. An RFC 3339 time or a date; any other value is 400.",
                 operators.join(", ")
             );
             (compared, Instant.schema(Direction::Request))
         }
     };
     json!({
-        "name": word.name, "in": "query",
-        "description": format!("Only those with this: {}. {compared}", word.meaning),
+        "name": field.name, "in": "query",
+        "description": format!("Only items with this value: {}. {compared}", field.meaning),
         "schema": schema,
     })
 }

@@ -1,4 +1,4 @@
-//! The problems, as the document describes them.
+//! Descriptions of the problems.
 
 use serde_json::{Value, json};
 
@@ -10,18 +10,18 @@ use crate::http::answer::media::{JSON, MERGE_PATCH, PROBLEM_JSON};
 use crate::http::answer::problem::ErrorStyle;
 use crate::http::route::resource::{Need, Operation, Resource};
 
-/// The problems that an operation may have: those that its kind brings with it, and its own.
+/// Statuses of an operation's problems: those of its kind, and its particular ones.
 pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Vec<u16> {
     let mut statuses = vec![400, 405, 431, 500];
     if operation.filter.is_some() {
-        // An address is long only where it holds a filter.
+        // Only a filter makes an address long.
         statuses.push(414);
     }
     if operation.media_types().next().is_some() {
         statuses.push(406);
     }
     if operation.need != Need::Nothing {
-        // Whoever needs to be known wants something of the store, which may not be there.
+        // An operation with a token needs the store, which may be unavailable.
         statuses.extend([401, 503]);
     }
     if !matches!(operation.need, Need::Nothing | Need::Token) {
@@ -38,7 +38,7 @@ pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
     }
     statuses.extend(operation.problems);
     if operation.errors == ErrorStyle::OAuth {
-        // RFC 6749 calls that 400.
+        // In RFC 6749, a wrong content type is 400.
         statuses.retain(|status| *status != 415);
     }
     statuses.sort_unstable();
@@ -46,32 +46,29 @@ pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
     statuses
 }
 
-/// A problem of an operation: most are the same everywhere, and stand in the document once.
+/// A problem of an operation; most are references to a shared response.
 pub(super) fn problem(operation: &Operation, status: u16) -> Value {
     let patches =
         operation.body.as_ref().is_some_and(|body| body.media_types.contains(&MERGE_PATCH));
     match status {
-        // What is refused before anyone knows the path is refused in the words of all.
-        _ if operation.errors == ErrorStyle::OAuth && status != 431 => in_oauth(status),
+        // 431 comes before the path is known, so it is a problem for OAuth paths, too.
+        _ if operation.errors == ErrorStyle::OAuth && status != 431 => oauth_error(status),
         401 if operation.problems.contains(&401) => {
             let mut response = response(401, &["X-Ignored-Params?"]);
-            let what = "No token or not a valid one (`WWW-Authenticate: Bearer`), or the device's \
+            let description = "No token or an invalid one (`WWW-Authenticate: Bearer`), or the device's \
                         credentials are refused (`WWW-Authenticate: Basic`)";
-            response["description"] = what.into();
+            response["description"] = description.into();
             response
         }
         429 | 503 if operation.problems.contains(&status) => {
             let mut response = response(status, &["X-Ignored-Params?"]);
-            let what = match status {
-                429 => {
-                    "The tenant sends more requests than it may, or the platform wants to be asked less often"
-                }
+            let description = match status {
+                429 => "The tenant or the platform has reached its rate limit",
                 _ => {
-                    "The store can't be reached, too much is waiting already, or the platform failed so often \
-                      that it is left alone"
+                    "The store can't be reached, the server is overloaded, or the platform's circuit breaker is open"
                 }
             };
-            response["description"] = what.into();
+            response["description"] = description.into();
             response
         }
         415 if patches => response(415, &["Accept-Patch"]),
@@ -79,14 +76,14 @@ pub(super) fn problem(operation: &Operation, status: u16) -> Value {
     }
 }
 
-/// The same in RFC 6749's words.
-fn in_oauth(status: u16) -> Value {
+/// A problem in the form of RFC 6749.
+fn oauth_error(status: u16) -> Value {
     let mut names = vec!["X-Correlation-ID", "X-Correlator?", "traceparent?", "X-Ignored-Params?"];
     names.push("Cache-Control");
-    let what = match status {
-        400 => "The request or its form is not as RFC 6749 wants it; `error` says how",
-        401 => "The client is not known, or its secret is wrong",
-        _ => meaning(status).what,
+    let description = match status {
+        400 => "The request or its form violates RFC 6749; `error` has the kind",
+        401 => "The client is unknown, or its secret is wrong",
+        _ => meaning(status).description,
     };
     names.extend(of_status(status));
     let error = match status {
@@ -94,50 +91,50 @@ fn in_oauth(status: u16) -> Value {
         _ => http::StatusCode::from_u16(status).map_or(OAuthError::InvalidRequest, OAuthError::of),
     };
     let example = json!({
-        oauth::ERROR.name: error.as_str(), oauth::ERROR_DESCRIPTION.name: what.replace('`', "'"),
+        oauth::ERROR.name: error.as_str(), oauth::ERROR_DESCRIPTION.name: description.replace('`', "'"),
     });
     json!({
-        "description": what,
+        "description": description,
         "headers": headers(&names),
         "content": {JSON: {"schema": reference("OAuthError"), "example": example}},
     })
 }
 
-/// The headers that a status brings with it.
+/// The particular headers of a status.
 fn of_status(status: u16) -> &'static [&'static str] {
     match status {
         401 => &["WWW-Authenticate"],
         403 => &["WWW-Authenticate?"],
         405 => &["Allow"],
-        // Where the same request is under way.
+        // Present while a request with the same key is running.
         409 => &["Retry-After?"],
         429 | 503 => &["Retry-After"],
-        // Where the platform says so.
+        // Present if the platform sends it.
         502 | 504 => &["Retry-After?"],
         _ => &[],
     }
 }
 
-/// A problem that is the same everywhere, under its name.
+/// A shared problem, with its name.
 pub(super) fn named(status: u16) -> (String, Value) {
     (meaning(status).name.to_owned(), response(status, &[]))
 }
 
-/// A problem, with more headers than its status brings with it.
+/// A problem with additional headers.
 fn response(status: u16, more: &[&'static str]) -> Value {
     let mut names = vec!["X-Correlation-ID", "X-Correlator?", "traceparent?"];
-    // Who is not let in, or does not ask for a tenant's own, is not counted.
+    // The rate limit doesn't count requests that are refused before it or concern no tenant.
     if !matches!(status, 401 | 403 | 414 | 431) {
         names.extend(RATE);
     }
-    // What is refused before the query is read can't say what was ignored in it.
+    // Problems before the query is parsed can't name ignored parameters.
     if matches!(status, 400 | 404 | 409 | 412 | 422 | 500 | 502 | 503 | 504) {
         names.push("X-Ignored-Params?");
     }
     names.extend(of_status(status));
     names.extend(more);
     json!({
-        "description": meaning(status).what,
+        "description": meaning(status).description,
         "headers": headers(&names),
         "content": {PROBLEM_JSON: {"schema": reference("Problem"), "example": example(status)}},
     })
@@ -155,26 +152,26 @@ pub(super) fn example(status: u16) -> Value {
 }
 
 struct Meaning {
-    /// Its name in the document.
+    /// The response's name in the document.
     name: &'static str,
-    /// When it comes.
-    what: &'static str,
-    /// What an example of it says.
+    /// The cause of the status.
+    description: &'static str,
+    /// The title of the example.
     title: &'static str,
     detail: &'static str,
 }
 
 fn meaning(status: u16) -> Meaning {
-    let (name, what, title, detail) = match status {
+    let (name, description, title, detail) = match status {
         400 => (
             "BadRequest",
-            "A field or parameter is missing, unknown, ill-typed or out of bounds; all faults at once",
+            "A field or parameter is missing, unknown, of a wrong type or out of bounds; names all faults at once",
             "Invalid request",
             "contractId is missing",
         ),
         401 => (
             "Unauthorized",
-            "No token, or not a valid one",
+            "No token, or an invalid one",
             "Not authenticated",
             "the token has expired",
         ),
@@ -186,19 +183,19 @@ fn meaning(status: u16) -> Meaning {
         ),
         404 => (
             "NotFound",
-            "The path names something that doesn't exist or isn't visible to the tenant",
+            "The path names an object that doesn't exist or isn't visible to the tenant",
             "Unknown tenant",
             "no tenant `demo`",
         ),
         405 => (
             "MethodNotAllowed",
-            "For methods that are not described at this path: `Allow` names those that work",
+            "The path doesn't have the method; `Allow` names its methods",
             "Wrong method",
             "this path does not support DELETE; its methods are GET, HEAD, OPTIONS",
         ),
         406 => (
             "NotAcceptable",
-            "`Accept` excludes what the operation answers with",
+            "`Accept` excludes the media types of the operation",
             "Not acceptable",
             "this operation answers with application/json, which Accept excludes: `text/csv`",
         ),
@@ -210,13 +207,13 @@ fn meaning(status: u16) -> Meaning {
         ),
         409 => (
             "Conflict",
-            "The present state doesn't allow it; `title` says what stands in the way",
+            "The present state doesn't allow the request; `title` names the reason",
             "Username taken",
             "username `meter-12` is taken by another access",
         ),
         412 => (
             "PreconditionFailed",
-            "The access has another version than `If-Match` names, or the one that `If-None-Match` excludes",
+            "The access doesn't have the version of `If-Match`, or has the one of `If-None-Match`",
             "Changed",
             "the access has the ETag \"2\", which If-Match or If-None-Match excludes; an ETag is written \
              with its quotes",
@@ -235,52 +232,52 @@ fn meaning(status: u16) -> Meaning {
         ),
         415 => (
             "UnsupportedMediaType",
-            "Another content type than the operation reads, another charset than UTF-8, or a compressed body",
+            "An unsupported content type, a charset other than UTF-8, or a compressed body",
             "Wrong content type",
             "the request needs the header `Content-Type: application/json`, once",
         ),
         422 => (
             "UnprocessableContent",
-            "Well formed, but it names something that doesn't exist",
+            "The request is well formed, but names an object that doesn't exist",
             "Unknown contract",
             "the tenant has no contract `C-PAYG`",
         ),
         429 => (
             "TooManyRequests",
-            "The tenant sends more requests than it may",
+            "The tenant has reached its rate limit",
             "Too many requests",
             "the tenant may send 100 requests a second, and has sent more; try again in 1 s",
         ),
         431 => (
             "RequestHeaderFieldsTooLarge",
-            "More headers, or longer ones, than are read",
+            "Too many headers, or too long ones",
             "Headers too large",
             "the headers have 70000 bytes; 65536 are allowed",
         ),
         502 => (
             "BadGateway",
-            "The platform can't be reached, or answers with an error or with what can't be understood",
+            "The platform can't be reached, or its response is an error or invalid",
             "Platform error",
             "account `acme-eu` at ALPHA: the platform answered 500",
         ),
         504 => (
             "GatewayTimeout",
-            "The platform took longer than there was time",
+            "The platform didn't respond in time",
             "Platform too slow",
             "account `acme-eu` at ALPHA: the platform did not answer in time",
         ),
         503 => (
             "ServiceUnavailable",
-            "The store can't be reached, or too much is waiting already",
+            "The store can't be reached, or the server is overloaded",
             "Store unavailable",
             "the store can't be reached, try again later",
         ),
         _ => (
             "InternalServerError",
-            "The server's own fault; the answer says nothing about its insides",
+            "An error of the server; the response has no details",
             "Internal error",
             "the server failed; its log has the cause under the correlation ID",
         ),
     };
-    Meaning { name, what, title, detail }
+    Meaning { name, description, title, detail }
 }

@@ -12,7 +12,7 @@ use crate::http::answer::media::HTML;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 
 pub(in crate::http) const PAGE: Operation = Operation {
     method: "GET",
@@ -20,9 +20,9 @@ pub(in crate::http) const PAGE: Operation = Operation {
     summary: "The console, a page for a browser",
     need: Need::Nothing,
     headers: &["If-None-Match"],
-    answers: &[
-        Answer {
-            what: "The page",
+    responses: &[
+        ResponseSpec {
+            description: "The page",
             media_type: HTML,
             schema: Some("Page"),
             headers: &[
@@ -33,13 +33,13 @@ pub(in crate::http) const PAGE: Operation = Operation {
                 "Vary",
                 "Content-Encoding?",
             ],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
+        ResponseSpec {
             status: 304,
-            what: "The browser has this version",
+            description: "The browser has this version",
             headers: &["ETag", "Cache-Control", "Cross-Origin-Opener-Policy", "Vary"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     run: |call| Box::pin(page(call)),
@@ -53,7 +53,11 @@ pub(in crate::http) const PAGE_WITHOUT_SLASH: Operation = Operation {
     summary: "Redirects to the console",
     is_listed: false,
     need: Need::Nothing,
-    answers: &[Answer { status: 307, what: "The page has another address", ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        status: 307,
+        description: "The page has another address",
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(redirect_to_page(call)),
     ..Operation::BASE
 };
@@ -64,7 +68,7 @@ pub(in crate::http) const FILE: Operation = Operation {
     summary: "A file that the console needs",
     is_listed: false,
     need: Need::Nothing,
-    answers: &[Answer { what: "The file", ..Answer::BASE }],
+    responses: &[ResponseSpec { description: "The file", ..ResponseSpec::BASE }],
     run: |call| Box::pin(file(call)),
     ..Operation::BASE
 };

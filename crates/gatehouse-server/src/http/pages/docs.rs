@@ -10,7 +10,7 @@ use crate::http::answer::media::HTML;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 
 pub(in crate::http) const PAGE: Operation = Operation {
     method: "GET",
@@ -18,9 +18,9 @@ pub(in crate::http) const PAGE: Operation = Operation {
     summary: "This document, as a page for a browser",
     need: Need::Nothing,
     headers: &["If-None-Match"],
-    answers: &[
-        Answer {
-            what: "The page",
+    responses: &[
+        ResponseSpec {
+            description: "The page",
             media_type: HTML,
             schema: Some("Page"),
             headers: &[
@@ -30,13 +30,13 @@ pub(in crate::http) const PAGE: Operation = Operation {
                 "Vary",
                 "Content-Encoding?",
             ],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
-        Answer {
+        ResponseSpec {
             status: 304,
-            what: "The browser has this version",
+            description: "The browser has this version",
             headers: &["ETag", "Cache-Control", "Vary"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     run: |call| Box::pin(page(call)),
@@ -50,7 +50,11 @@ pub(in crate::http) const PAGE_WITH_SLASH: Operation = Operation {
     summary: "Redirects to the page",
     is_listed: false,
     need: Need::Nothing,
-    answers: &[Answer { status: 307, what: "The page has another address", ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        status: 307,
+        description: "The page has another address",
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(redirect_to_page(call)),
     ..Operation::BASE
 };
@@ -61,7 +65,7 @@ pub(in crate::http) const FILE: Operation = Operation {
     summary: "A file that the page needs",
     is_listed: false,
     need: Need::Nothing,
-    answers: &[Answer { what: "The file", ..Answer::BASE }],
+    responses: &[ResponseSpec { description: "The file", ..ResponseSpec::BASE }],
     run: |call| Box::pin(file(call)),
     ..Operation::BASE
 };

@@ -5,7 +5,7 @@ use http::StatusCode;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 use crate::metrics::MEDIA_TYPE;
 
 pub(in crate::http) const READ: Operation = Operation {
@@ -13,12 +13,12 @@ pub(in crate::http) const READ: Operation = Operation {
     id: "metrics",
     summary: "The server's metrics, in Prometheus' text format",
     need: Need::AdminOfAll,
-    answers: &[Answer {
+    responses: &[ResponseSpec {
         status: 200,
-        what: "All metrics",
+        description: "All metrics",
         media_type: MEDIA_TYPE,
         schema: Some("Text"),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE

@@ -7,14 +7,18 @@ use crate::fields::server::state_body;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 
 pub(in crate::http) const LIVE: Operation = Operation {
     method: "GET",
     id: "live",
     summary: "Whether the server runs",
     need: Need::Nothing,
-    answers: &[Answer { what: "The server runs", schema: Some("State"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "The server runs",
+        schema: Some("State"),
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(live(call)),
     ..Operation::BASE
 };
@@ -24,11 +28,11 @@ pub(in crate::http) const READY: Operation = Operation {
     id: "ready",
     summary: "Whether the server is ready: its store responds, and it is not stopping",
     need: Need::Nothing,
-    answers: &[Answer {
-        what: "The server is ready",
+    responses: &[ResponseSpec {
+        description: "The server is ready",
         schema: Some("State"),
         example: Some(|| json!(state_body("ready"))),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     problems: &[503],
     run: |call| Box::pin(ready(call)),
@@ -40,10 +44,10 @@ pub(in crate::http) const OPENAPI: Operation = Operation {
     id: "openapi",
     summary: "This document",
     need: Need::Nothing,
-    answers: &[Answer {
-        what: "An OpenAPI 3.1 document",
+    responses: &[ResponseSpec {
+        description: "An OpenAPI 3.1 document",
         schema: Some("Document"),
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(document(call)),
     ..Operation::BASE
@@ -54,7 +58,11 @@ pub(in crate::http) const JWKS: Operation = Operation {
     id: "jwks",
     summary: "The public keys of the built-in issuer",
     need: Need::Nothing,
-    answers: &[Answer { what: "A JSON Web Key Set", schema: Some("KeySet"), ..Answer::BASE }],
+    responses: &[ResponseSpec {
+        description: "A JSON Web Key Set",
+        schema: Some("KeySet"),
+        ..ResponseSpec::BASE
+    }],
     run: |call| Box::pin(jwks(call)),
     ..Operation::BASE
 };

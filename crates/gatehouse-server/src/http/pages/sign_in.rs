@@ -7,18 +7,18 @@ use crate::fields::sign_in::sign_in_body;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::resource::{Answer, Need, Operation};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
 
 pub(in crate::http) const READ: Operation = Operation {
     method: "GET",
     id: "signIn",
     summary: "Lists the issuers for sign-in, with their endpoints",
     need: Need::Nothing,
-    answers: &[Answer {
-        what: "The issuers that the console is a client of",
+    responses: &[ResponseSpec {
+        description: "The issuers that the console is a client of",
         schema: Some("SignIn"),
         headers: &["Cache-Control"],
-        ..Answer::BASE
+        ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(read(call)),
     ..Operation::BASE

@@ -82,7 +82,7 @@ pub(crate) struct Operation {
     pub(crate) creates: bool,
     pub(crate) errors: ErrorStyle,
     /// Its successful responses, and errors without a problem body.
-    pub(crate) answers: &'static [Answer],
+    pub(crate) responses: &'static [ResponseSpec],
     /// Statuses of its particular problems, in addition to those that every operation may have.
     pub(crate) problems: &'static [u16],
     pub(crate) run: Handler,
@@ -103,7 +103,7 @@ impl Operation {
         body: None,
         creates: false,
         errors: ErrorStyle::Problem,
-        answers: &[],
+        responses: &[],
         problems: &[],
         run: |_| Box::pin(async { Err(Problem::unknown_path()) }),
     };
@@ -157,10 +157,10 @@ pub(crate) enum BodySize {
 }
 
 /// A response of an operation. Several with one status are the same content in several media types.
-pub(crate) struct Answer {
+pub(crate) struct ResponseSpec {
     pub(crate) status: u16,
     /// Description in the OpenAPI document.
-    pub(crate) what: &'static str,
+    pub(crate) description: &'static str,
     pub(crate) media_type: &'static str,
     /// Name of its body's schema; in a paged response, of each item. `None` means no body.
     pub(crate) schema: Option<&'static str>,
@@ -170,9 +170,15 @@ pub(crate) struct Answer {
     pub(crate) headers: &'static [&'static str],
 }
 
-impl Answer {
-    pub(crate) const BASE: Self =
-        Self { status: 200, what: "", media_type: JSON, schema: None, example: None, headers: &[] };
+impl ResponseSpec {
+    pub(crate) const BASE: Self = Self {
+        status: 200,
+        description: "",
+        media_type: JSON,
+        schema: None,
+        example: None,
+        headers: &[],
+    };
 }
 
 pub(crate) type Handler = fn(Call) -> Running;
@@ -183,8 +189,8 @@ pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Reply, Problem>> + 
 impl Operation {
     /// The media types of its responses with a body, the default first.
     pub(crate) fn media_types(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
-        let answers = self.answers.iter().filter(|answer| answer.schema.is_some());
-        answers.map(|answer| answer.media_type)
+        let with_body = self.responses.iter().filter(|response| response.schema.is_some());
+        with_body.map(|response| response.media_type)
     }
 
     /// The kind of permit that a request needs. Operators need none, so that they can stop a flood.

@@ -5,7 +5,7 @@ use crate::http::answer::media::{JSON, MERGE_PATCH};
 use crate::http::answer::reply::Reply;
 use crate::http::openapi::document;
 use crate::http::route::resource::{
-    Answer, BodyKind, BodySize, Need, Operation, PathObject, Resource, Served,
+    BodyKind, BodySize, Need, Operation, PathObject, Resource, ResponseSpec, Served,
 };
 use gatehouse_core::rights::Scope;
 use http::StatusCode;
@@ -16,14 +16,14 @@ const READ: Operation = Operation {
     id: "readFigures",
     summary: "Reads figures",
     need: Need::Scope(Scope::AccessRead),
-    answers: &[
-        Answer { what: "The figures", schema: Some("State"), ..Answer::BASE },
-        Answer {
-            what: "the same as a table",
+    responses: &[
+        ResponseSpec { description: "The figures", schema: Some("State"), ..ResponseSpec::BASE },
+        ResponseSpec {
+            description: "the same as a table",
             media_type: CSV,
             schema: Some("Text"),
             headers: &["Cache-Control"],
-            ..Answer::BASE
+            ..ResponseSpec::BASE
         },
     ],
     run: |call| {
@@ -46,7 +46,7 @@ const CHANGE: Operation = Operation {
         schema: "AccessUpdate",
         example: || serde_json::json!({"status": "ACTIVE"}),
     }),
-    answers: &[Answer { status: 204, what: "Done", ..Answer::BASE }],
+    responses: &[ResponseSpec { status: 204, description: "Done", ..ResponseSpec::BASE }],
     run: |call| {
         Box::pin(async move {
             let n_bytes = call.body.len().to_string();

@@ -4,7 +4,7 @@ use super::*;
 use crate::http::answer::media::JSON;
 use crate::http::answer::reply::Reply;
 use crate::http::answer::stream::{Sink, StreamError};
-use crate::http::route::resource::{Answer, Need, Operation, PathObject, Resource, Served};
+use crate::http::route::resource::{Need, Operation, PathObject, Resource, ResponseSpec, Served};
 use crate::http::{AnswerBody, TruncatedBody};
 use flate2::read::GzDecoder;
 use gatehouse_core::rights::Scope;
@@ -23,9 +23,9 @@ pub(crate) static GO_ON: Notify = Notify::const_new();
 
 const STREAM: Operation = Operation {
     need: Need::Scope(Scope::AccessRead),
-    answers: &[
-        Answer { schema: Some("State"), ..Answer::BASE },
-        Answer { schema: Some("Text"), media_type: "text/csv", ..Answer::BASE },
+    responses: &[
+        ResponseSpec { schema: Some("State"), ..ResponseSpec::BASE },
+        ResponseSpec { schema: Some("Text"), media_type: "text/csv", ..ResponseSpec::BASE },
     ],
     run: |call| {
         Box::pin(async move {

@@ -7,7 +7,7 @@ use gatehouse_connectors::{Catalog, ReplayPlatform, SettingFault, Settings};
 use gatehouse_core::account::Credentials;
 use gatehouse_core::{Account, ConnectorName, PlatformName, TenantName};
 use gatehouse_server::app::account::AccountInput;
-use gatehouse_server::estate::{Estate, Surroundings};
+use gatehouse_server::estate::{Estate, ExpansionContext};
 use serde_json::{Number, Value};
 
 use crate::terminal::text_input::secret_or_file;
@@ -82,7 +82,7 @@ impl AccountArgs {
             );
             given.account.connector = connector.clone();
         }
-        let here = Surroundings::of(Path::new(""));
+        let here = ExpansionContext::of(Path::new(""));
         for pair in &self.set {
             let (name, value) = pair_of("--set", pair)?;
             let value = here.expand(value).map_err(|why| format!("--set {name} {why}"))?;

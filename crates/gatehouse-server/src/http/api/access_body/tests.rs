@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::*;
 
-/// What is to be written, as a library writes it.
+/// The expected body, as serde_json writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AccessBody<'a> {
@@ -64,7 +64,7 @@ fn time() -> impl Strategy<Value = Timestamp> {
     milliseconds.prop_map(|it| Timestamp::from_millisecond(it).unwrap())
 }
 
-/// Names with everything in them that needs escapes somewhere.
+/// Names with characters that JSON or CSV escapes.
 fn name() -> impl Strategy<Value = String> {
     "[a-zA-Z0-9 \"\\\\/<é\u{2028},'=+-]{1,40}"
 }
@@ -96,7 +96,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn accesses_are_written_as_a_library_writes_them(
+    fn accesses_are_written_as_serde_json_writes_them(
         accesses in prop::collection::vec((access(), option::of("[ -~é]{1,20}")), 0..4),
     ) {
         let address = Address::at("https://gate.example/base", "/acme/access");

@@ -1,4 +1,4 @@
-//! The body of a batch of changes: of which accesses, and what is to be done with them.
+//! The body of a batch of changes: the accesses, and the operation.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::TargetStatus;
 
 use super::super::access::read_change;
-use super::{Given, Problem, hand_on};
+use super::{ElementCheck, Problem, report_faults};
 use crate::app::batch::{BatchChange, BatchOperation, NamedAccess};
 use crate::fields::access;
 use crate::fields::batch::{OPERATION_BODY, OPERATION_TYPE, OperationType, access_ids};
@@ -16,7 +16,7 @@ use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, tex
 const ACCESS_IDS: &str = access_ids(0).name;
 
 pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
-    let mut given = Given::new(ACCESS_IDS, items_max);
+    let mut elements = ElementCheck::new(ACCESS_IDS, items_max);
     let mut ids = Vec::new();
     let (mut known, mut unknown) = (HashSet::new(), HashSet::new());
     let json = LongList {
@@ -25,12 +25,12 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
         element: Keep::Outline,
         others: Keep::Fields(&[access::TARGET_STATUS.name, access::PASSWORD.name]),
         each: &mut |json| {
-            let Some(index) = given.next() else { return };
+            let Some(index) = elements.next() else { return };
             let id = match text(json) {
-                Err(reason) => return given.fault(index, reason),
+                Err(reason) => return elements.fault(index, reason),
                 Ok(text) => text.parse::<AccessId>().map_err(|_| text),
             };
-            // One that is named again is still the one.
+            // A duplicate counts once.
             let (is_new, id) = match id {
                 Ok(id) => (known.insert(id), Ok(id)),
                 Err(text) => {
@@ -47,18 +47,18 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
     let mut faults = Faults::default();
     let mut body = Reader::new(json, "", &mut faults);
     let operation = body.required(OPERATION_TYPE);
-    body.required_by(access_ids(items_max), |json| list(json).and_then(|_| given.check_count()));
-    given.tell(&mut body);
+    body.required_by(access_ids(items_max), |json| list(json).and_then(|_| elements.check_count()));
+    elements.report(&mut body);
     let change = body.required_by(OPERATION_BODY, object);
-    let mut of_change = Faults::default();
-    let operation = match (operation.into_known(), change.into_known()) {
+    let mut change_faults = Faults::default();
+    let operation = match (operation.into_option(), change.into_option()) {
         (Some(operation), Some(change)) => {
-            let change = Reader::new(change, OPERATION_BODY.name, &mut of_change);
+            let change = Reader::new(change, OPERATION_BODY.name, &mut change_faults);
             Some(read_operation(operation, change))
         }
-        // Whatever was meant, these are the fields that there are.
+        // Without a valid operation, the fields of an update are checked.
         (None, Some(change)) => {
-            let change = Reader::new(change, OPERATION_BODY.name, &mut of_change);
+            let change = Reader::new(change, OPERATION_BODY.name, &mut change_faults);
             if !change.is_empty() {
                 read_update(change);
             }
@@ -66,16 +66,16 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
         }
         (_, None) => None,
     };
-    hand_on(of_change, &mut body);
+    report_faults(change_faults, &mut body);
     body.finish();
     faults.check().map_err(Problem::invalid)?;
     Ok(BatchChange {
         ids,
-        operation: operation.expect("what is missing is a fault, and faults were checked"),
+        operation: operation.expect("a missing field is a fault, and faults were checked"),
     })
 }
 
-/// Reads what is to change of all of them.
+/// Reads the change of an update.
 fn read_update(mut body: Reader<'_>) -> (Option<TargetStatus>, Option<Password>) {
     if body.is_empty() {
         body.fault_of_whole("must hold `status`, `password` or both");

@@ -1,10 +1,10 @@
-//! The body of a batch of new accesses: how many, or which.
+//! The body of a batch of new accesses: a number, or a list.
 
 use std::fmt::Display;
 
 use gatehouse_core::credential::Password;
 
-use super::{Given, Problem};
+use super::{ElementCheck, Problem};
 use crate::app::batch::{InvalidItem, NewBatch, NewItem, NewItems, ValidItem};
 use crate::fields::access;
 use crate::fields::batch::{accesses, number_of_accesses};
@@ -17,7 +17,7 @@ const NUMBER: &str = number_of_accesses(0).name;
 const ACCESSES: &str = accesses(0).name;
 
 pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Problem> {
-    let mut given = Given::new(ACCESSES, items_max);
+    let mut elements = ElementCheck::new(ACCESSES, items_max);
     let mut items = Vec::new();
     let json = LongList {
         known: &[access::CONTRACT_ID.name, NUMBER, ACCESSES],
@@ -25,8 +25,8 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
         element: Keep::Fields(ITEM_FIELDS),
         others: Keep::Outline,
         each: &mut |json| {
-            if let Some(index) = given.next() {
-                items.push(read_item(json, index, &mut given.faults));
+            if let Some(index) = elements.next() {
+                items.push(read_item(json, index, &mut elements.faults));
             }
         },
     };
@@ -42,8 +42,8 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
     }
     let contract_id = body.required(access::CONTRACT_ID);
     let count = body.optional(number_of_accesses(items_max));
-    body.optional_by(accesses(items_max), |json| list(json).and_then(|_| given.check_count()));
-    given.tell(&mut body);
+    body.optional_by(accesses(items_max), |json| list(json).and_then(|_| elements.check_count()));
+    elements.report(&mut body);
     body.finish();
     faults.check().map_err(Problem::invalid)?;
     let count = count.map(|count| u32::try_from(count).expect("no batch is allowed more"));
@@ -58,25 +58,25 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
     let device_name = item.optional_by(access::DEVICE_NAME, text);
     item.finish();
     let mut faults = Vec::new();
-    let fit = ValidItem {
+    let item = ValidItem {
         username: username
             .as_deref()
-            .and_then(|it| kept(access::USERNAME.name, it.parse(), &mut faults)),
+            .and_then(|it| valid(access::USERNAME.name, it.parse(), &mut faults)),
         password: password
-            .and_then(|it| kept(access::PASSWORD.name, Password::new(it), &mut faults)),
+            .and_then(|it| valid(access::PASSWORD.name, Password::new(it), &mut faults)),
         device_name: device_name
             .as_deref()
-            .and_then(|it| kept(access::DEVICE_NAME.name, it.parse(), &mut faults)),
+            .and_then(|it| valid(access::DEVICE_NAME.name, it.parse(), &mut faults)),
     };
     if faults.is_empty() {
-        return NewItem::Valid(fit);
+        return NewItem::Valid(item);
     }
     let [username, device_name] = [username, device_name].map(|it| it.map(|it| printable(&it)));
     NewItem::Invalid(InvalidItem { username, device_name, faults })
 }
 
-/// The value of a field, or a fault of its item.
-fn kept<T, E: Display>(name: &str, value: Result<T, E>, faults: &mut Vec<Fault>) -> Option<T> {
-    let noted = |bad: E| faults.push(Fault { name: name.to_owned(), reason: bad.to_string() });
-    value.map_err(noted).ok()
+/// The value of a field; an invalid value becomes a fault of its item.
+fn valid<T, E: Display>(name: &str, value: Result<T, E>, faults: &mut Vec<Fault>) -> Option<T> {
+    let add_fault = |bad: E| faults.push(Fault { name: name.to_owned(), reason: bad.to_string() });
+    value.map_err(add_fault).ok()
 }

@@ -10,8 +10,8 @@ mod model;
 
 const ID: &str = "019f0000-0000-7000-8000-000000000000";
 
-/// The faults of a body, one a line; or what it says, in short.
-fn told<T>(read: Result<T, Problem>, show: impl Fn(&T) -> String) -> String {
+/// The faults of a body, one per line; or its content in short.
+fn shown_or_faults<T>(read: Result<T, Problem>, show: impl Fn(&T) -> String) -> String {
     match read {
         Ok(value) => show(&value),
         Err(problem) => {
@@ -69,15 +69,15 @@ fn show_change(batch: &BatchChange) -> String {
 }
 
 fn new(body: &str) -> String {
-    told(super::new::read(body.as_bytes(), 3), show_new)
+    shown_or_faults(super::new::read(body.as_bytes(), 3), show_new)
 }
 
 fn change(body: &str) -> String {
-    told(super::change::read(body.as_bytes(), 3), show_change)
+    shown_or_faults(super::change::read(body.as_bytes(), 3), show_change)
 }
 
 #[test]
-fn a_batch_says_how_many_or_which() {
+fn a_batch_has_a_number_or_a_list() {
     assert_eq!(new(r#"{"contractId": "c", "numberOfAccesses": 3}"#), "c\ncount 3");
     assert_eq!(new(r#"{"numberOfAccesses": 2.0, "contractId": "c"}"#), "c\ncount 2");
     assert_eq!(new(r#"{"numberOfAccesses": 0.3e1, "contractId": "c"}"#), "c\ncount 3");
@@ -92,7 +92,7 @@ fn a_batch_says_how_many_or_which() {
 }
 
 #[test]
-fn exactly_one_of_the_two_ways_is_taken() {
+fn a_batch_has_not_both_a_number_and_a_list() {
     insta::assert_snapshot!(new(r#"{"contractId": "c"}"#), @"body must hold `numberOfAccesses` or `accesses`");
     insta::assert_snapshot!(
         new(r#"{"contractId": "c", "numberOfAccesses": 1, "accesses": [{}]}"#),
@@ -107,33 +107,33 @@ fn exactly_one_of_the_two_ways_is_taken() {
 #[test]
 fn a_number_of_accesses_is_whole_and_within_its_bounds() {
     for bad in ["0", "-1", "1.5", "4", "1e1", "1e30", "99999999999999999999", "-0.5"] {
-        let said = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
+        let shown = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
         let expected = "numberOfAccesses must be a whole number from 1 to 3, not ";
-        assert!(said.starts_with(expected), "{bad}: {said}");
+        assert!(shown.starts_with(expected), "{bad}: {shown}");
     }
     for (bad, kind) in [("\"2\"", "a string"), ("[]", "a list"), ("{}", "an object")] {
-        let said = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
-        assert_eq!(said, format!("numberOfAccesses must be a whole number, not {kind}"));
+        let shown = new(&format!(r#"{{"contractId": "c", "numberOfAccesses": {bad}}}"#));
+        assert_eq!(shown, format!("numberOfAccesses must be a whole number, not {kind}"));
     }
-    let said = new(r#"{"contractId": "c", "numberOfAccesses": 1e999}"#);
-    assert!(said.starts_with("the body can't be read as JSON: number out of range"), "{said}");
+    let shown = new(r#"{"contractId": "c", "numberOfAccesses": 1e999}"#);
+    assert!(shown.starts_with("the body can't be read as JSON: number out of range"), "{shown}");
 }
 
 #[test]
 fn a_list_has_at_least_one_element_and_no_more_than_are_allowed() {
     for (n, is_fine) in [(0, false), (1, true), (3, true), (4, false), (5000, false)] {
         let body = json!({"contractId": "c", "accesses": vec![json!({}); n]}).to_string();
-        let said = format!("accesses must have 1 to 3 elements, not {n}");
-        assert_eq!(new(&body) != said, is_fine, "{n}");
+        let shown = format!("accesses must have 1 to 3 elements, not {n}");
+        assert_eq!(new(&body) != shown, is_fine, "{n}");
         let body = json!({"operationType": "terminate", "operationBody": {},
                           "accessesIdList": vec![ID; n]});
-        let said = format!("accessesIdList must have 1 to 3 elements, not {n}");
-        assert_eq!(change(&body.to_string()) != said, is_fine, "{n}");
+        let shown = format!("accessesIdList must have 1 to 3 elements, not {n}");
+        assert_eq!(change(&body.to_string()) != shown, is_fine, "{n}");
     }
 }
 
 #[test]
-fn ill_formed_items_are_faults_of_the_request_by_position() {
+fn ill_formed_items_are_faults_of_the_request() {
     let body = r#"{"contractId": 7, "accesses": [{"usrname": "x", "username": 1, "password": true}, 5,
                    {"deviceName": {"a": [1]}, "deviceName": "d"}], "colour": 1, "contractId": "c"}"#;
     insta::assert_snapshot!(new(body), @r"
@@ -150,15 +150,15 @@ fn ill_formed_items_are_faults_of_the_request_by_position() {
 }
 
 #[test]
-fn what_is_ignored_hides_no_fault() {
+fn ignored_fields_hide_no_fault() {
     let ignored = r#""@type": 0,"#.repeat(200);
     let body = format!(
         r#"{{{ignored} "contractId": "c", "accesses": [{{{ignored} "usrname": "x"}}], "x": 1}}"#
     );
-    let said = new(&body);
+    let shown = new(&body);
     assert!(
-        said.starts_with("accesses[0].usrname is not") && said.contains("\nx is not"),
-        "{said}"
+        shown.starts_with("accesses[0].usrname is not") && shown.contains("\nx is not"),
+        "{shown}"
     );
     let change = change(
         r#"{"operationType": "terminate", "accessesIdList": ["x"], "operationBody": {}, "@type": 1}"#,
@@ -192,8 +192,8 @@ fn a_list_of_another_kind_is_a_fault() {
         ("0.5", "a number"),
         ("true", "a boolean"),
     ] {
-        let said = new(&format!(r#"{{"contractId": "c", "accesses": {bad}}}"#));
-        assert_eq!(said, format!("accesses must be a list, not {kind}"));
+        let shown = new(&format!(r#"{{"contractId": "c", "accesses": {bad}}}"#));
+        assert_eq!(shown, format!("accesses must be a list, not {kind}"));
         assert_eq!(
             new(bad).lines().next().unwrap(),
             match kind {
@@ -215,12 +215,12 @@ fn a_batch_of_changes_names_each_access_once() {
     let body = json!({"operationType": "update", "operationBody": {"status": "SUSPENDED", "password": "p"},
                       "accessesIdList": [long, "x", long]});
     let shown = "y".repeat(64);
-    let said = format!("update Some(\"SUSPENDED\") Some(\"p\")\n0 no {shown}\n1 no x");
-    assert_eq!(change(&body.to_string()), said);
+    let shown = format!("update Some(\"SUSPENDED\") Some(\"p\")\n0 no {shown}\n1 no x");
+    assert_eq!(change(&body.to_string()), shown);
 }
 
 #[test]
-fn what_is_wrong_with_a_change_is_told_at_once() {
+fn all_faults_of_a_change_are_reported_at_once() {
     insta::assert_snapshot!(change("{}"), @r"
     operationType is missing
     accessesIdList is missing
@@ -235,7 +235,7 @@ fn what_is_wrong_with_a_change_is_told_at_once() {
     x is not a field of this object; it may have operationType, accessesIdList, operationBody
     ");
     let long = "x".repeat(73);
-    for (kind, body, said) in [
+    for (kind, body, shown) in [
         ("update", "{}".to_owned(), "operationBody must hold `status`, `password` or both"),
         (
             "update",
@@ -268,12 +268,12 @@ fn what_is_wrong_with_a_change_is_told_at_once() {
         let body = format!(
             r#"{{"operationBody": {body}, "operationType": "{kind}", "accessesIdList": ["x"]}}"#
         );
-        assert_eq!(change(&body), said, "{body}");
+        assert_eq!(change(&body), shown, "{body}");
     }
 }
 
 #[test]
-fn what_is_no_json_is_refused_as_everywhere() {
+fn invalid_json_has_the_same_error_as_in_other_bodies() {
     let deep = format!(r#"{{"accesses": [{}"#, "[".repeat(200));
     for body in [
         &b""[..],
@@ -289,35 +289,35 @@ fn what_is_no_json_is_refused_as_everywhere() {
         b"{\"accesses\": [{\"a\": 1, }]}",
         b"nothing",
     ] {
-        let said = crate::reader::Json::parse(body).unwrap_err();
-        assert_eq!(told(super::new::read(body, 3), show_new), said);
-        assert_eq!(told(super::change::read(body, 3), show_change), said);
+        let shown = crate::reader::Json::parse(body).unwrap_err();
+        assert_eq!(shown_or_faults(super::new::read(body, 3), show_new), shown);
+        assert_eq!(shown_or_faults(super::change::read(body, 3), show_change), shown);
     }
 }
 
 #[test]
-fn a_hundred_faults_are_told_and_fields_that_follow_them_are_seen() {
+fn a_hundred_faults_are_reported_and_later_fields_are_still_read() {
     let many: String = (0..5000).map(|n| format!("\"x{n}\": [[{n}]], ")).collect();
-    let said = new(&format!(r#"{{{many} "contractId": "c", "numberOfAccesses": 1}}"#));
-    assert_eq!(said.lines().count(), FAULTS_MAX);
-    assert!(said.lines().all(|line| line.contains("is not a field")), "{said}");
+    let shown = new(&format!(r#"{{{many} "contractId": "c", "numberOfAccesses": 1}}"#));
+    assert_eq!(shown.lines().count(), FAULTS_MAX);
+    assert!(shown.lines().all(|line| line.contains("is not a field")), "{shown}");
     let item = format!(r#"{{"contractId": "c", "accesses": [{{{many} "username": 7}}]}}"#);
     assert!(new(&item).starts_with("accesses[0].username must be a string, not a number\n"));
 }
 
 #[tokio::test]
-async fn a_large_body_is_read_beside_and_a_small_one_at_once() {
+async fn small_and_large_bodies_are_read_and_a_panic_is_an_error() {
     let small = format!(r#"{{"contractId": "c", "numberOfAccesses": 1{}}}"#, " ".repeat(100));
     for body in [small.clone(), small.replace("1 ", &format!("1{}", " ".repeat(SMALL_BYTES_MAX)))] {
         let read = read_bytes(body.into(), 3, super::new::read).await;
-        assert_eq!(told(read, show_new), "c\ncount 1");
+        assert_eq!(shown_or_faults(read, show_new), "c\ncount 1");
     }
     let panics: fn(&[u8], u64) -> Result<(), Problem> = |_, _| panic!("a defect");
     let large = vec![b' '; SMALL_BYTES_MAX + 1].into();
     assert_eq!(read_bytes(large, 3, panics).await.unwrap_err().status, 500);
 }
 
-/// Any JSON, with names and values that mean something here.
+/// Any JSON, often with names and values of batches.
 fn any_json() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "update",
@@ -362,7 +362,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A body that is right in most places.
+/// A mostly valid body.
 fn likely(fields: &'static [&'static str]) -> impl Strategy<Value = Value> {
     let item = prop::collection::btree_map(
         prop::sample::select(vec!["username", "password", "deviceName", "x"]),
@@ -385,18 +385,18 @@ fn likely(fields: &'static [&'static str]) -> impl Strategy<Value = Value> {
         .prop_map(|fields| json!(fields))
 }
 
-const OF_NEW: &[&str] = &["contractId", "numberOfAccesses", "accesses", "@type", "x"];
-const OF_CHANGE: &[&str] = &["operationType", "accessesIdList", "operationBody", "x"];
+const NEW_FIELDS: &[&str] = &["contractId", "numberOfAccesses", "accesses", "@type", "x"];
+const CHANGE_FIELDS: &[&str] = &["operationType", "accessesIdList", "operationBody", "x"];
 
 fn names<T>(
     read: Result<T, Problem>,
     show: impl Fn(&T) -> String,
 ) -> Result<String, BTreeSet<String>> {
     let is_good = read.is_ok();
-    let said = told(read, show);
+    let shown = shown_or_faults(read, show);
     match is_good {
-        true => Ok(said),
-        false => Err(said.lines().map(|it| it.split(' ').next().unwrap().to_owned()).collect()),
+        true => Ok(shown),
+        false => Err(shown.lines().map(|it| it.split(' ').next().unwrap().to_owned()).collect()),
     }
 }
 
@@ -413,13 +413,13 @@ proptest! {
     }
 
     #[test]
-    fn a_new_batch_is_what_the_model_says(json in prop_oneof![1 => any_json(), 3 => likely(OF_NEW)]) {
+    fn a_new_batch_matches_the_model(json in prop_oneof![1 => any_json(), 3 => likely(NEW_FIELDS)]) {
         let read = super::new::read(json.to_string().as_bytes(), 3);
         prop_assert_eq!(names(read, show_new), model::new(&json, 3));
     }
 
     #[test]
-    fn a_change_is_what_the_model_says(json in prop_oneof![1 => any_json(), 3 => likely(OF_CHANGE)]) {
+    fn a_change_matches_the_model(json in prop_oneof![1 => any_json(), 3 => likely(CHANGE_FIELDS)]) {
         let read = super::change::read(json.to_string().as_bytes(), 3);
         prop_assert_eq!(names(read, show_change), model::change(&json, 3));
     }

@@ -6,7 +6,7 @@ use super::*;
 
 const CARD: &str = "8944500102000000012";
 
-/// The faults of a body that is refused, by name and reason.
+/// The faults of a refused body, by name and reason.
 fn refused(body: &Value) -> Vec<String> {
     let problem = read(body.to_string().as_bytes()).map(|_| ()).unwrap_err();
     let fields = Value::from(problem.body("c-1"));
@@ -16,13 +16,13 @@ fn refused(body: &Value) -> Vec<String> {
     params.iter().map(line).collect()
 }
 
-fn accepted(body: &Value) -> Asked {
+fn accepted(body: &Value) -> SearchRequest {
     read(body.to_string().as_bytes()).map_err(|problem| problem.body("c-1")).unwrap()
 }
 
-/// Everything that is wrong, as status, type and detail.
-fn told(asked: Asked, mut finding: FindResult) -> Vec<String> {
-    let problems = asked.problems(&mut finding);
+/// All problems, as status, type and detail.
+fn problems_of(search: SearchRequest, mut result: FindResult) -> Vec<String> {
+    let problems = search.problems(&mut result);
     let line = |problem: &Problem| {
         let fields = Value::from(problem.body("c-1"));
         let text = |name: &str| fields[name].as_str().unwrap().to_owned();
@@ -32,12 +32,13 @@ fn told(asked: Asked, mut finding: FindResult) -> Vec<String> {
 }
 
 #[test]
-fn every_list_says_what_kind_its_items_are() {
-    let asked = accepted(&json!({
+fn every_list_defines_the_kind_of_its_items() {
+    let search = accepted(&json!({
         "iotConnectionProductIdList": ["ALPHA-4-7"], "terminalSNList": ["SL-DF-1", "12345"],
         "msisdnList": ["123456"], "imsiList": ["123456"], "iccidList": [CARD],
     }));
-    let shown: Vec<String> = asked.wanted().identifiers.iter().map(ToString::to_string).collect();
+    let shown: Vec<String> =
+        search.find_request().identifiers.iter().map(ToString::to_string).collect();
     let expected = [
         "ICCID 8944500102000000012",
         "IMSI 123456",
@@ -46,12 +47,12 @@ fn every_list_says_what_kind_its_items_are() {
         "SERIAL_NUMBER 12345",
     ];
     assert_eq!(shown, expected);
-    assert_eq!(asked.wanted().ids, ["ALPHA-4-7".parse().unwrap()]);
-    assert_eq!(asked.n_items, 6);
+    assert_eq!(search.find_request().ids, ["ALPHA-4-7".parse().unwrap()]);
+    assert_eq!(search.n_items, 6);
 }
 
 #[test]
-fn a_body_that_is_no_search_is_refused_with_every_fault_by_position() {
+fn an_invalid_body_is_refused_with_every_fault_by_position() {
     let nothing = "body must have a list that is not empty: iccidList, imsiList, msisdnList, \
                    terminalSNList, iotConnectionProductIdList";
     assert_eq!(refused(&json!({})), [nothing]);
@@ -74,17 +75,17 @@ fn a_body_that_is_no_search_is_refused_with_every_fault_by_position() {
 }
 
 #[test]
-fn what_is_malformed_is_told_and_the_others_are_looked_for() {
+fn malformed_items_are_reported_and_the_search_goes_on() {
     let long = "9".repeat(500);
-    let asked = accepted(&json!({
+    let search = accepted(&json!({
         "iccidList": ["1", CARD, "1"], "imsiList": ["12345"], "terminalSNList": [long],
         "iotConnectionProductIdList": ["alpha-1", "ALPHA-1"],
     }));
-    assert_eq!(asked.wanted().identifiers.len() + asked.wanted().ids.len(), 2);
-    assert_eq!(asked.n_items, 6, "what is malformed counts too, once");
-    let told = told(asked, FindResult::default());
+    assert_eq!(search.find_request().identifiers.len() + search.find_request().ids.len(), 2);
+    assert_eq!(search.n_items, 6, "a malformed item counts once");
+    let problems = problems_of(search, FindResult::default());
     assert_eq!(
-        told,
+        problems,
         [
             "400 Bad Request: iccidList[0] must be `89` followed by 14 to 18 digits, not `1`".into(),
             "400 Bad Request: imsiList[0] must be 6 to 15 digits, not `12345`".into(),
@@ -101,29 +102,29 @@ fn what_is_malformed_is_told_and_the_others_are_looked_for() {
 }
 
 #[test]
-fn a_card_counts_once_however_it_is_written() {
+fn a_card_with_and_without_its_check_digit_counts_once() {
     let digit = gatehouse_core::identifier::luhn_digit(CARD).unwrap();
     let checked = format!("{CARD}{digit}");
-    let asked = accepted(&json!({"iccidList": [checked, CARD, CARD], "terminalSNList": [CARD]}));
-    assert_eq!(asked.n_items, 2, "as a card, and as a terminal");
-    assert_eq!(asked.wanted().identifiers[0].value(), checked, "as it was written first");
+    let search = accepted(&json!({"iccidList": [checked, CARD, CARD], "terminalSNList": [CARD]}));
+    assert_eq!(search.n_items, 2, "as a card, and as a terminal");
+    assert_eq!(search.find_request().identifiers[0].value(), checked, "as it was written first");
 }
 
 #[test]
-fn more_than_a_thousand_different_items_are_not_looked_for() {
+fn more_than_a_thousand_different_items_are_refused() {
     let numbers = |n: usize| (0..n).map(|n| format!("{}", 1_000_000 + n)).collect::<Vec<_>>();
     let mut twice = numbers(500);
     twice.extend(numbers(500));
-    let asked = accepted(&json!({"imsiList": twice, "msisdnList": numbers(500)}));
-    assert_eq!(asked.wanted().identifiers.len(), 1000);
-    assert!(told(asked, FindResult::default()).is_empty());
+    let search = accepted(&json!({"imsiList": twice, "msisdnList": numbers(500)}));
+    assert_eq!(search.find_request().identifiers.len(), 1000);
+    assert!(problems_of(search, FindResult::default()).is_empty());
 
-    let asked = accepted(
+    let search = accepted(
         &json!({"imsiList": numbers(500), "msisdnList": numbers(500), "iccidList": ["x"]}),
     );
-    assert_eq!(asked.wanted(), FindRequest::default());
+    assert_eq!(search.find_request(), FindRequest::default());
     assert_eq!(
-        told(asked, FindResult::default()),
+        problems_of(search, FindResult::default()),
         [
             "400 Bad Request: the request looks for 1001 different items, and may look for at most 1000; ask for \
           1000 items or fewer"
@@ -132,21 +133,21 @@ fn more_than_a_thousand_different_items_are_not_looked_for() {
 }
 
 #[test]
-fn what_is_malformed_failed_or_missing_is_told_in_that_order() {
-    let asked = accepted(&json!({
+fn malformed_failed_and_missing_items_are_reported_in_that_order() {
+    let search = accepted(&json!({
         "iotConnectionProductIdList": ["ALPHA-1", "ALPHA-2"], "terminalSNList": ["SL-DF-1", "?"],
         "msisdnList": ["123456"], "imsiList": ["123456"], "iccidList": [CARD, "8944500102000000020"],
     }));
-    // In another order than they were asked for, and with what is never told.
-    let mut missing = asked.wanted();
+    // In another order than in the request, and with kinds whose absence isn't reported.
+    let mut missing = search.find_request();
     missing.identifiers.reverse();
     missing.identifiers.retain(|it| it.value() != "8944500102000000020");
     missing.ids.reverse();
     let failure = Failure::new(FailureKind::Timeout, "the platform did not answer in time");
     let troubles = vec![AccountFailure { account: account("acme-eu"), failure }];
-    let finding = FindResult { products: Vec::new(), troubles, missing };
-    let told = told(asked, finding);
-    let (malformed, others) = told.split_first().unwrap();
+    let result = FindResult { products: Vec::new(), troubles, missing };
+    let problems = problems_of(search, result);
+    let (malformed, others) = problems.split_first().unwrap();
     assert!(malformed.starts_with("400 Bad Request: terminalSNList[1] must be"), "{malformed}");
     assert_eq!(
         others,

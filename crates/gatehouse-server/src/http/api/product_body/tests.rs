@@ -19,7 +19,7 @@ pub(crate) fn account(name: &str) -> Arc<Account> {
     })
 }
 
-/// A connection of it with nothing but a name.
+/// A connection of the account `acme-eu` without identifiers and properties.
 pub(crate) fn bare(local_id: &str) -> Product {
     let connection = Connection {
         local_id: local_id.into(),
@@ -36,7 +36,7 @@ pub(crate) fn bare(local_id: &str) -> Product {
 fn full() -> Product {
     let mut product = bare("47/11");
     let property = |name: &str, value: &str| Property { name: name.into(), value: value.into() };
-    // In no order, as a platform may name them.
+    // Unordered, as a platform may send them.
     let connection = Arc::make_mut(&mut product.connection);
     connection.identifiers = vec![
         (IdentifierKind::SerialNumber, "SL-DF-7".into()),
@@ -63,7 +63,7 @@ fn shown(product: &Product, fields: Fields) -> Value {
 }
 
 #[test]
-fn a_product_shows_what_it_is_and_whose() {
+fn a_product_shows_its_characteristics_and_its_account() {
     let body = shown(&full(), Fields::All);
     assert_snapshot!(serde_json::to_string_pretty(&body).unwrap(), @r#"
     {
@@ -133,7 +133,7 @@ fn a_product_shows_what_it_is_and_whose() {
 }
 
 #[test]
-fn what_a_product_does_not_have_is_left_out() {
+fn empty_fields_of_a_product_are_left_out() {
     let body = shown(&bare("1"), Fields::All);
     let names: Vec<&String> = body.as_object().unwrap().keys().collect();
     assert_eq!(
@@ -155,7 +155,7 @@ fn what_a_product_does_not_have_is_left_out() {
 }
 
 #[test]
-fn an_address_leads_to_the_product_whatever_it_is_called() {
+fn the_address_encodes_the_product_identifier() {
     for (local_id, segment) in [
         ("1", "ALPHA-1"),
         ("a-b", "ALPHA-a-b"),
@@ -170,12 +170,12 @@ fn an_address_leads_to_the_product_whatever_it_is_called() {
 }
 
 #[test]
-fn only_those_fields_are_shown_that_are_named() {
+fn only_named_fields_are_shown() {
     let everything =
         "id href status connectivityType productCharacteristic relatedParty customProperty @type";
     #[rustfmt::skip]
     let cases = [
-        // fields                       // what is shown, in order
+        // fields                       // fields shown, in order
         ("",                            everything),
         (" , ,",                        everything),
         ("none",                        "id href correlationId"),
@@ -217,12 +217,12 @@ fn an_envelope_shows_each_product_as_it_is_shown_alone() {
 
 proptest! {
     #[test]
-    fn what_platforms_say_is_shown_as_they_say_it(texts: [String; 6]) {
-        let [local_id, status, said, iccid, imei, name] = texts;
+    fn values_of_platforms_are_shown_unchanged(texts: [String; 6]) {
+        let [local_id, status, platform_status, iccid, imei, name] = texts;
         let mut product = bare(&local_id);
         let connection = Arc::make_mut(&mut product.connection);
         connection.status = status.as_str().into();
-        connection.platform_status = Some(said.as_str().into());
+        connection.platform_status = Some(platform_status.as_str().into());
         connection.identifiers = vec![(IdentifierKind::Iccid, iccid.as_str().into())];
         connection.imeis = vec![imei.as_str().into()];
         connection.properties = vec![Property { name: name.as_str().into(), value: "\"".into() }];
@@ -233,7 +233,7 @@ proptest! {
             {"name": "PLATFORM", "value": "ALPHA"},
             {"name": "ICCID", "value": iccid},
             {"name": "IMEI", "value": imei},
-            {"name": "PLATFORM_STATUS", "value": said},
+            {"name": "PLATFORM_STATUS", "value": platform_status},
         ]);
         prop_assert_eq!(&body["productCharacteristic"], &characteristics);
         let properties = serde_json::json!([{"name": name, "value": "\""}]);

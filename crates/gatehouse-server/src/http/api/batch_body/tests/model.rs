@@ -1,10 +1,9 @@
-//! The rules of both bodies once more, over a tree, in the plainest words: what is good, or which fields
-//! are at fault.
+//! A simple model of both bodies over a JSON tree: the content of a valid body, or the invalid fields.
 
 use super::*;
 use gatehouse_core::{AccessId, ContractId, DeviceName, Username};
 
-type Told = Result<String, BTreeSet<String>>;
+type ModelResult = Result<String, BTreeSet<String>>;
 
 fn is_name(value: &Value) -> bool {
     value.as_str().is_some_and(|it| it.parse::<DeviceName>().is_ok())
@@ -14,7 +13,7 @@ fn is_password(text: &str) -> bool {
     (1..=72).contains(&text.len())
 }
 
-/// The names of fields that an object may not have.
+/// Adds the unknown fields of an object to the faults.
 fn unknown(object: &Value, path: &str, known: &[&str], faults: &mut BTreeSet<String>) {
     for name in object.as_object().unwrap().keys() {
         if !known.contains(&name.as_str()) {
@@ -23,19 +22,19 @@ fn unknown(object: &Value, path: &str, known: &[&str], faults: &mut BTreeSet<Str
     }
 }
 
-fn finish(shown: String, faults: BTreeSet<String>) -> Told {
+fn finish(shown: String, faults: BTreeSet<String>) -> ModelResult {
     if faults.is_empty() { Ok(shown) } else { Err(faults) }
 }
 
-/// A field of something to be made; `null` stands for none.
+/// A field of a creation; `null` means absent.
 fn given<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
     object.get(name).filter(|it| !it.is_null())
 }
 
-/// What something to be made may have besides.
+/// Fields of a creation that are ignored.
 const IGNORED: [&str; 3] = ["@type", "@baseType", "@schemaLocation"];
 
-pub(in crate::http::api::batch_body::tests) fn new(body: &Value, max: usize) -> Told {
+pub(in crate::http::api::batch_body::tests) fn new(body: &Value, max: usize) -> ModelResult {
     let mut faults = BTreeSet::new();
     if !body.is_object() {
         return Err(["body".to_owned()].into());
@@ -110,7 +109,7 @@ fn new_item(item: &Value, path: &str, faults: &mut BTreeSet<String>) -> String {
     format!("unfit {:?} {:?} {unfit:?}", username.as_deref(), device_name.as_deref())
 }
 
-pub(in crate::http::api::batch_body::tests) fn change(body: &Value, max: usize) -> Told {
+pub(in crate::http::api::batch_body::tests) fn change(body: &Value, max: usize) -> ModelResult {
     let mut faults = BTreeSet::new();
     if !body.is_object() {
         return Err(["body".to_owned()].into());
