@@ -129,7 +129,7 @@ impl GuessLimiter {
     }
 }
 
-/// Wait after `n_beyond` failures beyond the free ones. Each server waits longer, so that the rate holds for all together.
+/// Wait after `n_beyond` failures beyond the free ones. Each server waits longer, so that all together keep the rate.
 fn wait_after(n_beyond: u32, share: ReplicaShare) -> Duration {
     let wait = FIRST_WAIT.checked_mul(1 << n_beyond.min(16)).unwrap_or(LONGEST_WAIT);
     wait.min(LONGEST_WAIT) * share.of()

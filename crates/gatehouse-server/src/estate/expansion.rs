@@ -1,4 +1,4 @@
-//! Expands the references `${env:NAME}` and `${file:path}` in the credentials and settings of an estate file's accounts.
+//! Expands `${env:NAME}` and `${file:path}` in the credentials and settings of an estate file's accounts.
 //! `$${` stands for `${` itself.
 //!
 //! The process that reads the file expands them. Request bodies aren't expanded: a client must not learn the files and
