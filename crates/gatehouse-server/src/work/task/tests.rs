@@ -430,7 +430,7 @@ async fn work_with_interruptions(app: &App, at: Failpoint) {
     let n_passed = Arc::new(AtomicUsize::new(0));
     let n_passes = Arc::clone(&n_passed);
     let app = with_failpoints(app, move |point| {
-        point == at && n_passes.fetch_add(1, Ordering::Relaxed) % 2 == 0
+        point == at && n_passes.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)
     });
     let mut n_deaths = 0;
     loop {
