@@ -25,6 +25,7 @@ pub mod task;
 pub mod tenant;
 pub mod time;
 pub mod time_span;
+pub mod time_zone;
 
 pub use access::{Access, ShownAccess, Status};
 pub use account::Account;

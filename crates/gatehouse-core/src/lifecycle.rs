@@ -12,8 +12,8 @@
 
 use crate::access::{Access, PlannedTermination, ShownAccess, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
-use crate::tenant::ZoneName;
 use crate::time::Timestamp;
+use crate::time_zone::ZoneName;
 
 /// Why the present state doesn't allow an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -2,7 +2,7 @@
 //!
 //! `routes` has every route on one screen. A request passes `dispatch`, which runs the checks that all operations share
 //! in the order of the API's contract, and then the handler of its resource (one file each), which parses, calls the
-//! service and renders. `problem` is the body of every error, and has the only table from errors to statuses.
+//! service and renders. `answer::problem` is the body of every error, and has the only table from errors to statuses.
 
 mod answer;
 mod api;

@@ -12,7 +12,7 @@ use crate::reader::{Fault, joined};
 
 /// An error of the service.
 ///
-/// Each variant is one that callers handle differently. HTTP statuses are in `http::problem`.
+/// Each variant is one that callers handle differently. HTTP statuses are in `http::answer::problem`.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The tenant doesn't exist.

@@ -1,7 +1,8 @@
 //! The fields of a tenant.
 
 use gatehouse_core::page::PAGE_NUMBER_MAX;
-use gatehouse_core::tenant::{REQUESTS_PER_SECOND_MAX, ZoneName};
+use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
+use gatehouse_core::time_zone::ZoneName;
 use gatehouse_core::{Tenant, TenantName};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@
 //! alone from BEGIN to COMMIT. A connection that is dropped in between is closed, which rolls the transaction back, and
 //! never used again.
 //!
-//! A lost server is a pause. Reads and snapshots are retried, and so are writes that were surely rolled back, all
+//! While the database server is lost, calls wait. Reads and snapshots are retried, and so are writes that were surely rolled back, all
 //! within [`RETRY_WINDOW`]. Only a write whose connection was lost during its COMMIT may have happened or not: its
 //! caller gets that as an error.
 //!
@@ -16,10 +16,12 @@ mod connect;
 mod connection_task;
 mod encryption;
 mod fault;
+mod retry;
 mod session;
 mod warnings;
 
 pub use address::DatabaseUrl;
+pub use retry::RETRY_WINDOW;
 pub(crate) use session::Session;
 
 use std::sync::Arc;
@@ -39,6 +41,7 @@ use super::{Link, SnapshotFor, WriteKind};
 use crate::error::{ErrorKind, StoreError};
 use crate::meter::{Measured, StoreMeter};
 use connect::Connector;
+use retry::{Tries, cancelled, is_transient};
 
 /// Connections that all reads share.
 const READERS: usize = 4;
@@ -66,20 +69,14 @@ const HEARTBEATS: usize = 1;
 /// Snapshots at the same time.
 const SNAPSHOTS: usize = 4;
 
-/// Time in which a call waits for a connection and is retried.
-pub const RETRY_WINDOW: Duration = Duration::from_secs(5);
-
-/// Least time between two occasions at which all connections become suspect.
+/// Least time between two calls of `suspect_all`.
 const SUSPECT_INTERVAL: Duration = Duration::from_secs(5);
-
-/// Most tries of a call, the first included.
-const TRIES_MAX: u32 = 4;
 
 /// Time limit of one statement that reads: it finds its rows by their keys. Shorter than the retry window, because the
 /// statement may only be waiting behind another on its connection.
 const READ_MAX: Duration = Duration::from_secs(3);
 
-/// Time limit of a COMMIT: disks and standbys must have it.
+/// Time limit of a COMMIT, which must reach the disk and the standbys.
 const COMMIT_MAX: Duration = Duration::from_secs(10);
 
 /// Begins a snapshot.
@@ -105,7 +102,7 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 pub(crate) struct Postgres {
     connector: Connector,
     readers: [Reader; READERS],
-    /// For `ping` alone: waiting calls say nothing about the database's health.
+    /// For `ping` alone, so that a full queue doesn't fail the health check.
     ping_connection: Reader,
     writers: Mutex<Vec<Arc<Session>>>,
     writes: FairSemaphore,
@@ -143,6 +140,7 @@ impl Postgres {
         }
     }
 
+    /// Runs one statement that reads, and retries it while the database server is lost.
     pub(crate) fn read<'a>(
         &'a self,
         sql: &'static str,
@@ -203,7 +201,7 @@ impl Postgres {
             }
             session.script(sql).await.map_err(|error| match error {
                 StoreError::TooSlow => StoreError::Unavailable(
-                    "the database has cancelled it: its statement_timeout may be too short".into(),
+                    "the database has cancelled the transaction: its statement_timeout may be too short".into(),
                 ),
                 error => error,
             })
@@ -474,35 +472,4 @@ impl Reader {
     fn open(&self) -> Option<Arc<Session>> {
         self.session.lock().as_ref().filter(|session| !session.is_closed()).cloned()
     }
-}
-
-/// Tries of a call so far, and the end of its retry window.
-struct Tries {
-    until: Instant,
-    n: u32,
-}
-
-impl Tries {
-    fn begin() -> Self {
-        Self { until: Instant::now() + RETRY_WINDOW, n: 1 }
-    }
-
-    /// Counts another try, or returns the error when there may be none.
-    fn again<E>(&mut self, error: E, meter: &StoreMeter) -> Result<(), E> {
-        if self.n >= TRIES_MAX || Instant::now() >= self.until {
-            return Err(error);
-        }
-        self.n += 1;
-        meter.retries.inc();
-        Ok(())
-    }
-}
-
-/// The database has cancelled a short statement, for whatever reason: a retry may work.
-fn cancelled() -> StoreError {
-    StoreError::Unavailable("the database has cancelled it".into())
-}
-
-fn is_transient(failed: &TxFailed) -> bool {
-    failed.kind() == Some(ErrorKind::Unavailable)
 }
