@@ -235,7 +235,7 @@ pub fn plan_termination(access: &Access, zone: &ZoneName, now: Timestamp) -> Acc
     })
 }
 
-/// Counts a password rotation as a change.
+/// Checks that the password may be rotated, and increments the version.
 pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, StateConflict> {
     let access = at(access, now);
     match access.status {
@@ -276,7 +276,7 @@ pub fn connect(
 /// Whether the active period has begun.
 ///
 /// A start that equals the creation or the first connection is past, whatever another server's clock says: only a start
-/// that waits for the contract's is compared with `now`.
+/// that was taken from the contract is compared with `now`.
 fn started(access: &Access, now: Timestamp) -> bool {
     access.start <= access.created_at || access.first_connected_at.is_some() || access.start <= now
 }

@@ -3,7 +3,7 @@
 //! The result for a key is stored in the transaction that created it, so neither exists without the other, and a failed
 //! request leaves nothing behind. It is kept for a day. After that the key counts as unused, even while its row exists.
 //!
-//! Rows are deleted by the minute, as accesses expire: one row of the work queue for any number of keys.
+//! All keys that expire in one minute share one row of the work queue, as expiring accesses do.
 
 use futures_util::future::try_join_all;
 use gatehouse_core::{Access, AccessId, RequestKey, Status, TaskId, TenantName, Timestamp};
@@ -78,7 +78,7 @@ pub enum Repeated<T> {
 
 impl Store {
     /// The access that this request created before, as it was then, with the sealed part of the response; `None` if
-    /// that isn't kept beyond `at`.
+    /// the key expires at or before `at`.
     pub async fn repeated_creation(
         &self,
         tenant: &TenantName,
@@ -104,7 +104,7 @@ impl Store {
         Ok(Some(Repeated::Same((then.of(now), sealed))))
     }
 
-    /// The Task that this request created before; `None` if that isn't kept beyond `at`.
+    /// The Task that this request created before; `None` if the key expires at or before `at`.
     pub async fn repeated_batch(
         &self,
         tenant: &TenantName,
@@ -243,7 +243,7 @@ pub(crate) async fn put(
     let minute = work_queue::minute(kept_until);
     let tenant = tenant.clone();
     let key = WorkKey { tenant, kind: WorkKind::Answer, name: String::new(), part: minute };
-    // This row isn't finished before tomorrow.
+    // Due in a day, so no worker finishes the row now, and adding it needs no lock.
     work_queue::add(tx, &key, work_queue::due_at(minute)).await?;
     Ok(true)
 }

@@ -65,7 +65,7 @@ pub struct WorkKey {
     pub kind: WorkKind,
     /// Name of the object to work on; empty where a tenant has only one.
     pub name: String,
-    /// Part of the object; 0 where it has none.
+    /// Part of the object, or the minute in which it is due; 0 where it has neither.
     pub part: i64,
 }
 

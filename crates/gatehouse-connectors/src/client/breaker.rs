@@ -1,4 +1,4 @@
-//! The circuit breaker: stops calls to a platform that keeps failing.
+//! The circuit breaker: stops the calls of an account whose platform keeps failing.
 //!
 //! A state machine without a clock. Every call gets a [`Pass`] and returns it with a [`Verdict`]. A pass from before
 //! the last state change has no effect.

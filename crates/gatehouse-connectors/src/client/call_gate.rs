@@ -18,7 +18,7 @@ pub(in crate::client) struct CallGate {
     last_failure: String,
     /// End of the pause that the platform asked for.
     paused_until: Option<Instant>,
-    /// Recent slow latency: the maximum, which decays.
+    /// Maximum of recent latencies, which decays with each call.
     recent_latency: Duration,
 }
 

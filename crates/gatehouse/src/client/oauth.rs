@@ -267,7 +267,7 @@ fn not_understood(url: &str, what: &str) -> Failure {
     .advise("see that --url and --issuer are right")
 }
 
-/// A foreign text, shortened and without control characters.
+/// A text of the server, shortened and without control characters.
 fn shorten(text: &str) -> String {
     let beginning: String = text.chars().take(DESCRIPTION_CHARS_MAX).collect();
     harmless(&beginning).into_owned()

@@ -175,7 +175,7 @@ impl FileSession {
         let Some(renewal) = &stored.renewal else {
             return Err(self.signed_out(NOT_RENEWABLE, None));
         };
-        verbose.note("the token expires soon, so it is renewed");
+        verbose.note("the token expires soon or was refused, so it is renewed");
         let replaced = lock.is_some().then_some(&stored.access_token);
         run_to_completion(self.exchange(renewal, replaced, verbose))
     }
@@ -195,6 +195,7 @@ impl FileSession {
         let (granted, next) = renewed.map_err(|error| self.not_renewed(error, renewal))?;
         let stored = StoredSession::new(&self.url, granted, Some(next));
         let Some(replaced) = in_place_of else {
+            // No file has this token, so the session is never written to one.
             let file_token = Some(Secret::new(""));
             return Ok(Latest { stored, file_token });
         };
@@ -239,7 +240,7 @@ impl FileSession {
 }
 
 /// Runs a renewal to its end even if the caller is cancelled: a used refresh token whose successor is lost ends the
-/// session. So it has a thread of its own, and blocks the caller's. (The end of the process still ends it.)
+/// session. So it has a thread of its own, and blocks the caller's. Ending the process still interrupts it.
 fn run_to_completion<T: Send>(
     work: impl Future<Output = Result<T, Failure>> + Send,
 ) -> Result<T, Failure> {
