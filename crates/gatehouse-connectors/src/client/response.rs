@@ -140,7 +140,7 @@ impl fmt::Debug for PlatformResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Headers and body may hold secrets.
         let n_bytes = self.body.len();
-        f.debug_struct("Answer")
+        f.debug_struct("PlatformResponse")
             .field("status", &self.status)
             .field("n_bytes", &n_bytes)
             .finish_non_exhaustive()

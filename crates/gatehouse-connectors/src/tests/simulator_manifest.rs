@@ -252,6 +252,20 @@ async fn only_the_platform_itself_can_say_that_there_is_no_such_connection() {
 }
 
 #[tokio::test]
+async fn a_platform_that_fails_with_404_has_not_lost_its_connections() {
+    let (server, connector) = pair(Platform { n_connections: 5, ..Platform::default() });
+    let error_status = StatusCode::NOT_FOUND;
+    server.set_profile(Profile { error_percent: 100, error_status, ..Profile::default() });
+    let imsi = ["262011234567890".to_owned()];
+    let found = connector.look_up(patient(), IMSI, &imsi).await.unwrap_err();
+    let listed = connector.page(patient(), &Position::Page { index: 0, size: 5 }).await;
+    for failure in [found, listed.unwrap_err(), read(&*connector, "x").await.unwrap_err()] {
+        assert!(failure.detail.starts_with("the platform answered 404"), "{failure:?}");
+        assert_eq!(failure.said.unwrap().status, 404);
+    }
+}
+
+#[tokio::test]
 async fn a_look_up_that_is_cut_is_a_failure() {
     let imsi = ["262011234567890".to_owned()];
     for (body, is_whole) in [

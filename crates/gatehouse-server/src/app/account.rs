@@ -211,7 +211,7 @@ impl App {
                 }
                 Err(_) => {
                     return must_be_given(
-                        "the stored credentials can't be opened with the present master keys",
+                        "the stored settings or credentials can't be read with the present master keys",
                     );
                 }
             },

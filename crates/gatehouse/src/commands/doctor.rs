@@ -283,9 +283,8 @@ async fn examine_accounts(
 fn explained(why: &Error) -> String {
     match why {
         Error::InvalidAccount(_) => why.to_string(),
-        _ => {
-            "its stored credentials can't be opened: put it again, with its credentials".to_owned()
-        }
+        _ => "its stored settings or credentials can't be read: put it again, with its credentials"
+            .to_owned(),
     }
 }
 

@@ -218,7 +218,7 @@ async fn a_doctor_opens_every_account() {
         let output = setup.run(&["doctor", "--deep"]);
         let shown = printed(&output);
         assert!(!output.status.success() && shown.contains("1 fault"), "{shown}");
-        let expected = "WRONG  tenant acme, account b: its stored credentials can't be opened: put it \
+        let expected = "WRONG  tenant acme, account b: its stored settings or credentials can't be read: put it \
                         again, with its credentials";
         assert!(shown.contains(expected), "{}: {shown}", setup.kind);
     }

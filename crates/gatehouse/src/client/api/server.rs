@@ -38,7 +38,7 @@ impl Server {
     pub(crate) fn not_understood(&self) -> Failure {
         let message = format!("{} sent a response that is not a gatehouse's", self.url);
         Failure::new(FailureKind::Unreachable, message).advise(
-            "check that --url is the address of a gatehouse, and no older than this program",
+            "check that --url is the address of a gatehouse that is no older than this program",
         )
     }
 
