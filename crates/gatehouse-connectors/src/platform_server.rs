@@ -151,7 +151,7 @@ where
     loop {
         let accepted = async {
             let place = Arc::clone(&places).acquire_owned().await;
-            let place = place.expect("nobody closes the semaphore");
+            let place = place.expect("the semaphore is never closed");
             socket.accept().await.map(|(stream, _)| (stream, place))
         };
         let accepted = tokio::select! {

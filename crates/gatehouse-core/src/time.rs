@@ -1,7 +1,7 @@
 //! Instants as clients write and read them.
 //!
 //! Instants are stored in whole milliseconds, which is what responses show: a client that sends a shown time back means
-//! the same instant.
+//! that instant.
 
 mod shown;
 

@@ -1,4 +1,4 @@
-//! How the list of all connections is asked for.
+//! How to read the list of all connections.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use super::call::Call;
 use super::path::Path;
 
-/// How the list of all connections is asked for.
+/// How to read the list of all connections.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
-    /// What is asked.
+    /// The call.
     pub(crate) call: Call,
-    /// Where in the answer the connections are: the list itself.
+    /// Path to the connections in the response: the list itself.
     pub(crate) items: Path,
 }

@@ -13,7 +13,7 @@ use serde_json::{Number, Value};
 use crate::terminal::text_input::secret_or_file;
 
 /// Tenant and account name of an account from flags.
-const PLACEHOLDER: &str = "nobody";
+const PLACEHOLDER: &str = "unnamed";
 
 /// The account to query
 #[derive(Args)]

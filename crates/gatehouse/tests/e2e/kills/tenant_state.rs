@@ -140,13 +140,13 @@ impl KilledTenant {
         (mut ids, operation, change): (Vec<String>, &str, Value),
         wanted: Expected,
     ) {
-        let nobody = random.roll(ids.len() as u64);
-        ids.insert(nobody as usize, "01a1dd4d-f036-7005-9379-54b08ec1966e".to_owned());
+        let unknown = random.roll(ids.len() as u64);
+        ids.insert(unknown as usize, "01a1dd4d-f036-7005-9379-54b08ec1966e".to_owned());
         let body = json!({
             "operationType": operation, "operationBody": change, "accessesIdList": ids,
         });
         let task = server.batch(&self.tenant, "batchUpdate", &body).await;
-        let failing = BTreeSet::from([nobody]);
+        let failing = BTreeSet::from([unknown]);
         self.batches.push(SentBatch { failing, ..SentBatch::new(task, ids.len() as u64, wanted) });
     }
 
