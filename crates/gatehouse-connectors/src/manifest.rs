@@ -10,6 +10,7 @@ pub(crate) mod format;
 pub(crate) mod fuzzing;
 pub(crate) mod run;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -207,11 +208,11 @@ impl Manifest {
         let mut own = Self::clone(self);
         let mut sizes = Vec::new();
         for (name, setting) in &mut own.account.settings {
-            let value = settings.get(name).and_then(text_of).or_else(|| setting.default.clone());
             let (narrows, variants) =
                 (setting.narrows.take(), std::mem::take(&mut setting.variants));
-            let Some(value) = value else { continue };
-            if let Some(Variant { paging, list }) = variants.get(&value) {
+            let default = setting.default.as_deref().map(Cow::from);
+            let Some(value) = settings.get(name).and_then(text_of).or(default) else { continue };
+            if let Some(Variant { paging, list }) = variants.get(&*value) {
                 (own.paging, own.list) = (paging.clone(), list.clone());
             }
             sizes.extend(narrows.zip(value.parse().ok()));

@@ -87,7 +87,7 @@ pub(crate) fn account(bytes: &[u8]) {
     let settings: Settings = object("settings");
     let mut credentials = Credentials::default();
     for (name, secret) in object("credentials") {
-        credentials.insert(name, text_of(&secret).unwrap_or_default());
+        credentials.insert(name, text_of(&secret).unwrap_or_default().into_owned());
     }
     for manifest in Manifests::shipped().all() {
         match manifest.read_account(&settings, &credentials, &AddressRules::default()) {

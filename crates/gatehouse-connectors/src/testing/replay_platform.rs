@@ -8,6 +8,7 @@ mod recorded;
 pub(crate) mod request_parser;
 pub(crate) mod server;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -276,7 +277,7 @@ impl Responder {
                 Variable::Credential(name) => state.credentials.reveal(name) == Some(text),
                 Variable::Setting(name) => {
                     let form = self.manifest.account.settings.get(name);
-                    let usual = form.and_then(|it| it.default.clone());
+                    let usual = form.and_then(|it| it.default.as_deref().map(Cow::from));
                     let own = state.settings.get(name).and_then(text_of).or(usual);
                     own.as_deref() == Some(text)
                 }
@@ -504,8 +505,8 @@ impl Responder {
     /// How many connections lie before a mark.
     fn position(&self, mark: &str, found: &[Value]) -> Option<usize> {
         if let Some(Next::LastItem(path)) = &self.manifest.paging.next {
-            let text = |it: &Value| path.first(it).and_then(text_of);
-            return found.iter().position(|it| text(it).as_deref() == Some(mark)).map(|it| it + 1);
+            let is_marked = |it: &Value| path.first(it).and_then(text_of).as_deref() == Some(mark);
+            return found.iter().position(is_marked).map(|it| it + 1);
         }
         mark.parse::<usize>().ok()?.checked_sub(MARKS_FROM)
     }

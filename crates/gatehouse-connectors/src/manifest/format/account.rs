@@ -193,9 +193,11 @@ impl Setting {
         rules: &AddressRules,
     ) -> Result<Option<(String, Option<BaseUrl>)>, String> {
         let text = match given {
-            Some(value) => text_of(value).ok_or_else(|| {
-                format!("must be a text, a number or a truth value, not {}", kind(value))
-            })?,
+            Some(value) => text_of(value)
+                .ok_or_else(|| {
+                    format!("must be a text, a number or a truth value, not {}", kind(value))
+                })?
+                .into_owned(),
             None => match (&self.default, self.optional) {
                 (Some(default), _) => default.clone(),
                 (None, true) => return Ok(None),

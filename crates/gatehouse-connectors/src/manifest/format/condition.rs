@@ -43,12 +43,12 @@ impl Condition {
             return false;
         }
         let Some(path) = &self.path else { return true };
-        let found: Vec<&Value> =
-            path.all(document).into_iter().filter(|it| !it.is_null()).collect();
-        if self.exists == Some(false) {
-            return found.is_empty();
-        }
-        found.iter().any(|value| self.fits(value))
+        let (mut has_value, mut fits) = (false, false);
+        path.visit(document, &mut |value| {
+            has_value |= !value.is_null();
+            fits |= !value.is_null() && self.fits(value);
+        });
+        if self.exists == Some(false) { !has_value } else { fits }
     }
 
     fn fits(&self, value: &Value) -> bool {

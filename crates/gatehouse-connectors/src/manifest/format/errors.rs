@@ -5,6 +5,7 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::condition::Condition;
 use super::selection::Selection;
@@ -77,12 +78,12 @@ impl Errors {
     }
 
     /// The platform's own error code.
-    pub(crate) fn code(&self, body: &Value) -> Option<String> {
+    pub(crate) fn code(&self, body: &Value) -> Option<SmolStr> {
         self.code.first(body)
     }
 
     /// The platform's error message.
-    pub(crate) fn message(&self, body: &Value) -> Option<String> {
+    pub(crate) fn message(&self, body: &Value) -> Option<SmolStr> {
         self.message.first(body)
     }
 }

@@ -1,5 +1,7 @@
 //! Paging of a platform's lists.
 
+use std::borrow::Cow;
+
 use http::HeaderMap;
 use http::header::LINK;
 #[cfg(test)]
@@ -171,7 +173,9 @@ impl Next {
         body: &Value,
         last_item: Option<&Value>,
     ) -> Option<NextPage> {
-        let text = |value: Option<&Value>| value.and_then(text_of).filter(|it| !it.is_empty());
+        let text = |value: Option<&Value>| {
+            value.and_then(text_of).filter(|it| !it.is_empty()).map(Cow::into_owned)
+        };
         match self {
             Self::Body(path) => text(path.first(body)).map(NextPage::Cursor),
             Self::Header(name) => {

@@ -95,7 +95,7 @@ impl Parameter {
         let template = |value: &Value| {
             let text = text_of(value)
                 .ok_or_else(|| format!("must be a text, a number or a truth value, not {value}"))?;
-            Template::try_from(text)
+            Template::try_from(text.into_owned())
         };
         match value {
             Value::Array(members) => {

@@ -1,5 +1,6 @@
 //! JSONPath (RFC 9535): paths into a response.
 
+use std::borrow::Cow;
 use std::fmt;
 
 #[cfg(test)]
@@ -17,42 +18,49 @@ pub(crate) struct Path {
     /// Normalised text.
     text: String,
     meaning: JsonPath,
-    /// The steps to the single place that it leads to, where it leads to one: most do, and a step is much cheaper than a
-    /// query.
+    /// Its steps, unless it has a filter, a slice or a descent: most have none, and a step is much cheaper than a query.
     steps: Option<Vec<Step>>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 enum Step {
     Name(String),
     Index(usize),
+    /// Every member of a list or an object.
+    Each,
 }
 
 impl Path {
     /// All values, in the document's order.
     pub(crate) fn all<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
-        match &self.steps {
-            Some(steps) => walk(steps, document).into_iter().collect(),
-            None => self.meaning.query(document).all(),
-        }
+        let mut all = Vec::new();
+        self.visit(document, &mut |value| all.push(value));
+        all
     }
 
     /// The first value.
     pub(crate) fn first<'v>(&self, document: &'v Value) -> Option<&'v Value> {
+        let mut first = None;
+        self.visit(document, &mut |value| first = first.or(Some(value)));
+        first
+    }
+
+    /// Visits all values, in the document's order.
+    pub(crate) fn visit<'v>(&self, document: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
         match &self.steps {
-            Some(steps) => walk(steps, document),
-            None => self.meaning.query(document).first(),
+            Some(steps) => visit(steps, document, visitor),
+            None => self.meaning.query(document).into_iter().for_each(visitor),
         }
     }
 
     /// Whether it leads to a single place, which can be written to.
     pub(crate) fn is_single(&self) -> bool {
-        self.steps.is_some()
+        self.steps.as_ref().is_some_and(|steps| !steps.contains(&Step::Each))
     }
 
     /// Puts a value there, and makes the way to it where there is none. Does nothing for a path that isn't single.
     pub(crate) fn write(&self, document: &mut Value, value: Value) {
-        let Some(steps) = &self.steps else { return };
+        let Some(steps) = self.steps.as_ref().filter(|_| self.is_single()) else { return };
         let mut at = document;
         for step in steps {
             at = match step {
@@ -73,20 +81,33 @@ impl Path {
                     }
                     &mut at[*index]
                 }
+                Step::Each => return,
             };
         }
         *at = value;
     }
 }
 
-fn walk<'v>(steps: &[Step], document: &'v Value) -> Option<&'v Value> {
-    steps.iter().try_fold(document, |at, step| match step {
-        Step::Name(name) => at.as_object()?.get(name),
-        Step::Index(index) => at.as_array()?.get(*index),
-    })
+fn visit<'v>(steps: &[Step], at: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
+    let Some((step, further)) = steps.split_first() else { return visitor(at) };
+    match (step, at) {
+        (Step::Name(name), Value::Object(members)) => {
+            members.get(name).into_iter().for_each(|it| visit(further, it, visitor));
+        }
+        (Step::Index(index), Value::Array(members)) => {
+            members.get(*index).into_iter().for_each(|it| visit(further, it, visitor));
+        }
+        (Step::Each, Value::Array(members)) => {
+            members.iter().for_each(|it| visit(further, it, visitor));
+        }
+        (Step::Each, Value::Object(members)) => {
+            members.values().for_each(|it| visit(further, it, visitor));
+        }
+        _ => {}
+    }
 }
 
-/// The steps of a path of plain names and indexes.
+/// The steps of a path of plain names, indexes and `*`.
 fn steps(text: &str) -> Option<Vec<Step>> {
     let mut rest = text.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -95,16 +116,20 @@ fn steps(text: &str) -> Option<Vec<Step>> {
             let end = behind.find(['.', '[']).unwrap_or(behind.len());
             let (name, behind) = behind.split_at(end);
             let is_plain = |it: char| it.is_alphanumeric() || it == '_';
-            if name.is_empty() || !name.chars().all(is_plain) {
-                return None;
-            }
-            steps.push(Step::Name(name.to_owned()));
+            steps.push(match name {
+                "*" => Step::Each,
+                name if !name.is_empty() && name.chars().all(is_plain) => {
+                    Step::Name(name.to_owned())
+                }
+                _ => return None,
+            });
             rest = behind;
         } else {
             let (inner, behind) = rest.strip_prefix('[')?.split_once(']')?;
-            steps.push(match inner.parse() {
-                Ok(index) => Step::Index(index),
-                Err(_) => {
+            steps.push(match (inner, inner.parse()) {
+                ("*", _) => Step::Each,
+                (_, Ok(index)) => Step::Index(index),
+                _ => {
                     let quote = inner.chars().next().filter(|it| ['\'', '"'].contains(it))?;
                     let name = inner.strip_prefix(quote)?.strip_suffix(quote)?;
                     // Several names, or one with an escape in it.
@@ -170,19 +195,19 @@ impl fmt::Debug for Path {
 
 /// A single value as text: a string, a number's digits, `true` or `false`. `None` for null, lists and objects, and for
 /// numbers whose digits were lost.
-pub(crate) fn text_of(value: &Value) -> Option<String> {
+pub(crate) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     /// Floats hold every whole number up to here exactly.
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(truth) => Some(truth.to_string()),
+        Value::String(text) => Some(text.into()),
+        Value::Bool(truth) => Some(if *truth { "true" } else { "false" }.into()),
         Value::Number(number) if number.is_f64() => {
             let float = number.as_f64()?;
             let is_whole = float.fract() == 0.0 && float.abs() < EXACT_MAX;
-            Some(if is_whole { format!("{float:.0}") } else { number.to_string() })
-                .filter(|_| float.abs() < EXACT_MAX)
+            let text = if is_whole { format!("{float:.0}") } else { number.to_string() };
+            (float.abs() < EXACT_MAX).then_some(text.into())
         }
-        Value::Number(number) => Some(number.to_string()),
+        Value::Number(number) => Some(number.to_string().into()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
 }

@@ -104,7 +104,7 @@ impl Identifiers {
                 lost = Some(kind);
             }
             for text in texts {
-                let number = (kind, SmolStr::from(text));
+                let number = (kind, text);
                 if !found[..n_before].contains(&number) {
                     found.push(number);
                 }
@@ -121,11 +121,10 @@ impl Mapping {
         document: &Value,
         usual: Connectivity,
     ) -> Result<Connection, Failure> {
-        let id = self.id.first(document).ok_or_else(no_id)?;
-        if !is_local_id(&id) {
+        let local_id = self.id.first(document).ok_or_else(no_id)?;
+        if !is_local_id(&local_id) {
             return Err(bad_id());
         }
-        let local_id = SmolStr::from(id);
         let (status, platform_status) = self.status.of(document);
         let mut identifiers = Vec::new();
         if let Some(kind) = self.identifiers.collect(document, &mut identifiers) {
@@ -140,7 +139,7 @@ impl Mapping {
             platform_status,
             connectivity: if is_satellite { Connectivity::Satellite } else { usual },
             identifiers,
-            imeis: self.imei.texts(document).into_iter().map(SmolStr::from).collect(),
+            imeis: self.imei.texts(document),
             properties,
         })
     }
@@ -153,7 +152,7 @@ impl Additions {
             (connection.status, connection.platform_status) = status.of(document);
         }
         self.identifiers.collect(document, &mut connection.identifiers);
-        for imei in self.imei.texts(document).into_iter().map(SmolStr::from) {
+        for imei in self.imei.texts(document) {
             if !connection.imeis.contains(&imei) {
                 connection.imeis.push(imei);
             }

@@ -5,6 +5,7 @@ use gatehouse_core::product::Property;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::path::{Path, text_of};
 use super::pattern::Pattern;
@@ -43,9 +44,7 @@ impl PropertyRule {
     /// Adds the properties of a document.
     pub(crate) fn collect(&self, document: &Value, found: &mut Vec<Property>) {
         match &self.each {
-            Some(each) => {
-                each.all(document).into_iter().for_each(|part| self.collect_part(part, found));
-            }
+            Some(each) => each.visit(document, &mut |part| self.collect_part(part, found)),
             None => self.collect_part(document, found),
         }
     }
@@ -56,22 +55,20 @@ impl PropertyRule {
             rule.collect(document, found);
         }
         let name = match (&self.name, &self.name_from) {
-            (Some(name), _) => Some(name.clone()),
-            (None, Some(path)) => path.first(document).and_then(text_of),
+            (Some(name), _) => Some(name.into()),
+            (None, Some(path)) => path.first(document).and_then(text_of).map(SmolStr::from),
             (None, None) => None,
         };
         if let (Some(name), Some(value)) = (name.filter(|it| !it.is_empty()), &self.value) {
             let values = value.texts(document).into_iter();
-            found.extend(
-                values.map(|value| Property { name: name.as_str().into(), value: value.into() }),
-            );
+            found.extend(values.map(|value| Property { name: name.clone(), value }));
         }
         if let Some(entries) = &self.entries {
             let objects = entries.all(document).into_iter().filter_map(Value::as_object);
             for (name, value) in objects.flatten() {
                 let is_meant = self.keys.as_ref().is_none_or(|it| it.matches(name));
                 if let Some(value) = text_of(value).filter(|it| is_meant && !it.is_empty()) {
-                    found.push(Property { name: name.as_str().into(), value: value.into() });
+                    found.push(Property { name: name.into(), value: value.into() });
                 }
             }
         }

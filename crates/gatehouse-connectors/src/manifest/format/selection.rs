@@ -9,6 +9,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::path::{Path, text_of};
 use super::transform::Transform;
@@ -34,9 +35,10 @@ pub(crate) struct Pick {
 
 impl Selection {
     /// The values in order, without duplicates.
-    pub(crate) fn texts(&self, document: &Value) -> Vec<String> {
-        let texts = self.0.iter().flat_map(|it| it.texts(document));
-        let texts: Vec<String> = texts.filter(|it| !it.is_empty()).collect();
+    pub(crate) fn texts(&self, document: &Value) -> Vec<SmolStr> {
+        let mut texts = Vec::new();
+        self.0.iter().for_each(|pick| pick.collect(document, &mut texts));
+        texts.retain(|it| !it.is_empty());
         if texts.len() < 2 {
             return texts;
         }
@@ -46,12 +48,14 @@ impl Selection {
 
     /// Whether a number has lost digits: more than JSON numbers are parsed with.
     pub(crate) fn loses_digits(&self, document: &Value) -> bool {
-        let picked = |pick: &Pick| pick.values(document).into_iter().any(is_lost);
-        self.0.iter().any(picked)
+        let mut is_any_lost = false;
+        let mut look = |value: &Value| is_any_lost |= value.is_number() && text_of(value).is_none();
+        self.0.iter().for_each(|pick| pick.visit(document, &mut look));
+        is_any_lost
     }
 
     /// The first value.
-    pub(crate) fn first(&self, document: &Value) -> Option<String> {
+    pub(crate) fn first(&self, document: &Value) -> Option<SmolStr> {
         self.texts(document).into_iter().next()
     }
 
@@ -62,26 +66,26 @@ impl Selection {
 }
 
 impl Pick {
-    fn values<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
-        let Some(within) = &self.within else { return self.path.all(document) };
-        within.all(document).into_iter().flat_map(|root| self.path.all(root)).collect()
+    fn visit<'v>(&self, document: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
+        match &self.within {
+            Some(within) => within.visit(document, &mut |root| self.path.visit(root, visitor)),
+            None => self.path.visit(document, visitor),
+        }
     }
 
-    fn texts(&self, document: &Value) -> Vec<String> {
-        let texts = self.values(document).into_iter().flat_map(texts_of).collect();
-        self.transforms.iter().fold(texts, |texts, transform| transform.all(texts))
-    }
-}
-
-fn is_lost(value: &Value) -> bool {
-    value.is_number() && text_of(value).is_none()
-}
-
-/// A value as texts: a list gives those of its members.
-fn texts_of(value: &Value) -> Vec<String> {
-    match value {
-        Value::Array(members) => members.iter().filter_map(text_of).collect(),
-        other => text_of(other).into_iter().collect(),
+    /// Adds its values as texts: a list gives those of its members.
+    fn collect(&self, document: &Value, texts: &mut Vec<SmolStr>) {
+        let n_before = texts.len();
+        self.visit(document, &mut |value| match value {
+            Value::Array(members) => {
+                texts.extend(members.iter().filter_map(text_of).map(SmolStr::from))
+            }
+            other => texts.extend(text_of(other).map(SmolStr::from)),
+        });
+        if !self.transforms.is_empty() {
+            let own = texts.split_off(n_before);
+            texts.extend(self.transforms.iter().fold(own, |own, transform| transform.all(own)));
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sources: a value in the body or a header of a response.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use http::{HeaderMap, HeaderName};
@@ -25,7 +26,7 @@ impl Source {
     /// The value as text; `None` if missing or empty.
     pub(crate) fn text(&self, headers: &HeaderMap, body: &Value) -> Option<String> {
         let text = match self {
-            Self::Body(path) => path.first(body).and_then(text_of),
+            Self::Body(path) => path.first(body).and_then(text_of).map(Cow::into_owned),
             Self::Header(name) => {
                 headers.get(name).and_then(|it| it.to_str().ok()).map(str::to_owned)
             }

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use smol_str::SmolStr;
+use smol_str::{SmolStr, StrExt};
 
 use super::condition::Condition;
 use super::selection::Selection;
@@ -50,13 +50,13 @@ impl Status {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(None, document));
         let ours = match (by_rule, &word) {
             (Some(rule), _) => rule.is.as_str().into(),
-            (None, Some(word)) => match self.words.get(word) {
+            (None, Some(word)) => match self.words.get(word.as_str()) {
                 Some(ours) => ours.as_str().into(),
-                None => word.to_uppercase().into(),
+                None => word.to_uppercase_smolstr(),
             },
             (None, None) => self.otherwise.as_deref().map_or(UNKNOWN, SmolStr::new),
         };
-        (ours, word.map(SmolStr::from))
+        (ours, word)
     }
 }
 

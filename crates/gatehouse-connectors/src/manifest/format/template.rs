@@ -11,6 +11,7 @@ use jiff::Timestamp;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use smol_str::SmolStr;
 use zeroize::Zeroizing;
 
 use super::short_duration::ShortDuration;
@@ -184,7 +185,7 @@ impl Template {
                 Token::Placeholder(Placeholder {
                     variable: Variable::Values, transforms, ..
                 }) => {
-                    let values = scope.values.iter().map(|it| transformed(transforms, it.clone()));
+                    let values = scope.values.iter().map(|it| transformed(transforms, it));
                     let values: Option<Vec<_>> = values.map(|it| write(Part::Value(&it))).collect();
                     filled.push_str(&values?.join(","));
                 }
@@ -210,8 +211,8 @@ pub(crate) enum Part<'t> {
     Value(&'t str),
 }
 
-fn transformed(transforms: &[Transform], text: String) -> String {
-    transforms.iter().fold(text, |text, transform| transform.one(text))
+fn transformed(transforms: &[Transform], text: &str) -> String {
+    transforms.iter().fold(SmolStr::new(text), |text, transform| transform.one(text)).into()
 }
 
 impl Placeholder {
@@ -232,7 +233,7 @@ impl Placeholder {
         if self.transforms.is_empty() {
             return Some(text);
         }
-        plain(transformed(&self.transforms, text.to_string()))
+        plain(transformed(&self.transforms, &text))
     }
 
     fn time(&self, now: SystemTime, off: Duration, is_before: bool) -> Option<String> {

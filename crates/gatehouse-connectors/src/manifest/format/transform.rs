@@ -5,6 +5,7 @@ use gatehouse_core::identifier::{self, luhn_digit};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
+use smol_str::{SmolStr, StrExt, format_smolstr};
 
 use super::pattern::Pattern;
 
@@ -60,36 +61,36 @@ impl Transform {
     pub(in crate::manifest) const NAMED: &str = "trim, lower, upper, digits, luhn_add, luhn_strip";
 
     /// Transforms a single value.
-    pub(crate) fn one(&self, text: String) -> String {
+    pub(crate) fn one(&self, text: SmolStr) -> SmolStr {
         match self {
-            Self::Trim => text.trim().to_owned(),
-            Self::Lower => text.to_lowercase(),
-            Self::Upper => text.to_uppercase(),
+            Self::Trim => text.trim().into(),
+            Self::Lower => text.to_lowercase_smolstr(),
+            Self::Upper => text.to_uppercase_smolstr(),
             Self::Digits => text.chars().filter(char::is_ascii_digit).collect(),
             Self::LuhnAdd if text.len() == CARD_DIGITS => match luhn_digit(&text) {
-                Some(digit) => text + digit.encode_utf8(&mut [0; 4]),
+                Some(digit) => format_smolstr!("{text}{digit}"),
                 None => text,
             },
-            Self::LuhnStrip => identifier::key(IdentifierKind::Iccid, &text).to_owned(),
-            Self::Prefix(prefix) => format!("{prefix}{text}"),
+            Self::LuhnStrip => identifier::key(IdentifierKind::Iccid, &text).into(),
+            Self::Prefix(prefix) => format_smolstr!("{prefix}{text}"),
             Self::StripPrefix(prefix) => {
-                text.strip_prefix(prefix.as_str()).map(str::to_owned).unwrap_or(text)
+                text.strip_prefix(prefix.as_str()).map(SmolStr::new).unwrap_or(text)
             }
             Self::StripSuffix(suffix) => {
-                text.strip_suffix(suffix.as_str()).map(str::to_owned).unwrap_or(text)
+                text.strip_suffix(suffix.as_str()).map(SmolStr::new).unwrap_or(text)
             }
             Self::LuhnAdd | Self::First | Self::Split(_) | Self::Matching(_) => text,
         }
     }
 
     /// Transforms all values.
-    pub(crate) fn all(&self, mut texts: Vec<String>) -> Vec<String> {
+    pub(crate) fn all(&self, mut texts: Vec<SmolStr>) -> Vec<SmolStr> {
         match self {
             Self::First => texts.truncate(1),
             Self::Matching(pattern) => texts.retain(|text| pattern.matches(text)),
             Self::Split(at) => {
                 texts =
-                    texts.iter().flat_map(|it| it.split(at.as_str())).map(str::to_owned).collect();
+                    texts.iter().flat_map(|it| it.split(at.as_str())).map(SmolStr::new).collect();
             }
             _ => texts = texts.into_iter().map(|text| self.one(text)).collect(),
         }

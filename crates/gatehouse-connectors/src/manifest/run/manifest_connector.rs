@@ -497,7 +497,7 @@ impl ManifestConnector {
             keys.iter().map(|key| (key.clone(), Some(Vec::new()))).collect();
         for document in found.unwrap_or_default() {
             let owner = belongs_to.first(&document).and_then(text_of);
-            if let Some(Some(documents)) = owner.and_then(|it| details.get_mut(&it))
+            if let Some(Some(documents)) = owner.and_then(|it| details.get_mut(&*it))
                 && !documents.contains(&document)
             {
                 documents.push(document);

@@ -1,5 +1,6 @@
 //! Makes a recording: sends a few requests to an account, and records the calls.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -202,7 +203,7 @@ struct Cleaner<'m> {
 impl<'m> Cleaner<'m> {
     fn new(manifest: &'m Manifest, access: &'m Access) -> Self {
         let base = access.settings.get("baseUrl").and_then(text_of);
-        let base = base.or_else(|| manifest.account.base_url.clone()).unwrap_or_default();
+        let base = base.or(manifest.account.base_url.as_deref().map(Cow::from)).unwrap_or_default();
         let base = base.trim_end_matches('/').to_owned();
         Self { manifest, parts: ReadParts::of(manifest), access, base, tokens: Mutex::default() }
     }
@@ -292,7 +293,7 @@ impl<'m> Cleaner<'m> {
         let settings = self.manifest.account.settings.iter().filter(|(_, it)| it.is_url);
         for (name, setting) in settings {
             let value = self.access.settings.get(name).and_then(text_of);
-            let address = value.or_else(|| setting.default.clone()).unwrap_or_default();
+            let address = value.or(setting.default.as_deref().map(Cow::from)).unwrap_or_default();
             let address = address.trim_end_matches('/');
             if !address.is_empty() && address != self.base && text.starts_with(address) {
                 return text.replacen(address, &format!("{{settings.{name}}}"), 1);

@@ -4,6 +4,8 @@
 //! made up: a connection is the few documents that the platform gave for it, in the platform's own shape, which only
 //! the manifest can read. So the two have no code in common but the check digits of numbers.
 
+use std::borrow::Cow;
+
 use gatehouse_core::IdentifierKind;
 use serde_json::{Value, json};
 
@@ -87,7 +89,9 @@ impl Recorded {
                 let asked = place.into_iter().flatten().find(|(what, _)| **what == Variable::Value);
                 for document in members(&kept.body, &form.items) {
                     let owner = match &form.belongs_to {
-                        Some(belongs_to) => belongs_to.first(&document).and_then(text_of),
+                        Some(belongs_to) => {
+                            belongs_to.first(&document).and_then(text_of).map(Cow::into_owned)
+                        }
                         None => asked.as_ref().map(|(_, it)| it.clone()),
                     };
                     if let Some(owner) = owner

@@ -92,6 +92,9 @@ fn a_path_of_plain_steps_leads_where_a_query_does() {
         (r"$.a['\'']", false),
         ("$.a.*", false),
         ("$.l[*]", false),
+        ("$.l[*][*]", false),
+        ("$.*[1].d", false),
+        ("$[*].b", false),
         ("$..d", false),
         ("$.a[?@ == 2]", false),
     ] {

@@ -34,7 +34,7 @@ fn texts_are_selected_in_order_each_once_and_none_of_them_empty() {
         assert_eq!(selection.texts(&document), expected, "{yaml}");
         assert_eq!(selection.first(&document).as_deref(), expected.first().copied(), "{yaml}");
     }
-    assert_eq!(Selection::default().texts(&document), Vec::<String>::new());
+    assert_eq!(Selection::default().texts(&document), Vec::<SmolStr>::new());
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::manifest::tests::{parse_error, read, texts};
+use crate::manifest::tests::{parse_error, read};
 
 #[test]
 fn each_transform_does_one_thing() {
@@ -23,7 +23,11 @@ fn each_transform_does_one_thing() {
         ("{ matching: '[0-9]+' }",  vec!["1", "a1", "22"],          vec!["1", "22"]),
     ];
     for (yaml, given, expected) in cases {
-        assert_eq!(read::<Transform>(yaml).all(texts(&given)), expected, "{yaml}");
+        assert_eq!(
+            read::<Transform>(yaml).all(given.into_iter().map(SmolStr::new).collect()),
+            expected,
+            "{yaml}"
+        );
     }
 }
 
