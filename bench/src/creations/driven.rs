@@ -159,6 +159,6 @@ fn draw() -> Result<NewAccess, String> {
         password: StoredHash::new(HASH.to_owned()),
         device_name: None,
         created_by: None,
-        once: None,
+        idempotent: None,
     })
 }

@@ -3,10 +3,10 @@
 pub(super) mod account_search;
 pub(super) mod cursor_cache;
 pub(super) mod find;
+pub(super) mod holder_cache;
 pub(super) mod latency;
 pub(super) mod list;
 pub(super) mod live;
-pub(super) mod memory;
 pub(super) mod open_accounts;
 pub(super) mod page_coalescing;
 pub(super) mod platforms;

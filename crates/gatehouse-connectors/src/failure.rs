@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Most bytes of a response's body in a failure.
-pub const SAID_BYTES_MAX: usize = 2048;
+pub const SHOWN_BYTES_MAX: usize = 2048;
 
 /// Why an account could not be called, or what is wrong with its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub struct Failure {
     pub kind: FailureKind,
     /// What went wrong: a sentence without its full stop, without secrets.
     pub detail: String,
-    /// The platform's response, without secrets, cut to [`SAID_BYTES_MAX`].
-    pub said: Option<Box<UnexpectedResponse>>,
+    /// The platform's response, without secrets, cut to [`SHOWN_BYTES_MAX`].
+    pub response: Option<Box<UnexpectedResponse>>,
     /// Pause that the platform asks for.
     pub retry_after: Option<Duration>,
     /// Whether this server is the cause: the platform was not called, or had too little time.
@@ -53,12 +53,12 @@ pub enum FailureKind {
 impl Failure {
     /// A failure with a detail alone.
     pub fn new(kind: FailureKind, detail: impl Into<String>) -> Self {
-        Self { kind, detail: detail.into(), said: None, retry_after: None, is_ours: false }
+        Self { kind, detail: detail.into(), response: None, retry_after: None, is_ours: false }
     }
 
     /// Adds the platform's response.
-    pub fn with_said(mut self, said: UnexpectedResponse) -> Self {
-        self.said = Some(Box::new(said));
+    pub fn with_response(mut self, response: UnexpectedResponse) -> Self {
+        self.response = Some(Box::new(response));
         self
     }
 
@@ -75,7 +75,7 @@ impl Failure {
 
     /// Whether the platform rejected the request, as it does with an expired cursor.
     pub(crate) fn is_refusal(&self) -> bool {
-        let status = self.said.as_ref().map(|said| said.status);
+        let status = self.response.as_ref().map(|it| it.status);
         status.is_some_and(|it| (400..500).contains(&it) && ![401, 403, 408, 429].contains(&it))
     }
 

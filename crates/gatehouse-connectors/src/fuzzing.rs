@@ -64,7 +64,7 @@ impl<'a> FuzzedResponse<'a> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_seeds_of_the_fuzzer_hold() {
+    fn every_seed_of_the_fuzzer_passes() {
         gatehouse_testing::hold_seeds(super::TARGETS);
     }
 }

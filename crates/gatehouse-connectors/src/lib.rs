@@ -44,7 +44,7 @@ pub use engine::platforms::{
     AccountFailure, ClientBuildError, FindRequest, FindResult, Listing, PlatformOptions, Platforms,
     ReadResult,
 };
-pub use failure::{Failure, FailureKind, SAID_BYTES_MAX, UnexpectedResponse};
+pub use failure::{Failure, FailureKind, SHOWN_BYTES_MAX, UnexpectedResponse};
 pub use manifest::{Manifest, ManifestFault, ManifestFaults};
 pub use manifests::summary::ConnectorSummary;
 pub use manifests::{BadManifest, BadManifests, CustomManifest, MANIFEST_BYTES_MAX, Manifests};

@@ -1,6 +1,6 @@
-//! The HTTP server of platforms that gatehouse plays itself: simulated ones, and those made of a recording.
+//! HTTP server of the platforms that gatehouse runs itself: simulated ones, and replayed recordings.
 //!
-//! It accepts connections, bounds them, and ends. A handler says what each request is answered with.
+//! It accepts a limited number of connections, and stops gracefully. A handler makes the response to each request.
 
 use std::convert::Infallible;
 use std::io;
@@ -21,75 +21,75 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Most connections at a time; others wait to be taken in.
+/// Most open connections; further ones wait to be accepted.
 const CONNECTIONS_MAX: usize = 1024;
 
-/// How many connections may wait to be taken in.
+/// Most connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
 /// Most bytes of a request's head.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// How long a client may take for a request's head; also how long it may do nothing.
+/// Timeout for the head of a request, and for an idle connection.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long answers that are under way may take when the server stops.
+/// Time for responses in progress when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a listener rests that could not take a connection in.
+/// Pause after a connection that could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// The body of an answer on its way out.
+/// The body of a response.
 pub(crate) type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// What becomes of a request.
+/// A handler's reply to a request.
 pub(crate) enum Reply {
-    /// It is answered.
-    Answer(Response<Body>),
-    /// Its connection is closed without an answer.
+    /// A response.
+    Response(Response<Body>),
+    /// Closes the connection without a response.
     Close,
-    /// It is not answered as long as the server runs.
+    /// Sends no response while the server runs.
     Silence,
 }
 
 impl From<Response<Bytes>> for Reply {
-    fn from(answer: Response<Bytes>) -> Self {
-        Self::Answer(answer.map(|body| Full::new(body).boxed_unsync()))
+    fn from(response: Response<Bytes>) -> Self {
+        Self::Response(response.map(|body| Full::new(body).boxed_unsync()))
     }
 }
 
-/// Why there is no answer: the connection is to be closed.
+/// Tells hyper to close the connection without a response.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection is closed without an answer")]
+#[error("the connection is closed without a response")]
 struct Closed;
 
-/// A server that listens. It ends when this is dropped; [`PlatformServer::stop`] ends it gently.
+/// A running server. Dropping it stops it at once, [`PlatformServer::stop`] gracefully.
 #[derive(Debug)]
 pub(crate) struct PlatformServer {
     address: SocketAddr,
     signals: Signals,
-    /// The listener, and every connection.
+    /// The listener's task, and one for each connection.
     tasks: TaskTracker,
 }
 
-/// How connections learn that the server ends.
+/// Tells connections that the server stops.
 #[derive(Clone, Debug, Default)]
 struct Signals {
-    /// No more is taken in; what is under way may finish.
+    /// No more requests are accepted; responses in progress may complete.
     stopping: CancellationToken,
-    /// Nothing may finish any more.
+    /// Connections end at once.
     ending: CancellationToken,
 }
 
 impl PlatformServer {
-    /// Begins to listen; port 0 picks a free one. To be called where tasks can be spawned.
+    /// Starts to listen; port 0 picks a free port. Needs a Tokio runtime.
     pub(crate) fn start<H, F>(listen: SocketAddr, handler: H) -> io::Result<Self>
     where
         H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
         F: Future<Output = Reply> + Send + 'static,
     {
         let socket = if listen.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A server that was stopped a moment ago doesn't keep its address.
+        // The address of a server that has just stopped is free at once.
         socket.set_reuseaddr(true)?;
         socket.bind(listen)?;
         let socket = socket.listen(BACKLOG)?;
@@ -99,16 +99,16 @@ impl PlatformServer {
         Ok(Self { address, signals, tasks })
     }
 
-    /// Where it listens.
+    /// The address that it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What an account's `baseUrl` must be to reach it.
+    /// The `baseUrl` for accounts of this platform.
     pub(crate) fn url(&self) -> String {
         let mut reached = self.address;
         if reached.ip().is_unspecified() {
-            // Everywhere is a place to listen, not one to connect to.
+            // A client can't connect to an unspecified address.
             match reached {
                 SocketAddr::V4(_) => reached.set_ip(Ipv4Addr::LOCALHOST.into()),
                 SocketAddr::V6(_) => reached.set_ip(Ipv6Addr::LOCALHOST.into()),
@@ -117,13 +117,13 @@ impl PlatformServer {
         format!("http://{reached}")
     }
 
-    /// Connections that are open.
+    /// Number of open connections.
     #[cfg(test)]
     pub(crate) fn n_connections(&self) -> usize {
         self.tasks.len() - 1
     }
 
-    /// Takes no more requests, finishes those that are under way if that is soon, and ends.
+    /// Accepts no more requests, lets responses in progress complete for a short time, and ends.
     pub(crate) async fn stop(self) {
         self.signals.stopping.cancel();
         self.tasks.close();
@@ -146,24 +146,23 @@ where
     H: Fn(Request<Incoming>) -> F + Send + Sync + 'static,
     F: Future<Output = Reply> + Send + 'static,
 {
-    // Every connection takes one.
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let accepted = async {
-            let place = Arc::clone(&places).acquire_owned().await;
-            let place = place.expect("the semaphore is never closed");
-            socket.accept().await.map(|(stream, _)| (stream, place))
+            let permit = Arc::clone(&permits).acquire_owned().await;
+            let permit = permit.expect("the semaphore is never closed");
+            socket.accept().await.map(|(stream, _)| (stream, permit))
         };
         let accepted = tokio::select! {
             accepted = accepted => accepted,
             () = signals.stopping.cancelled() => return,
         };
         match accepted {
-            Ok((stream, place)) => {
+            Ok((stream, permit)) => {
                 let (handler, signals) = (Arc::clone(&handler), signals.clone());
                 tasks.spawn(async move {
-                    converse(stream, &*handler, &signals).await;
-                    drop(place);
+                    serve_connection(stream, &*handler, &signals).await;
+                    drop(permit);
                 });
             }
             Err(cause) => {
@@ -174,17 +173,17 @@ where
     }
 }
 
-/// Answers the requests of a connection until it ends.
-async fn converse<H, F>(stream: TcpStream, handler: &H, signals: &Signals)
+/// Responds to the requests of a connection until it ends.
+async fn serve_connection<H, F>(stream: TcpStream, handler: &H, signals: &Signals)
 where
     H: Fn(Request<Incoming>) -> F,
     F: Future<Output = Reply>,
 {
-    // Answers are small and whole: waiting to fill a packet only makes them late.
+    // A response is written in one piece: waiting to fill a packet would only delay it.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| async {
         match handler(request).await {
-            Reply::Answer(answer) => return Ok(answer),
+            Reply::Response(response) => return Ok(response),
             Reply::Close => {}
             Reply::Silence => signals.stopping.cancelled().await,
         }

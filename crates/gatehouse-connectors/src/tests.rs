@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
+use gatehouse_core::filter::product::{FILTER_FIELDS, ProductFilter};
 use gatehouse_core::{Account, PageRequest};
 use tokio::time::Instant;
 
@@ -49,7 +49,7 @@ fn account(platform: &str, name: &str, fake: &Arc<Fake>) -> Arc<LiveAccount> {
 }
 
 fn filter(query: &str) -> ProductFilter {
-    ProductFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap()
+    ProductFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap()
 }
 
 /// One page, by the filter in a query.

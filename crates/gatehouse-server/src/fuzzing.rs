@@ -123,7 +123,7 @@ fn settings(text: &str) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_seeds_of_the_fuzzer_hold() {
+    fn every_seed_of_the_fuzzer_passes() {
         gatehouse_testing::hold_seeds(super::TARGETS);
     }
 }

@@ -153,7 +153,7 @@ impl App {
             let milliseconds =
                 since.map_or(0, |since| now.as_millisecond() - since.as_millisecond());
             self.meter.set_lag(kind, milliseconds.max(0));
-            tasks_are_due |= is_due && kind == WorkKind::Tasks;
+            tasks_are_due |= is_due && kind == WorkKind::UnfinishedTasks;
         }
         Ok(tasks_are_due)
     }

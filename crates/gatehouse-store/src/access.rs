@@ -20,7 +20,7 @@ use gatehouse_core::{
 use crate::Store;
 use crate::counts::derived_counts::DerivedCounts;
 use crate::db::{Row, Tx, WriteKind};
-use crate::error::{Failure, StoreError};
+use crate::error::{RuleError, StoreError};
 use crate::setup::contract;
 
 /// The columns of an access that responses show, in the order that [`read_shown`] reads them. Without the Task that
@@ -136,7 +136,7 @@ impl Store {
         rule: Rule,
     ) -> Result<Option<Access>, E>
     where
-        E: Failure + Send + 'static,
+        E: RuleError + Send + 'static,
         Rule: FnOnce(&StoredAccess, &Contract) -> Result<Change, E> + Clone + Send + 'static,
     {
         let tenant = tenant.clone();

@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::error::{DiskTrouble, Failure, StoreError};
+use crate::error::{DiskTrouble, RuleError, StoreError};
 use crate::meter::{CallKind, StoreMeter};
 use work::{ReadRow, StartWork, collect_into, repeatable};
 
@@ -216,7 +216,7 @@ impl Db {
     pub(crate) async fn write<T, E, Work, Run>(&self, kind: WriteKind, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
-        E: Failure + Send + 'static,
+        E: RuleError + Send + 'static,
         Work: FnOnce(Tx) -> Run + Clone + Send + 'static,
         Run: Future<Output = Result<T, E>> + Send + 'static,
     {

@@ -68,12 +68,12 @@ impl From<OpenRefused> for StoreError {
 }
 
 /// An error of a write's rule, which may wrap a [`StoreError`].
-pub trait Failure: From<StoreError> {
+pub trait RuleError: From<StoreError> {
     /// The wrapped store error; `None` for an error of the rule itself.
     fn of_store(&self) -> Option<&StoreError>;
 }
 
-impl Failure for StoreError {
+impl RuleError for StoreError {
     fn of_store(&self) -> Option<&StoreError> {
         Some(self)
     }
@@ -162,7 +162,7 @@ impl StoreError {
     }
 
     /// The store was closed, perhaps while the call waited.
-    pub(crate) fn gone() -> Self {
+    pub(crate) fn closed() -> Self {
         Self::Unavailable("the store is closed".into())
     }
 

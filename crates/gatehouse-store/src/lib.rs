@@ -44,7 +44,7 @@ pub use counts::tally::Tally;
 #[doc(hidden)]
 pub use db::{CallFate, DatabaseCall, InMemoryDatabase, Network};
 pub use db::{DatabaseUrl, LastShutdown, OpenMode, RETRY_WINDOW, SNAPSHOT_SECONDS_MAX, Waiters};
-pub use error::{DiskTrouble, Failure, OpenRefused, StoreError};
+pub use error::{DiskTrouble, OpenRefused, RuleError, StoreError};
 pub use failpoint::{Failpoint, Failpoints};
 pub use integrity::{Damage, FINDINGS_MAX, Integrity, Usage, check_fully, check_quickly};
 pub use keys::key_uses::{FormerSeal, KeyUse, KeyUseKind, SealOwner};

@@ -82,7 +82,7 @@ impl Store {
     pub async fn repeated_creation(
         &self,
         tenant: &TenantName,
-        once: &IdempotentRequest,
+        request: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<Repeated<(Access, Vec<u8>)>>, StoreError> {
         // One statement, because row and secret are deleted together.
@@ -94,13 +94,13 @@ impl Store {
             let body = secret::sealed(self.db.dialect(), row.bytes(5)?);
             Ok((row.bytes(0)?, Snapshot::read(row)?, body))
         };
-        let found = self.db.row(sql, &values(tenant, once, at), read).await?;
+        let found = self.db.row(sql, &values(tenant, request, at), read).await?;
         let Some((digest, then, sealed)) = found else { return Ok(None) };
-        if !once.is_recognised_by(&digest) {
+        if !request.is_recognised_by(&digest) {
             return Ok(Some(Repeated::AnotherBody));
         }
         let now = self.access(tenant, then.id).await?;
-        let now = now.ok_or_else(|| StoreError::corrupt("an answer without its access"))?;
+        let now = now.ok_or_else(|| StoreError::corrupt("a stored response without its access"))?;
         Ok(Some(Repeated::Same((then.of(now), sealed))))
     }
 
@@ -108,14 +108,14 @@ impl Store {
     pub async fn repeated_batch(
         &self,
         tenant: &TenantName,
-        once: &IdempotentRequest,
+        request: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<Repeated<TaskId>>, StoreError> {
         let sql = "SELECT digest, task FROM request WHERE tenant = ?1 AND operation = ?2 \
                    AND key = ?3 AND kept_until > ?4";
         let read = |row: &Row<'_>| Ok((row.bytes(0)?, TaskId::from_bytes(row.id(1)?)));
-        let found = self.db.row(sql, &values(tenant, once, at), read).await?;
-        Ok(found.map(|(digest, task)| match once.is_recognised_by(&digest) {
+        let found = self.db.row(sql, &values(tenant, request, at), read).await?;
+        Ok(found.map(|(digest, task)| match request.is_recognised_by(&digest) {
             true => Repeated::Same(task),
             false => Repeated::AnotherBody,
         }))
@@ -123,7 +123,7 @@ impl Store {
 
     /// Deletes expired results, at most `n_max`; false when there were none. Their bytes are gone after
     /// [`Store::scrub`], which must run before the work is finished.
-    pub async fn destroy_answers(&self, lease: &Lease, n_max: u32) -> Result<bool, WorkError> {
+    pub async fn destroy_responses(&self, lease: &Lease, n_max: u32) -> Result<bool, WorkError> {
         let lease = lease.clone();
         self.db
             .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
@@ -135,10 +135,15 @@ impl Store {
 
 fn values<'a>(
     tenant: &'a TenantName,
-    once: &'a IdempotentRequest,
+    request: &'a IdempotentRequest,
     at: Timestamp,
 ) -> [crate::db::Value<'a>; 4] {
-    [tenant.as_str().into(), once.operation.as_str().into(), once.key.as_str().into(), at.into()]
+    [
+        tenant.as_str().into(),
+        request.operation.as_str().into(),
+        request.key.as_str().into(),
+        at.into(),
+    ]
 }
 
 /// The shown fields of a new access that may have changed since.
@@ -154,7 +159,8 @@ impl Snapshot {
         let status = Status::from_word(&row.text(2)?);
         Ok(Self {
             id: AccessId::from_bytes(row.id(1)?),
-            status: status.ok_or_else(|| StoreError::corrupt("an unknown status of an answer"))?,
+            status: status
+                .ok_or_else(|| StoreError::corrupt("an unknown status of a stored response"))?,
             start: row.time(3)?,
             end: row.optional_time(4)?,
         })
@@ -177,7 +183,7 @@ impl Snapshot {
 }
 
 /// Result of an idempotent request.
-pub(crate) enum Made<'a> {
+pub(crate) enum RequestResult<'a> {
     Task(TaskId),
     Access(&'a Access),
 }
@@ -191,8 +197,8 @@ pub(crate) async fn in_use(
 ) -> Result<Vec<RequestKey>, StoreError> {
     let sql = "SELECT key FROM request WHERE tenant = ?1 AND operation = ?2 AND key = ?3 \
                AND kept_until > ?4";
-    let found = requests.iter().map(async |once| {
-        let values = values(tenant, once, now);
+    let found = requests.iter().map(async |request| {
+        let values = values(tenant, request, now);
         tx.row(sql, &values, |row| row.parsed(0)).await
     });
     Ok(try_join_all(found).await?.into_iter().flatten().collect())
@@ -202,8 +208,8 @@ pub(crate) async fn in_use(
 pub(crate) async fn put(
     tx: &Tx,
     tenant: &TenantName,
-    once: &IdempotentRequest,
-    made: Made<'_>,
+    request: &IdempotentRequest,
+    made: RequestResult<'_>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
     let kept_until = now.plus_milliseconds(RESPONSE_KEPT_MILLISECONDS);
@@ -215,14 +221,14 @@ pub(crate) async fn put(
                start_at = excluded.start_at, end_at = excluded.end_at \
                WHERE request.kept_until <= ?11";
     let (task, access) = match &made {
-        Made::Task(id) => (Some(id), None),
-        Made::Access(access) => (None, Some(*access)),
+        RequestResult::Task(id) => (Some(id), None),
+        RequestResult::Access(access) => (None, Some(*access)),
     };
     let values = [
         tenant.as_str().into(),
-        once.operation.as_str().into(),
-        once.key.as_str().into(),
-        once.digest.as_slice().into(),
+        request.operation.as_str().into(),
+        request.key.as_str().into(),
+        request.digest.as_slice().into(),
         kept_until.into(),
         task.map(|id| id.as_bytes().as_slice()).into(),
         access.map(|it| it.id.as_bytes().as_slice()).into(),
@@ -234,15 +240,15 @@ pub(crate) async fn put(
     if tx.execute(sql, &values).await? == 0 {
         return Ok(false);
     }
-    if let Some(sealed) = &once.sealed {
-        let name = once.secret_name();
+    if let Some(sealed) = &request.sealed {
+        let name = request.secret_name();
         // An expired key's secret may not be deleted yet.
-        secret::remove(tx, tenant, SecretKind::Answer, &name).await?;
-        secret::put(tx, tenant, SecretKind::Answer, &name, sealed).await?;
+        secret::remove(tx, tenant, SecretKind::Response, &name).await?;
+        secret::put(tx, tenant, SecretKind::Response, &name, sealed).await?;
     }
     let minute = work_queue::minute(kept_until);
     let tenant = tenant.clone();
-    let key = WorkKey { tenant, kind: WorkKind::Answer, name: String::new(), part: minute };
+    let key = WorkKey { tenant, kind: WorkKind::OldResponses, name: String::new(), part: minute };
     // Due in a day, so no worker finishes the row now, and adding it needs no lock.
     work_queue::add(tx, &key, work_queue::due_at(minute)).await?;
     Ok(true)
@@ -260,7 +266,7 @@ async fn destroy_in(tx: &Tx, lease: &Lease, n_max: u32) -> Result<bool, WorkErro
     let values =
         [tenant.as_str().into(), work_queue::due_at(*minute).into(), u64::from(n_max).into()];
     let names = tx.rows(sql, &values, |row| row.text(0)).await?;
-    let secrets = names.iter().map(|it| secret::remove(tx, tenant, SecretKind::Answer, it));
+    let secrets = names.iter().map(|it| secret::remove(tx, tenant, SecretKind::Response, it));
     try_join_all(secrets).await?;
     if work_queue::lock(tx, lease).await? {
         Ok(!names.is_empty())

@@ -13,9 +13,9 @@ use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
 use crate::Store;
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
-use crate::error::{Failure, StoreError};
+use crate::error::{RuleError, StoreError};
 use crate::keys::secret::{self, SecretKind};
-use crate::request::{self, IdempotentRequest, Made};
+use crate::request::{self, IdempotentRequest, RequestResult};
 use crate::work_queue::{self, WorkKey, WorkKind};
 
 /// The columns of a Task, in the order that [`read`] reads them.
@@ -52,7 +52,7 @@ pub struct NewTask {
     /// Correlation ID of the client's request.
     pub correlation_id: String,
     /// The request's idempotency key and digest; `None` without a key.
-    pub once: Option<IdempotentRequest>,
+    pub idempotent: Option<IdempotentRequest>,
 }
 
 /// Why a batch was not accepted.
@@ -69,7 +69,7 @@ pub enum NotAccepted {
     Store(#[from] StoreError),
 }
 
-impl Failure for NotAccepted {
+impl RuleError for NotAccepted {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Store(error) => Some(error),
@@ -131,7 +131,12 @@ impl Store {
 
 /// Key of a tenant's unfinished Tasks in the work queue.
 pub(crate) fn queue(tenant: &TenantName) -> WorkKey {
-    WorkKey { tenant: tenant.clone(), kind: WorkKind::Tasks, name: String::new(), part: 0 }
+    WorkKey {
+        tenant: tenant.clone(),
+        kind: WorkKind::UnfinishedTasks,
+        name: String::new(),
+        part: 0,
+    }
 }
 
 /// Accepts a batch in a transaction.
@@ -140,10 +145,10 @@ pub(crate) async fn accept_in(
     tenant: &TenantName,
     new: &NewTask,
 ) -> Result<(), NotAccepted> {
-    if let Some(once) = &new.once {
+    if let Some(idempotent) = &new.idempotent {
         // First, because a request with the same key waits here, and then finds it in use.
         let now = tx.now().await?;
-        if !request::put(tx, tenant, once, Made::Task(new.id), now).await? {
+        if !request::put(tx, tenant, idempotent, RequestResult::Task(new.id), now).await? {
             return Err(NotAccepted::Repeated);
         }
     }

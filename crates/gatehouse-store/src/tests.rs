@@ -120,7 +120,7 @@ fn new(contract: &str, username: &str) -> NewAccess {
         password: StoredHash::new(format!("hash of {username}")),
         device_name: None,
         created_by: None,
-        once: None,
+        idempotent: None,
     }
 }
 

@@ -22,7 +22,7 @@ use futures_util::future::try_join;
 use crate::Store;
 use crate::clock::Clock;
 use crate::db::{Cell, DatabaseUrl, Db, Tx, WriteKind};
-use crate::error::{Failure, StoreError};
+use crate::error::{RuleError, StoreError};
 use crate::migrate;
 use contents::{Cells, key, page};
 use table::{Side, TABLES, Table};
@@ -128,7 +128,7 @@ pub enum NotTransferred {
     },
 }
 
-impl Failure for NotTransferred {
+impl RuleError for NotTransferred {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Source(error) | Self::Target(error) => Some(error),

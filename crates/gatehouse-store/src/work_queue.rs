@@ -15,7 +15,7 @@ use gatehouse_core::{TenantName, Timestamp};
 
 use crate::Store;
 use crate::db::{Row, Tx, Value, WriteKind};
-use crate::error::{Failure, StoreError};
+use crate::error::{RuleError, StoreError};
 use crate::failpoint::Failpoint;
 
 const MINUTE_MILLISECONDS: i64 = 60_000;
@@ -24,29 +24,35 @@ const MINUTE_MILLISECONDS: i64 = 60_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WorkKind {
     /// A tenant's unfinished Tasks. One row per tenant, without a name.
-    Tasks,
+    UnfinishedTasks,
     /// Accesses whose expiry is to be stored. Named after their contract; the part is a minute.
-    Ends,
+    ExpiringAccesses,
     /// A Task's secret, to be destroyed.
-    Secret,
+    OldSecret,
     /// Stored responses of idempotent requests, to be destroyed. Without a name; the part is a minute.
-    Answer,
+    OldResponses,
     /// A finished Task, to be deleted.
-    Task,
+    OldTask,
 }
 
 impl WorkKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Tasks, Self::Ends, Self::Secret, Self::Answer, Self::Task];
+    pub const ALL: [Self; 5] = [
+        Self::UnfinishedTasks,
+        Self::ExpiringAccesses,
+        Self::OldSecret,
+        Self::OldResponses,
+        Self::OldTask,
+    ];
 
     /// The word in the database.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Tasks => "tasks",
-            Self::Ends => "ends",
-            Self::Secret => "secret",
-            Self::Answer => "answer",
-            Self::Task => "task",
+            Self::UnfinishedTasks => "tasks",
+            Self::ExpiringAccesses => "ends",
+            Self::OldSecret => "secret",
+            Self::OldResponses => "answer",
+            Self::OldTask => "task",
         }
     }
 
@@ -103,7 +109,7 @@ pub enum WorkError {
     Store(#[from] StoreError),
 }
 
-impl Failure for WorkError {
+impl RuleError for WorkError {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Store(error) => Some(error),

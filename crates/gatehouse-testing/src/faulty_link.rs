@@ -122,31 +122,26 @@ async fn forward(
     let Ok(server) = TcpStream::connect(upstream).await else { return };
     let ((from_client, to_client), (from_server, to_server)) =
         (client.into_split(), server.into_split());
+    let reader = |from| LinkReader { from, nth, seen: seen.clone(), buffer: vec![0; 64 << 10] };
+    let (requests, responses) = (reader(from_client), reader(from_server));
     let is_cut = AtomicBool::new(false);
     tokio::select! {
-        () = forward_requests(from_client, to_server, nth, seen.clone(), &cut_text, &is_cut) => {}
-        () = forward_responses(from_server, to_client, nth, seen.clone(), &is_cut) => {}
+        () = forward_requests(requests, to_server, &cut_text, &is_cut) => {}
+        () = forward_responses(responses, to_client, &is_cut) => {}
         _ = seen.wait_for(|state| state.n_cuts != n_cuts) => {}
     }
 }
 
 async fn forward_requests(
-    mut from: OwnedReadHalf,
+    mut from: LinkReader,
     mut to: OwnedWriteHalf,
-    nth: u64,
-    mut seen: watch::Receiver<State>,
     cut_text: &Mutex<Option<Vec<u8>>>,
     is_cut: &AtomicBool,
 ) {
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
-        if seen.wait_for(|state| !state.is_frozen && nth >= state.n_stalled).await.is_err() {
-            return;
-        }
-        let is_last = takes_cut_text(cut_text, &buffer[..n]);
+    while let Some(bytes) = from.read().await {
+        let is_last = takes_cut_text(cut_text, bytes);
         is_cut.store(is_last, Ordering::SeqCst);
-        if to.write_all(&buffer[..n]).await.is_err() {
+        if to.write_all(bytes).await.is_err() {
             return;
         }
         if is_last {
@@ -157,22 +152,29 @@ async fn forward_requests(
     }
 }
 
-async fn forward_responses(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
+async fn forward_responses(mut from: LinkReader, mut to: OwnedWriteHalf, is_cut: &AtomicBool) {
+    while let Some(bytes) = from.read().await {
+        if !is_cut.load(Ordering::SeqCst) && to.write_all(bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// One end of a connection, as far as the link lets bytes pass.
+struct LinkReader {
+    from: OwnedReadHalf,
     nth: u64,
-    mut seen: watch::Receiver<State>,
-    is_cut: &AtomicBool,
-) {
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let Ok(n @ 1..) = from.read(&mut buffer).await else { return };
-        if seen.wait_for(|state| !state.is_frozen && nth >= state.n_stalled).await.is_err() {
-            return;
-        }
-        if !is_cut.load(Ordering::SeqCst) && to.write_all(&buffer[..n]).await.is_err() {
-            return;
-        }
+    seen: watch::Receiver<State>,
+    buffer: Vec<u8>,
+}
+
+impl LinkReader {
+    /// The next bytes, once they may pass; `None` at the end.
+    async fn read(&mut self) -> Option<&[u8]> {
+        let n = self.from.read(&mut self.buffer).await.ok().filter(|n| *n > 0)?;
+        let may_pass = |state: &State| !state.is_frozen && self.nth >= state.n_stalled;
+        self.seen.wait_for(may_pass).await.ok()?;
+        Some(&self.buffer[..n])
     }
 }
 

@@ -72,7 +72,7 @@ fn keys(bytes: &[u8]) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_seeds_of_the_fuzzer_hold() {
+    fn every_seed_of_the_fuzzer_passes() {
         gatehouse_testing::hold_seeds(super::TARGETS);
     }
 }

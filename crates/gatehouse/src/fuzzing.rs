@@ -2,7 +2,7 @@
 
 use gatehouse_core::Timestamp;
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::access::VOCABULARY;
+use gatehouse_core::filter::access::FILTER_FIELDS;
 use gatehouse_server::http::{CsvCell, write_csv_row};
 use serde_json::Value;
 use toml_edit::DocumentMut;
@@ -147,7 +147,7 @@ fn raw_filter(text: &str) {
     let alone = flags.with_raw(None);
     let expression = flags.with_raw(Some(text));
     let parameter = as_parameter(&expression).expect("it has a condition");
-    let seen = Expression::parse(&parameter, &VOCABULARY);
+    let seen = Expression::parse(&parameter, &FILTER_FIELDS);
     for alternative in &seen.filter.alternatives {
         let has_flag = alternative.iter().any(|it| it.name == "contractId" && it.value == "a&b;c");
         assert!(has_flag, "{parameter}, and {alone} alone");

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::meter::Circuit;
 
 /// Consecutive failures that open the circuit.
-pub(in crate::client) const FAILURES_MAX: u32 = 5;
+pub(in crate::client) const FAILURES_TO_OPEN: u32 = 5;
 
 /// Time until an open circuit lets a probe through.
 pub(in crate::client) const OPEN_TIME: Duration = Duration::from_secs(10);
@@ -89,7 +89,7 @@ impl Breaker {
             (State::Closed { failures }, Verdict::Works) => *failures = 0,
             (State::Closed { failures }, Verdict::Fails) => {
                 *failures += 1;
-                if *failures >= FAILURES_MAX {
+                if *failures >= FAILURES_TO_OPEN {
                     self.change_to(State::Open { until: now + OPEN_TIME });
                 }
             }

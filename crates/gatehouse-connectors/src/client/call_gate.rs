@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::breaker::{Breaker, FAILURES_MAX, Pass, Rejected, Verdict};
+use super::breaker::{Breaker, FAILURES_TO_OPEN, Pass, Rejected, Verdict};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::Circuit;
 
@@ -24,8 +24,8 @@ pub(in crate::client) struct CallGate {
 
 /// A timeout after less time than this says nothing about the platform. The same holds for less than twice the recent
 /// latency, up to the maximum.
-pub(in crate::client) const FAIR_TIME_MIN: Duration = Duration::from_millis(250);
-const FAIR_TIME_MAX: Duration = Duration::from_secs(5);
+pub(in crate::client) const FAIR_TIMEOUT_MIN: Duration = Duration::from_millis(250);
+const FAIR_TIMEOUT_MAX: Duration = Duration::from_secs(5);
 
 impl CallGate {
     /// Whether a call may be made.
@@ -70,7 +70,7 @@ impl CallGate {
 
     /// Time after which a timeout counts as the platform's failure.
     pub(in crate::client) fn fair_time(&self) -> Duration {
-        (2 * self.recent_latency).clamp(FAIR_TIME_MIN, FAIR_TIME_MAX)
+        (2 * self.recent_latency).clamp(FAIR_TIMEOUT_MIN, FAIR_TIMEOUT_MAX)
     }
 
     /// End of the pause that the platform asked for.
@@ -92,7 +92,7 @@ impl CallGate {
     fn rejected(&self, rejected: Rejected) -> Failure {
         let last_failure = &self.last_failure;
         let reason = format!(
-            "the platform failed {FAILURES_MAX} times or more in a row, last because {last_failure}"
+            "the platform failed {FAILURES_TO_OPEN} times or more in a row, last because {last_failure}"
         );
         let (message, remaining) = match rejected {
             Rejected::OpenFor(remaining) => (

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::DETAIL_BYTES_MAX;
 use super::pause::retry_after;
 use super::secrets::Secrets;
-use crate::failure::{Failure, FailureKind, SAID_BYTES_MAX, UnexpectedResponse};
+use crate::failure::{Failure, FailureKind, SHOWN_BYTES_MAX, UnexpectedResponse};
 
 /// A platform's response, of any status.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl PlatformResponse {
         message: Option<&str>,
     ) -> Failure {
         let mut failure = self.failure(detail);
-        if let Some(shown) = &mut failure.said {
+        if let Some(shown) = &mut failure.response {
             let clean = |it: &str| self.secrets.clean(it.as_bytes(), DETAIL_BYTES_MAX);
             shown.code = code.map(clean);
             shown.message = message.map(clean);
@@ -105,7 +105,7 @@ impl PlatformResponse {
 
     fn clean_failure(&self, kind: FailureKind, message: &str) -> Failure {
         let message = self.secrets.clean(message.as_bytes(), DETAIL_BYTES_MAX);
-        Failure::new(kind, message).with_said(self.shown())
+        Failure::new(kind, message).with_response(self.shown())
     }
 
     /// The response without secrets. The body of a successful response is full of connections, which must not be shown,
@@ -113,7 +113,7 @@ impl PlatformResponse {
     fn shown(&self) -> UnexpectedResponse {
         let is_shown = self.includes_text && (!self.status.is_success() || self.is_page());
         let body = if is_shown { &self.body[..] } else { &[] };
-        let body = self.secrets.clean(body, SAID_BYTES_MAX);
+        let body = self.secrets.clean(body, SHOWN_BYTES_MAX);
         UnexpectedResponse { status: self.status.as_u16(), code: None, message: None, body }
     }
 

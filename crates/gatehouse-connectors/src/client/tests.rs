@@ -25,13 +25,13 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use rustix::io::Errno;
 
 use self::platform::{Platform, Reaction, reply};
-use super::call_gate::FAIR_TIME_MIN;
+use super::call_gate::FAIR_TIMEOUT_MIN;
 use super::call_gate::PAUSE_MAX;
 use super::client_pool::{LARGE_BYTES, LARGE_RESPONSES_OF_TENANT_MAX};
 use super::resolver::{HostLookUp, system_look_up};
 use super::*;
 use crate::connector::{Quota, QuotaScope, ResetUnit, WaitRule};
-use crate::failure::{SAID_BYTES_MAX, UnexpectedResponse};
+use crate::failure::{SHOWN_BYTES_MAX, UnexpectedResponse};
 use crate::meter::PlatformMeter;
 
 const SECRET: &str = "hunter22-hunter22";

@@ -11,8 +11,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::connector::CallContext;
 use crate::engine::account_search::{AccountMatches, SearchTarget, search_account};
+use crate::engine::holder_cache::AccountSet;
 use crate::engine::live::LiveAccount;
-use crate::engine::memory::Roster;
 use crate::engine::platforms::{AccountFailure, FindRequest, FindResult, Platforms, ReadResult};
 
 impl Platforms {
@@ -24,8 +24,8 @@ impl Platforms {
         context: CallContext,
     ) -> BoxFuture<'a, FindResult> {
         Box::pin(async move {
-            let roster = self.memory.roster(accounts);
-            let search = Search::new(request, &roster);
+            let account_set = self.holder_cache.account_set(accounts);
+            let search = Search::new(request, &account_set);
             let hints = search.last_holders(self);
             let is_hint =
                 |n: usize, at: usize| hints[n].as_ref().is_none_or(|hint| hint.contains(&at));
@@ -69,23 +69,23 @@ impl Platforms {
         context: CallContext,
     ) -> ReadResult {
         let request = FindRequest { identifiers: Vec::new(), ids: vec![id.clone()] };
-        let FindResult { products, troubles, .. } = self.find(accounts, &request, context).await;
-        ReadResult { product: products.into_iter().next(), troubles }
+        let FindResult { products, failures, .. } = self.find(accounts, &request, context).await;
+        ReadResult { product: products.into_iter().next(), failures }
     }
 }
 
 /// Search targets, and the accounts to search.
 struct Search<'w> {
     request: &'w FindRequest,
-    roster: &'w Roster<'w>,
+    account_set: &'w AccountSet<'w>,
     targets: Vec<SearchTarget<'w>>,
 }
 
 impl<'w> Search<'w> {
-    fn new(request: &'w FindRequest, roster: &'w Roster<'w>) -> Self {
+    fn new(request: &'w FindRequest, account_set: &'w AccountSet<'w>) -> Self {
         let carriers = request.identifiers.iter().map(SearchTarget::Identifier);
         let named = request.ids.iter().map(|id| SearchTarget::Id(&id.local_id));
-        Self { request, roster, targets: carriers.chain(named).collect() }
+        Self { request, account_set, targets: carriers.chain(named).collect() }
     }
 
     /// Product id of a target, if the target is one.
@@ -96,8 +96,10 @@ impl<'w> Search<'w> {
     /// Accounts that had each target last.
     fn last_holders(&self, platforms: &Platforms) -> Vec<Option<Vec<usize>>> {
         let last_holders = |n: usize| match (self.id(n), self.request.identifiers.get(n)) {
-            (Some(id), _) => platforms.memory.holders(self.roster, id),
-            (None, Some(identifier)) => platforms.memory.carriers(self.roster, identifier),
+            (Some(id), _) => platforms.holder_cache.holders(self.account_set, id),
+            (None, Some(identifier)) => {
+                platforms.holder_cache.carriers(self.account_set, identifier)
+            }
             (None, None) => None,
         };
         (0..self.targets.len()).map(last_holders).collect()
@@ -111,7 +113,7 @@ impl<'w> Search<'w> {
         let could_have = |n: usize, account: &LiveAccount| {
             self.id(n).is_none_or(|id| id.platform == account.account().platform)
         };
-        let plan = self.roster.accounts.iter().enumerate().map(|(at, account)| {
+        let plan = self.account_set.accounts.iter().enumerate().map(|(at, account)| {
             let targets = self.targets.iter().copied().enumerate();
             (at, targets.filter(|(n, _)| could_have(*n, account) && is_meant(*n, at)).collect())
         });
@@ -123,7 +125,7 @@ impl<'w> Search<'w> {
         context: CallContext,
         (at, targets): (usize, Vec<(usize, SearchTarget<'w>)>),
     ) -> (usize, AccountMatches) {
-        (at, search_account(&self.roster.accounts[at], context, &targets).await)
+        (at, search_account(&self.account_set.accounts[at], context, &targets).await)
     }
 }
 
@@ -138,7 +140,12 @@ struct FindState {
 impl FindState {
     fn new(search: &Search<'_>) -> Self {
         Self {
-            results: search.roster.accounts.iter().map(|_| AccountMatches::default()).collect(),
+            results: search
+                .account_set
+                .accounts
+                .iter()
+                .map(|_| AccountMatches::default())
+                .collect(),
             holders: vec![Vec::new(); search.targets.len()],
             unsure: HashSet::new(),
         }
@@ -165,13 +172,17 @@ impl FindState {
     ) {
         for (n, identifier) in search.request.identifiers.iter().enumerate() {
             if is_complete(n) && !self.unsure.contains(&n) && !self.holders[n].is_empty() {
-                platforms.memory.learn_carriers(search.roster, identifier, &self.holders[n]);
+                platforms.holder_cache.store_carriers(
+                    search.account_set,
+                    identifier,
+                    &self.holders[n],
+                );
             }
         }
         // If two accounts show the same product, memory keeps the first in order.
         for (at, result) in self.results.iter().enumerate().rev() {
             let local_ids = result.matches.iter().map(|(it, _)| it.local_id.as_str());
-            platforms.memory.learn_products(search.roster, at, local_ids);
+            platforms.holder_cache.store_products(search.account_set, at, local_ids);
         }
     }
 
@@ -186,7 +197,7 @@ impl FindState {
         };
         let mut found = FindResult { missing, ..FindResult::default() };
         let mut seen_ids = HashSet::new();
-        for (account, result) in search.roster.accounts.iter().zip(self.results) {
+        for (account, result) in search.account_set.accounts.iter().zip(self.results) {
             let account = account.account();
             for (connection, _) in result.matches {
                 let product = Product { account: Arc::clone(account), connection };
@@ -197,7 +208,7 @@ impl FindState {
             }
             let account_failure =
                 |failure| AccountFailure { account: Arc::clone(account), failure };
-            found.troubles.extend(result.failures.into_iter().map(account_failure));
+            found.failures.extend(result.failures.into_iter().map(account_failure));
         }
         found
     }

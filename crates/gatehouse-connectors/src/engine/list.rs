@@ -41,7 +41,7 @@ impl Platforms {
             // `FuturesOrdered` polls only the future that is ready, not all of them.
             let results: Vec<Fetched> = calls.collect::<FuturesOrdered<_>>().collect().await;
 
-            let roster = self.memory.roster(accounts);
+            let account_set = self.holder_cache.account_set(accounts);
             let mut listing = Listing {
                 too_many_accounts: share.is_small.then_some(matching.len()),
                 ..Listing::default()
@@ -49,7 +49,7 @@ impl Platforms {
             // If two accounts show the same product, memory keeps the first in order.
             for (((n, _), _), fetched) in matching.iter().zip(&results).rev() {
                 let local_ids = fetched.connections.iter().map(|it| it.local_id.as_str());
-                self.memory.learn_products(&roster, *n, local_ids);
+                self.holder_cache.store_products(&account_set, *n, local_ids);
             }
             for (((_, account), _), fetched) in matching.iter().zip(results) {
                 let account = account.account();
@@ -57,7 +57,7 @@ impl Platforms {
                 listing.products.extend(fetched.connections.into_iter().map(product));
                 let account_failure =
                     |failure| AccountFailure { account: Arc::clone(account), failure };
-                listing.troubles.extend(fetched.failures.into_iter().map(account_failure));
+                listing.failures.extend(fetched.failures.into_iter().map(account_failure));
             }
             listing.products.truncate(usize::try_from(page.size).unwrap_or(usize::MAX));
             listing

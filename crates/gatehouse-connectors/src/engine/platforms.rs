@@ -9,8 +9,8 @@ use gatehouse_core::{
 use crate::account_settings::AccountSetup;
 use crate::catalog::Catalog;
 use crate::client::{AddressRules, ClientPool, Observer};
+use crate::engine::holder_cache::HolderCache;
 use crate::engine::live::LiveAccount;
-use crate::engine::memory::Memory;
 use crate::engine::open_accounts::OpenAccounts;
 use crate::failure::Failure;
 use crate::manifests::Manifests;
@@ -50,7 +50,7 @@ impl PlatformOptions {
 pub struct Platforms {
     catalog: Catalog,
     open: OpenAccounts,
-    pub(crate) memory: Memory,
+    pub(crate) holder_cache: HolderCache,
     meter: PlatformMeter,
     pool: Arc<ClientPool>,
 }
@@ -75,7 +75,7 @@ pub struct Listing {
     /// Products in the order of accounts.
     pub products: Vec<Product>,
     /// Failures in the order of accounts.
-    pub troubles: Vec<AccountFailure>,
+    pub failures: Vec<AccountFailure>,
     /// Number of matching accounts, if larger than the page size.
     pub too_many_accounts: Option<usize>,
 }
@@ -95,7 +95,7 @@ pub struct FindResult {
     /// Each product once, in the order of accounts.
     pub products: Vec<Product>,
     /// Failures in the order of accounts.
-    pub troubles: Vec<AccountFailure>,
+    pub failures: Vec<AccountFailure>,
     /// Targets that surely no account has: every account that could have them answered.
     pub missing: FindRequest,
 }
@@ -106,7 +106,7 @@ pub struct ReadResult {
     /// The product, if an account has it.
     pub product: Option<Product>,
     /// Failures; without a product and without failures, no account has it.
-    pub troubles: Vec<AccountFailure>,
+    pub failures: Vec<AccountFailure>,
 }
 
 impl Platforms {
@@ -129,7 +129,7 @@ impl Platforms {
         Self {
             catalog: Catalog::new(options.addresses, options.manifests),
             open: OpenAccounts::default(),
-            memory: Memory::default(),
+            holder_cache: HolderCache::default(),
             meter: PlatformMeter::new(),
             pool: Arc::new(pool),
         }

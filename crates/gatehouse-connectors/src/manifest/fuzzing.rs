@@ -19,7 +19,7 @@ use crate::manifest::format::session::Session;
 use crate::manifest::format::short_duration::ShortDuration;
 use crate::manifest::format::template::Template;
 use crate::manifests::Manifests;
-use crate::{BaseUrl, SAID_BYTES_MAX, Settings};
+use crate::{BaseUrl, SHOWN_BYTES_MAX, Settings};
 
 /// A text is a manifest, or has faults on lines that exist.
 pub(crate) fn manifest(text: &str) {
@@ -116,8 +116,8 @@ pub(crate) fn response(bytes: &[u8]) {
         manifest.errors.code(body).as_deref(),
         manifest.errors.message(body).as_deref(),
     );
-    let said = failure.said.expect("it says what it is made of");
-    assert!(said.body.len() <= SAID_BYTES_MAX);
+    let shown = failure.response.expect("it has the response that it is about");
+    assert!(shown.body.len() <= SHOWN_BYTES_MAX);
     let _ = (manifest.paging.total(headers, body), manifest.paging.is_last(body));
     if let Some(session) = &manifest.session {
         check_session(session, &response);

@@ -147,9 +147,9 @@ impl Responder {
         };
         let answer = api::answer(&self.platform, profile, question);
         match profile.fault {
-            Misbehaviour::Trickle => Reply::Answer(answer.map(body::trickling)),
+            Misbehaviour::Trickle => Reply::Response(answer.map(body::trickling)),
             Misbehaviour::Huge if answer.status().is_success() => {
-                Reply::Answer(answer.map(|_| body::huge()))
+                Reply::Response(answer.map(|_| body::huge()))
             }
             _ => answer.into(),
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatehouse_core::account::{AddressSource, Credentials};
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
+use gatehouse_core::filter::product::{FILTER_FIELDS, ProductFilter};
 use gatehouse_core::{Account, Connection, Identifier, PageRequest, ProductId, TenantName};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -120,14 +120,14 @@ impl OneAccount {
 
     /// Reads a page with some parts.
     pub(crate) async fn page_with(&self, number: u64, size: u64, parts: ProductParts) -> Outcome {
-        let everything = ProductFilter::read(&Expression::parse("", &VOCABULARY));
+        let everything = ProductFilter::read(&Expression::parse("", &FILTER_FIELDS));
         let everything = everything.expect("nothing is a filter that lets everything through");
         let (page, context) =
             (PageRequest { number, size }, CallContext { parts, ..self.context() });
         let listing = self.platforms.list(&self.accounts, &everything, page, context).await;
         Outcome {
             connections: listing.products.into_iter().map(|it| it.connection).collect(),
-            failures: listing.troubles.into_iter().map(|it| it.failure).collect(),
+            failures: listing.failures.into_iter().map(|it| it.failure).collect(),
             n_missing: 0,
         }
     }
@@ -150,7 +150,7 @@ impl OneAccount {
         let result = self.platforms.find(&self.accounts, &request, self.context()).await;
         Outcome {
             connections: result.products.into_iter().map(|it| it.connection).collect(),
-            failures: result.troubles.into_iter().map(|it| it.failure).collect(),
+            failures: result.failures.into_iter().map(|it| it.failure).collect(),
             n_missing: result.missing.ids.len() + result.missing.identifiers.len() + n_malformed,
         }
     }

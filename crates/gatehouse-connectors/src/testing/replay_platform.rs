@@ -196,14 +196,12 @@ fn writable(manifest: &Manifest) -> Result<(), String> {
     if let Some(last) = &paging.last {
         paths.extend(last.path.as_ref().map(|it| ("paging.last.path", it)));
         if last.matches.is_some() {
-            return Err("nobody can stand in for it: `paging.last.matches` can't be written".into());
+            return Err("`paging.last.matches` can't be written".into());
         }
     }
     for (field, path) in paths {
         if !path.is_single() {
-            return Err(format!(
-                "nobody can stand in for it: `{field}` is `{path}`, which is no single place to write to"
-            ));
+            return Err(format!("`{field}` is `{path}`, which is no single place to write to"));
         }
     }
     Ok(())

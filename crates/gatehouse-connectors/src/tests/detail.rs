@@ -70,7 +70,7 @@ async fn connections_without_details_are_left_out_and_reported() {
     fake.keeps_details.store(true, Ordering::Relaxed);
     let listing = list(&[account("ALPHA", "a", &fake)], "", 3, ProductParts::ALL).await;
     assert_eq!(listing.products.len(), 2);
-    assert_eq!(listing.troubles.len(), 1);
+    assert_eq!(listing.failures.len(), 1);
 }
 
 #[tokio::test]

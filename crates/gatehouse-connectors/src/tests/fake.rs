@@ -263,7 +263,7 @@ impl Connector for Arc<Fake> {
 
 fn refused(why: &str) -> Failure {
     let said = UnexpectedResponse { status: 400, code: None, message: None, body: why.into() };
-    Failure::new(FailureKind::Error, why).with_said(said)
+    Failure::new(FailureKind::Error, why).with_response(said)
 }
 
 fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {

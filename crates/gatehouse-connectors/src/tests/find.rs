@@ -59,7 +59,7 @@ async fn products_are_found_wherever_they_are_and_the_missing_are_named() {
         ["a/ALPHA-card-3", "a/ALPHA-card-7", "b/ALPHA-card-105", "c/BETA-card-250"]
     );
     assert_eq!(missing(&finding), [&iccid(999, true), "1234567", "BETA-card-3", "GAMMA-x"]);
-    assert!(finding.troubles.is_empty());
+    assert!(finding.failures.is_empty());
 }
 
 #[tokio::test]
@@ -75,8 +75,8 @@ async fn targets_of_a_failed_account_are_unknown_and_not_missing() {
         ["BETA-card-3"],
         "the others could be at the account that failed"
     );
-    assert_eq!(finding.troubles.len(), 1);
-    assert_eq!(finding.troubles[0].account.name.as_str(), "b");
+    assert_eq!(finding.failures.len(), 1);
+    assert_eq!(finding.failures[0].account.name.as_str(), "b");
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn targets_of_an_unsearchable_kind_stay_unknown() {
     let accounts = [account("ALPHA", "a", &Arc::new(fake))];
     let finding = find(&platforms(), &accounts, &cards([3, 5000])).await;
     assert!(found(&finding).is_empty() && missing(&finding).is_empty());
-    assert_eq!(finding.troubles[0].failure.kind, FailureKind::LookupNotSupported);
+    assert_eq!(finding.failures[0].failure.kind, FailureKind::LookupNotSupported);
     // A number that is never carried is missing.
     let mut fake = Fake::new(BY_TEN, 0, 1000);
     fake.capabilities.iccid = LookUp::NeverCarried;
@@ -186,8 +186,8 @@ async fn other_accounts_are_searched_while_the_last_holder_is_slow() {
     fakes[1].hang();
     let finding = find(&platforms, &accounts, &cards([105])).await;
     assert_eq!(found(&finding), ["c/BETA-card-105"]);
-    assert_eq!(finding.troubles.len(), 1, "{:?}", finding.troubles);
-    assert_eq!(finding.troubles[0].account.name.as_str(), "b");
+    assert_eq!(finding.failures.len(), 1, "{:?}", finding.failures);
+    assert_eq!(finding.failures[0].account.name.as_str(), "b");
     assert_eq!(accounts.each_ref().map(|it| it.health().as_str()), ["UP", "DOWN", "UP"]);
 }
 
@@ -218,7 +218,7 @@ async fn a_list_of_unknown_length_is_scanned_only_if_necessary() {
     let accounts = [account("ALPHA", "a", &fake)];
     for _ in 0..3 {
         let finding = find(&platforms(), &accounts, &cards([900])).await;
-        assert_eq!(finding.troubles[0].failure.kind, FailureKind::LookupNotSupported);
+        assert_eq!(finding.failures[0].failure.kind, FailureKind::LookupNotSupported);
     }
     assert_eq!(fake.n_calls(), (50, 0, 0));
 }
@@ -233,7 +233,7 @@ async fn targets_missed_by_a_scan_of_a_changing_list_are_looked_up() {
         let accounts = [account("ALPHA", "a", &fake)];
         let finding = find(&platforms(), &accounts, &cards(1..100)).await;
         assert_eq!((found(&finding).len(), missing(&finding)), (99, vec![]), "{paging:?}");
-        assert!(finding.troubles.is_empty());
+        assert!(finding.failures.is_empty());
         assert_eq!(fake.n_calls().1, 1, "the one that moved onto a page that was read already");
         // Without a search, the target stays unknown.
         let mut fake = Fake::new(paging, 0, 100);
@@ -242,7 +242,7 @@ async fn targets_missed_by_a_scan_of_a_changing_list_are_looked_up() {
         let accounts = [account("ALPHA", "a", &Arc::new(fake))];
         let finding = find(&platforms(), &accounts, &cards(1..100)).await;
         assert_eq!((found(&finding).len(), missing(&finding)), (98, vec![]), "{paging:?}");
-        assert_eq!(finding.troubles.len(), 1);
+        assert_eq!(finding.failures.len(), 1);
     }
 }
 
@@ -258,7 +258,7 @@ async fn no_target_is_missing_from_an_account_that_failed_in_part() {
     let finding = find(&platforms(), &accounts, &wanted).await;
     assert_eq!(found(&finding), ["a/ALPHA-card-3"]);
     assert_eq!(missing(&finding), ["12345"], "it carries no such number at all");
-    assert_eq!(finding.troubles.len(), 1);
+    assert_eq!(finding.failures.len(), 1);
 }
 
 #[tokio::test]
@@ -304,12 +304,12 @@ async fn a_missing_product_differs_from_an_unknown_one() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), context()).await;
-    assert!(reading.product.is_none() && reading.troubles.is_empty());
+    assert!(reading.product.is_none() && reading.failures.is_empty());
     fakes[0].fail(FailureKind::Open);
     let reading = platforms.read(&accounts, &"ALPHA-none".parse().unwrap(), context()).await;
-    assert_eq!(reading.troubles[0].failure.kind, FailureKind::Open);
+    assert_eq!(reading.failures[0].failure.kind, FailureKind::Open);
     let reading = platforms.read(&accounts, &"BETA-none".parse().unwrap(), context()).await;
-    assert!(reading.troubles.is_empty(), "another platform has nothing to do with it");
+    assert!(reading.failures.is_empty(), "another platform has nothing to do with it");
 }
 
 #[tokio::test]

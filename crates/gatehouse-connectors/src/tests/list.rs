@@ -70,9 +70,9 @@ async fn a_failed_account_hides_nothing_of_the_others() {
         ];
         let listing = list(&accounts, "", 1, 20).await;
         assert_eq!(names(&listing).len(), 5);
-        assert_eq!(listing.troubles.len(), 1);
-        assert_eq!(listing.troubles[0].account.name.as_str(), "worse");
-        assert_eq!(listing.troubles[0].failure.kind, kind);
+        assert_eq!(listing.failures.len(), 1);
+        assert_eq!(listing.failures[0].account.name.as_str(), "worse");
+        assert_eq!(listing.failures[0].failure.kind, kind);
         assert_eq!(accounts[0].health(), Health::Up);
         assert_eq!(accounts[1].health(), health);
         // The account is called again, and recovers.
@@ -93,7 +93,7 @@ async fn a_hanging_account_is_a_timeout_at_the_deadline() {
     let listing = list(&accounts, "", 1, 20).await;
     assert_eq!(begin.elapsed().as_secs(), 10);
     assert_eq!(names(&listing).len(), 5);
-    assert_eq!(listing.troubles[0].failure.kind, FailureKind::Timeout);
+    assert_eq!(listing.failures[0].failure.kind, FailureKind::Timeout);
 }
 
 #[tokio::test]
@@ -101,8 +101,8 @@ async fn surplus_connections_are_cut_and_reported() {
     let fake = Fake { too_many: 3, ..Fake::new(BY_TEN, 0, 30) };
     let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 1, 5).await;
     assert_eq!(names(&listing).len(), 5);
-    assert_eq!(listing.troubles[0].failure.kind, FailureKind::Error);
-    assert!(listing.troubles[0].failure.detail.contains("gave 8 connections on a page of 5"));
+    assert_eq!(listing.failures[0].failure.kind, FailureKind::Error);
+    assert!(listing.failures[0].failure.detail.contains("gave 8 connections on a page of 5"));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn duplicate_connections_come_once() {
     fake.connections.lock().unwrap().insert(2, again);
     let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 1, 10).await;
     assert_eq!(names(&listing), ["a/card-0", "a/card-1", "a/card-2"]);
-    assert!(listing.troubles.is_empty());
+    assert!(listing.failures.is_empty());
 }
 
 #[tokio::test]
@@ -166,16 +166,16 @@ async fn an_unsearchable_kind_is_scanned_for_or_reported() {
     let query = format!("imsi={}&iccid={}", imsi(480), iccid(3, false));
     let listing = list(&[account("ALPHA", "a", &small)], &query, 1, 10).await;
     assert_eq!(names(&listing), ["a/card-480", "a/card-3"], "in the order of the request");
-    assert!(listing.troubles.is_empty());
+    assert!(listing.failures.is_empty());
     let large = fake(510);
     let listing = list(&[account("ALPHA", "a", &large)], &query, 1, 10).await;
     assert_eq!(names(&listing), ["a/card-3"]);
-    assert_eq!(listing.troubles[0].failure.kind, FailureKind::LookupNotSupported);
-    assert!(listing.troubles[0].failure.detail.contains("IMSI"));
+    assert_eq!(listing.failures[0].failure.kind, FailureKind::LookupNotSupported);
+    assert!(listing.failures[0].failure.detail.contains("IMSI"));
     assert_eq!(large.n_calls(), (1, 1, 0));
     // A kind that is never carried causes no call and no failure.
     let listing = list(&[account("ALPHA", "a", &large)], "serialNumber=12345", 1, 10).await;
-    assert!(listing.products.is_empty() && listing.troubles.is_empty());
+    assert!(listing.products.is_empty() && listing.failures.is_empty());
     assert_eq!(large.n_calls(), (1, 1, 0));
 }
 
@@ -245,7 +245,7 @@ async fn a_refused_larger_page_does_not_fail_the_smaller_ones() {
             platforms.list(&accounts, &filter, PageRequest { number, size: 10 }, context())
         };
         let pages = futures_util::future::join_all((1..=30).map(page)).await;
-        assert!(pages.iter().all(|page| page.products.len() == 10 && page.troubles.is_empty()));
+        assert!(pages.iter().all(|page| page.products.len() == 10 && page.failures.is_empty()));
     }
 }
 
@@ -273,7 +273,7 @@ async fn a_later_request_keeps_its_own_deadline() {
     let long = platforms.list(&accounts, &filter, page, within(3));
     let ended = async |listing| {
         let listing: crate::Listing = Box::pin(listing).await;
-        assert_eq!(listing.troubles[0].failure.kind, FailureKind::Timeout);
+        assert_eq!(listing.failures[0].failure.kind, FailureKind::Timeout);
         begin.elapsed().as_secs()
     };
     let (short, long) = tokio::join!(

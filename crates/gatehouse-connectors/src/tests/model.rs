@@ -87,7 +87,7 @@ proptest! {
                 let page = PageRequest { number, size };
                 let listing = platforms.list(&accounts, &filter(query), page, context()).await;
                 prop_assert_eq!(names(&listing), expected(&kinds, passes, page), "page {}", number);
-                prop_assert!(listing.troubles.is_empty(), "{:?}", listing.troubles);
+                prop_assert!(listing.failures.is_empty(), "{:?}", listing.failures);
                 let is_small = size < kinds.len() as u64;
                 prop_assert_eq!(listing.too_many_accounts, is_small.then_some(kinds.len()));
             }

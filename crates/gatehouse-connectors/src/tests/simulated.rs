@@ -117,7 +117,7 @@ proptest! {
                 let mut expected: Vec<String> = held.iter().flat_map(part).collect();
                 expected.truncate(usize::try_from(size).unwrap());
                 prop_assert_eq!(names(&listing), expected, "page {} of {}", number, size);
-                prop_assert!(listing.troubles.is_empty(), "{:?}", listing.troubles);
+                prop_assert!(listing.failures.is_empty(), "{:?}", listing.failures);
             }
             for server in servers {
                 server.stop().await;
@@ -170,13 +170,13 @@ async fn whatever_a_platform_does_the_others_are_there_and_it_is_named() {
         assert!(names.len() <= 10, "{fault:?}: {names:?}");
         match kind {
             Some(kind) => {
-                let [trouble] = &listing.troubles[..] else { panic!("{fault:?}: {listing:?}") };
+                let [trouble] = &listing.failures[..] else { panic!("{fault:?}: {listing:?}") };
                 assert_eq!(trouble.account.name.as_str(), "worse");
                 assert_eq!(trouble.failure.kind, kind, "{fault:?}: {:?}", trouble.failure);
                 assert!(trouble.failure.detail.contains(words), "{fault:?}: {:?}", trouble.failure);
                 assert!(!format!("{:?}", trouble.failure).contains("token-of"));
             }
-            None => assert!(listing.troubles.is_empty(), "{fault:?}: {:?}", listing.troubles),
+            None => assert!(listing.failures.is_empty(), "{fault:?}: {:?}", listing.failures),
         }
         // No answer waits for a server that is never read to its end.
         drop((good, bad));
@@ -194,11 +194,11 @@ async fn a_list_without_end_is_read_as_far_as_was_asked() {
     // What comes behind its end has been there before.
     for number in 2..5 {
         let again = platforms.list(&accounts, &filter(""), page(number), ask()).await;
-        assert_eq!((again.products.len(), again.troubles.len()), (0, 1), "{again:?}");
+        assert_eq!((again.products.len(), again.failures.len()), (0, 1), "{again:?}");
     }
     let far = platforms.list(&accounts, &filter(""), page(1_000_000), ask()).await;
     assert!(far.products.is_empty());
-    assert_eq!(far.troubles.len(), 1, "{far:?}");
+    assert_eq!(far.failures.len(), 1, "{far:?}");
 }
 
 #[tokio::test]

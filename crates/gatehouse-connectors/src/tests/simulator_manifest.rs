@@ -227,7 +227,7 @@ async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
     let failure = read(&*connector, "x").await.unwrap_err();
     let message = "this request is one of those that fail";
     assert_eq!(failure.detail, format!("the platform answered 418: {message}"));
-    let said = failure.said.unwrap();
+    let said = failure.response.unwrap();
     assert_eq!((said.status, said.message.as_deref()), (418, Some(message)));
     assert_eq!(said.code.as_deref(), Some("I'm a teapot"));
 }
@@ -247,7 +247,7 @@ async fn only_the_platform_itself_can_say_that_there_is_no_such_connection() {
         let connector = instead(PagingKind::Page, 404, other).await;
         let failure = read(&*connector, "x").await.unwrap_err();
         assert!(failure.detail.starts_with("the platform answered 404"), "{other}");
-        assert_eq!(failure.said.unwrap().body, other);
+        assert_eq!(failure.response.unwrap().body, other);
     }
 }
 
@@ -261,7 +261,7 @@ async fn a_platform_that_fails_with_404_has_not_lost_its_connections() {
     let listed = connector.page(patient(), &Position::Page { index: 0, size: 5 }).await;
     for failure in [found, listed.unwrap_err(), read(&*connector, "x").await.unwrap_err()] {
         assert!(failure.detail.starts_with("the platform answered 404"), "{failure:?}");
-        assert_eq!(failure.said.unwrap().status, 404);
+        assert_eq!(failure.response.unwrap().status, 404);
     }
 }
 

@@ -28,7 +28,7 @@ async fn a_page_that_is_too_far_away_is_out_of_reach() {
     let reach = WALK_PAGES_MAX as u64;
     let listing = list(&accounts, "", reach + 1, 10).await;
     assert!(listing.products.is_empty());
-    assert_eq!(listing.troubles[0].failure.kind, FailureKind::PageOutOfReach);
+    assert_eq!(listing.failures[0].failure.kind, FailureKind::PageOutOfReach);
     assert_eq!(fake.n_calls().0, WALK_PAGES_MAX as u32);
     // The walk has cached its cursors, so the next one continues there.
     assert_eq!(names(&list(&accounts, "", reach + 1, 10).await)[0], "a/card-640");
@@ -40,8 +40,8 @@ async fn a_page_that_is_too_far_away_is_out_of_reach() {
 async fn cursors_that_lead_in_a_circle_are_reported() {
     let fake = Fake { circles: true, ..Fake::new(BY_TEN, 0, 30) };
     let listing = list(&[account("ALPHA", "a", &Arc::new(fake))], "", 3, 10).await;
-    assert_eq!(listing.troubles[0].failure.kind, FailureKind::Error);
-    assert!(listing.troubles[0].failure.detail.contains("circle"));
+    assert_eq!(listing.failures[0].failure.kind, FailureKind::Error);
+    assert!(listing.failures[0].failure.detail.contains("circle"));
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn a_list_that_begins_again_is_reported_on_every_page() {
         for number in 1..10 {
             let listing = list(&accounts, "", number, size).await;
             all.extend(names(&listing));
-            n_told += usize::from(!listing.troubles.is_empty());
+            n_told += usize::from(!listing.failures.is_empty());
         }
         let distinct: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!((distinct.len(), all.len()), (10, 10), "by {size}: {all:?}");
@@ -75,7 +75,7 @@ async fn a_list_that_begins_again_is_reported_for_neighbours_too() {
     let pages = futures_util::future::join_all(pages).await;
     let n_products: Vec<usize> = pages.iter().map(|page| page.products.len()).collect();
     assert_eq!(n_products, [10, 10, 0, 0]);
-    assert!(pages[2..].iter().all(|page| page.troubles.len() == 1));
+    assert!(pages[2..].iter().all(|page| page.failures.len() == 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -149,11 +149,11 @@ async fn cursors_survive_a_temporary_failure() {
         list(&accounts, "", number, 10).await;
     }
     fake.fail(FailureKind::Error);
-    assert_eq!(list(&accounts, "", 81, 10).await.troubles.len(), 1);
+    assert_eq!(list(&accounts, "", 81, 10).await.failures.len(), 1);
     *fake.failure.lock().unwrap() = None;
     let listing = list(&accounts, "", 81, 10).await;
     assert_eq!(names(&listing)[0], "a/card-800");
-    assert!(listing.troubles.is_empty());
+    assert!(listing.failures.is_empty());
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn an_expired_cursor_is_replaced_by_a_new_walk() {
     *fake.marks.lock().unwrap() = "other".into();
     let listing = list(&accounts, "", 6, 10).await;
     assert_eq!(names(&listing)[0], "a/card-50");
-    assert!(listing.troubles.is_empty());
+    assert!(listing.failures.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

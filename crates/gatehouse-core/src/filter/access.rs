@@ -33,7 +33,7 @@ pub const FIELDS: &[FilterField] = &[
 ];
 
 /// Fields and parameters of the access list.
-pub const VOCABULARY: FilterFields =
+pub const FILTER_FIELDS: FilterFields =
     FilterFields { request: &["pageNumber", "pageSize"], filterable: FIELDS };
 
 /// A filter for accesses: an access passes if any alternative does.

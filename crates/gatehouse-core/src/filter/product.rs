@@ -37,7 +37,7 @@ pub const FIELDS: &[FilterField] = &[
 ];
 
 /// Fields and parameters of the product list.
-pub const VOCABULARY: FilterFields =
+pub const FILTER_FIELDS: FilterFields =
     FilterFields { request: &["pageNumber", "pageSize", "fields"], filterable: FIELDS };
 
 /// A filter for products: a product passes if any alternative does.

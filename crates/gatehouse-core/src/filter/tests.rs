@@ -1,4 +1,4 @@
-use super::access::VOCABULARY;
+use super::access::FILTER_FIELDS;
 use super::*;
 use proptest::prelude::*;
 
@@ -107,7 +107,7 @@ fn a_query_is_one_expression() {
         (";contractId=A;",                           "contractId = A",                             ""),
     ];
     for (query, means, names) in cases {
-        let expression = Expression::parse(query, &VOCABULARY);
+        let expression = Expression::parse(query, &FILTER_FIELDS);
         assert_eq!(
             (in_words(&expression), ignored(&expression)),
             (means.into(), names.into()),
@@ -141,7 +141,7 @@ fn parameters_of_the_request_may_stand_anywhere() {
         ("x=%zz&contractId=%41;&y",                   "",                            "x=%zz&contractId=%41;y"),
     ];
     for (query, request, link_query) in cases {
-        let expression = Expression::parse(query, &VOCABULARY);
+        let expression = Expression::parse(query, &FILTER_FIELDS);
         let shown: Vec<_> =
             expression.request.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(
@@ -155,18 +155,18 @@ fn parameters_of_the_request_may_stand_anywhere() {
 #[test]
 fn a_value_that_is_not_utf_8_is_a_fault_unless_it_is_ignored() {
     for query in ["username=%FF", "filter=username%3D%25FF", "contractId=A;createdAt%3E=%C3"] {
-        let expression = Expression::parse(query, &VOCABULARY);
+        let expression = Expression::parse(query, &FILTER_FIELDS);
         assert_eq!(expression.faults.len(), 1, "{query}");
         assert!(expression.faults[0].reason.contains("UTF-8"), "{query}");
     }
-    assert_eq!(Expression::parse("color=%FF", &VOCABULARY).faults, []);
+    assert_eq!(Expression::parse("color=%FF", &FILTER_FIELDS).faults, []);
 }
 
 #[test]
 fn a_filter_has_bounds() {
     let alternatives = |n: usize| vec!["contractId=A"; n].join(";");
     let conditions = |n: usize| vec!["contractId=A"; n].join("&");
-    let faults = |query: String| Expression::parse(&query, &VOCABULARY).faults;
+    let faults = |query: String| Expression::parse(&query, &FILTER_FIELDS).faults;
     assert_eq!(faults(alternatives(ALTERNATIVES_MAX)), []);
     assert_eq!(faults(conditions(CONDITIONS_MAX)), []);
     assert_eq!(faults(alternatives(33))[0].reason, "may have at most 32 alternatives, not 33");
@@ -179,7 +179,7 @@ fn a_filter_has_bounds() {
 }
 
 fn keeps_its_meaning_when_printed(query: &str) {
-    for fields in [&VOCABULARY, &super::product::VOCABULARY] {
+    for fields in [&FILTER_FIELDS, &super::product::FILTER_FIELDS] {
         keeps_its_meaning(query, fields);
     }
 }
@@ -207,7 +207,7 @@ fn keeps_its_meaning(query: &str, fields: &FilterFields) {
 
 /// Filters that can be printed: `<` followed by `=` is always `<=`.
 fn any_filter() -> impl Strategy<Value = Filter> {
-    let word = prop::sample::select(VOCABULARY.filterable);
+    let word = prop::sample::select(FILTER_FIELDS.filterable);
     let condition = word.prop_flat_map(|word| {
         (prop::sample::select(word.operators), any::<String>())
             .prop_filter("can't be printed", |(operator, value)| {
@@ -265,7 +265,7 @@ proptest! {
 
     #[test]
     fn a_printed_filter_parses_to_itself(filter in any_filter()) {
-        let read = Expression::parse(&filter.to_string(), &VOCABULARY);
+        let read = Expression::parse(&filter.to_string(), &FILTER_FIELDS);
         prop_assert_eq!(read.filter, filter);
         prop_assert!(read.ignored.is_empty() && read.request.is_empty() && read.faults.is_empty());
     }

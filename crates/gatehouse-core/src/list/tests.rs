@@ -3,7 +3,7 @@
 use super::*;
 use crate::access::Status;
 use crate::filter::Expression;
-use crate::filter::access::VOCABULARY;
+use crate::filter::access::FILTER_FIELDS;
 use crate::ids::AccessId;
 use crate::list::selection::{CountQuery, RunSelection};
 use proptest::prelude::*;
@@ -145,7 +145,7 @@ fn any_population() -> impl Strategy<Value = Vec<Access>> {
 }
 
 fn read(query: &str) -> AccessFilter {
-    AccessFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap()
+    AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap()
 }
 
 proptest! {

@@ -70,11 +70,11 @@ impl App {
         &self,
         caller: HashCaller<'_>,
         request: AccessRequest,
-        once: Option<IdempotentRequest>,
+        idempotent: Option<IdempotentRequest>,
     ) -> Result<IssuedAccess, Error> {
         let tenant = caller.tenant;
-        if let Some(once) = &once
-            && let Some(issued) = self.stored_creation(tenant, once, self.now()).await?
+        if let Some(idempotent) = &idempotent
+            && let Some(issued) = self.stored_creation(tenant, idempotent, self.now()).await?
         {
             return Ok(issued);
         }
@@ -98,7 +98,9 @@ impl App {
             password: hash,
             device_name: request.device_name,
             created_by: None,
-            once: once.clone().map(|once| self.with_response(tenant, once, &password)),
+            idempotent: idempotent
+                .clone()
+                .map(|idempotent| self.with_response(tenant, idempotent, &password)),
         };
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
@@ -109,9 +111,10 @@ impl App {
             Err(CreateRefused::Refused(conflict)) => Err(Error::StateConflict(conflict)),
             Err(CreateRefused::Repeated) => {
                 // Another server has served the request. Its clock decides how long the response is kept, not ours.
-                let once = once.expect("only a request with an idempotency key is repeated");
-                let issued = self.stored_creation(tenant, &once, Timestamp::EPOCH).await?;
-                issued.ok_or(Error::InProgress(once.key))
+                let idempotent =
+                    idempotent.expect("only a request with an idempotency key is repeated");
+                let issued = self.stored_creation(tenant, &idempotent, Timestamp::EPOCH).await?;
+                issued.ok_or(Error::InProgress(idempotent.key))
             }
         }
     }

@@ -122,13 +122,13 @@ impl App {
         &self,
         tenant: &TenantName,
         batch: NewBatch,
-        once: Option<IdempotentRequest>,
+        idempotent: Option<IdempotentRequest>,
         correlation_id: &str,
     ) -> Result<(TaskId, TaskWork), Error> {
         let NewBatch { contract_id, items } = batch;
         let is_explicit = matches!(items, NewItems::Explicit(_));
         let work = TaskWork::Creation { contract_id, is_explicit };
-        if let Some(id) = self.find_accepted(tenant, once.as_ref()).await? {
+        if let Some(id) = self.find_accepted(tenant, idempotent.as_ref()).await? {
             return Ok((id, work));
         }
         if let NewItems::Explicit(items) = &items {
@@ -152,7 +152,7 @@ impl App {
             parts,
             sealed_key: Some(sealed_key),
             correlation_id: correlation_id.to_owned(),
-            once,
+            idempotent,
         };
         self.accept(tenant, new).await
     }
@@ -162,7 +162,7 @@ impl App {
         &self,
         tenant: &TenantName,
         change: BatchChange,
-        once: Option<IdempotentRequest>,
+        idempotent: Option<IdempotentRequest>,
         correlation_id: &str,
     ) -> Result<(TaskId, TaskWork), Error> {
         let (work, password) = match change.operation {
@@ -172,7 +172,7 @@ impl App {
             }
             BatchOperation::Terminate => (TaskWork::Termination, None),
         };
-        if let Some(id) = self.find_accepted(tenant, once.as_ref()).await? {
+        if let Some(id) = self.find_accepted(tenant, idempotent.as_ref()).await? {
             return Ok((id, work));
         }
         let id = self.draw_task_id();
@@ -191,13 +191,13 @@ impl App {
             parts,
             sealed_key,
             correlation_id: correlation_id.to_owned(),
-            once,
+            idempotent,
         };
         self.accept(tenant, new).await
     }
 
     async fn accept(&self, tenant: &TenantName, new: NewTask) -> Result<(TaskId, TaskWork), Error> {
-        let (id, work, once) = (new.id, new.work.clone(), new.once.clone());
+        let (id, work, idempotent) = (new.id, new.work.clone(), new.idempotent.clone());
         match self.store.accept_task(tenant, new).await {
             Ok(()) => {
                 self.wake.notify_one();
@@ -206,9 +206,10 @@ impl App {
             Err(NotAccepted::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(NotAccepted::Repeated) => {
                 // Another server has accepted the request. Its clock decides how long the response is kept, not ours.
-                let once = once.expect("only a request with an idempotency key is repeated");
-                let id = self.stored_batch(tenant, &once, Timestamp::EPOCH).await?;
-                id.map(|id| (id, work)).ok_or(Error::InProgress(once.key))
+                let idempotent =
+                    idempotent.expect("only a request with an idempotency key is repeated");
+                let id = self.stored_batch(tenant, &idempotent, Timestamp::EPOCH).await?;
+                id.map(|id| (id, work)).ok_or(Error::InProgress(idempotent.key))
             }
             Err(NotAccepted::Store(error)) => Err(error.into()),
         }
@@ -217,10 +218,10 @@ impl App {
     async fn find_accepted(
         &self,
         tenant: &TenantName,
-        once: Option<&IdempotentRequest>,
+        idempotent: Option<&IdempotentRequest>,
     ) -> Result<Option<TaskId>, Error> {
-        match once {
-            Some(once) => self.stored_batch(tenant, once, self.now()).await,
+        match idempotent {
+            Some(idempotent) => self.stored_batch(tenant, idempotent, self.now()).await,
             None => Ok(None),
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gatehouse_core::account::ACCOUNTS_MAX;
 use gatehouse_core::lifecycle::StateConflict;
 use gatehouse_core::{AccessId, BatchFailure, ContractId, RequestKey, TaskState, Username};
-use gatehouse_store::{Failure, StoreError};
+use gatehouse_store::{RuleError, StoreError};
 use gatehouse_vault::{PoolBusy, VaultError};
 
 use crate::reader::{Fault, joined};
@@ -97,7 +97,7 @@ pub enum Error {
     Storage(#[from] StoreError),
 }
 
-impl Failure for Error {
+impl RuleError for Error {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Storage(error) => Some(error),

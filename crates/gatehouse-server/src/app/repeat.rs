@@ -12,12 +12,12 @@ impl App {
     pub(super) async fn stored_creation(
         &self,
         tenant: &TenantName,
-        once: &IdempotentRequest,
+        idempotent: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<IssuedAccess>, Error> {
-        let repeated = self.store.repeated_creation(tenant, once, at).await?;
-        let Some((access, sealed)) = same_body(once, repeated)? else { return Ok(None) };
-        let password = self.vault.unseal(&purpose(tenant, &once.secret_name()), &sealed);
+        let repeated = self.store.repeated_creation(tenant, idempotent, at).await?;
+        let Some((access, sealed)) = same_body(idempotent, repeated)? else { return Ok(None) };
+        let password = self.vault.unseal(&purpose(tenant, &idempotent.secret_name()), &sealed);
         let password = password.map_err(|bad| StoreError::Unexpected(bad.into()))?;
         let password = String::from_utf8(password).map_err(|_| unreadable())?;
         let password = Password::new(password).map_err(|_| unreadable())?;
@@ -28,31 +28,35 @@ impl App {
     pub(super) async fn stored_batch(
         &self,
         tenant: &TenantName,
-        once: &IdempotentRequest,
+        idempotent: &IdempotentRequest,
         at: Timestamp,
     ) -> Result<Option<TaskId>, Error> {
-        same_body(once, self.store.repeated_batch(tenant, once, at).await?)
+        same_body(idempotent, self.store.repeated_batch(tenant, idempotent, at).await?)
     }
 
     /// Adds the sealed password, which a repeated request shows.
     pub(super) fn with_response(
         &self,
         tenant: &TenantName,
-        once: IdempotentRequest,
+        idempotent: IdempotentRequest,
         password: &Password,
     ) -> IdempotentRequest {
-        let sealed =
-            self.vault.seal(&purpose(tenant, &once.secret_name()), password.reveal().as_bytes());
-        IdempotentRequest { sealed: Some(sealed), ..once }
+        let sealed = self
+            .vault
+            .seal(&purpose(tenant, &idempotent.secret_name()), password.reveal().as_bytes());
+        IdempotentRequest { sealed: Some(sealed), ..idempotent }
     }
 }
 
 /// The stored result, if the request has the same body.
-fn same_body<T>(once: &IdempotentRequest, found: Option<Repeated<T>>) -> Result<Option<T>, Error> {
+fn same_body<T>(
+    idempotent: &IdempotentRequest,
+    found: Option<Repeated<T>>,
+) -> Result<Option<T>, Error> {
     match found {
         None => Ok(None),
         Some(Repeated::Same(made)) => Ok(Some(made)),
-        Some(Repeated::AnotherBody) => Err(Error::KeyReused(once.key.clone())),
+        Some(Repeated::AnotherBody) => Err(Error::KeyReused(idempotent.key.clone())),
     }
 }
 

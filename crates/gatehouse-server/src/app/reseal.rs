@@ -53,7 +53,7 @@ impl App {
         for seals in accounts.chunks(SEALS_MAX as usize) {
             self.reseal_some(tenant, seals, &mut total).await?;
         }
-        for kind in [SecretKind::Task, SecretKind::Answer] {
+        for kind in [SecretKind::Task, SecretKind::Response] {
             let mut after = String::new();
             loop {
                 let seals =

@@ -3,7 +3,7 @@
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle::{self, CheckRefused};
 use gatehouse_core::{Access, AccessId, TenantName, Username};
-use gatehouse_store::{Change, Failure, StoreError, StoredAccess};
+use gatehouse_store::{Change, RuleError, StoreError, StoredAccess};
 use gatehouse_vault::{HashCaller, VaultError};
 
 use std::time::Duration;
@@ -208,7 +208,7 @@ impl<E: Into<Error>> From<E> for NotConnected {
     }
 }
 
-impl Failure for NotConnected {
+impl RuleError for NotConnected {
     fn of_store(&self) -> Option<&StoreError> {
         match self {
             Self::Changed(_) => None,

@@ -187,11 +187,11 @@ fn json_of(body: &impl serde::Serialize) -> Vec<u8> {
 
 /// Queries of lists: links lead to other pages of the same list, and ignored names fit into a header.
 pub(crate) fn query(text: &str) {
-    check_query(text, paging::PARAMS, Some(&accesses::VOCABULARY), AccessFilter::read);
+    check_query(text, paging::PARAMS, Some(&accesses::FILTER_FIELDS), AccessFilter::read);
     check_query(
         text,
         &[PAGE_NUMBER, PAGE_SIZE, FIELDS],
-        Some(&products::VOCABULARY),
+        Some(&products::FILTER_FIELDS),
         ProductFilter::read,
     );
     check_query(text, &["state", PAGE_NUMBER, PAGE_SIZE], None, |_| Ok(true));

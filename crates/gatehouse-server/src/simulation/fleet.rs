@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
+use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::{Access, AccessId, PageRequest, TaskId, TenantName};
 use gatehouse_store::{IdempotentRequest, Operation};
@@ -138,8 +138,8 @@ async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answ
                 password: None,
                 device_name: Some(device.parse().unwrap()),
             };
-            let once = once(app, &tenant, Operation::Create, request);
-            issued(&app.create_access(caller, new, once).await?)
+            let idempotent = idempotent(app, &tenant, Operation::Create, request);
+            issued(&app.create_access(caller, new, idempotent).await?)
         }
         Request::Change { access, wanted } => {
             let update = AccessUpdate {
@@ -174,7 +174,7 @@ async fn accept(
     request: &Request,
     items: &Items,
 ) -> Result<String, Error> {
-    let once = |operation| once(app, tenant, operation, request);
+    let idempotent = |operation| idempotent(app, tenant, operation, request);
     let items = match items {
         Items::Number(n) => NewItems::Count((*n).try_into().unwrap()),
         Items::Listed { devices, failing } => {
@@ -190,15 +190,18 @@ async fn accept(
         Items::Update { accesses, wanted, .. } => {
             let (status, password) = (target(wanted), wanted.password.clone().map(password));
             let operation = BatchOperation::Update { status, password };
-            return accept_change(app, tenant, accesses, operation, once(Operation::Change)).await;
+            return accept_change(app, tenant, accesses, operation, idempotent(Operation::Change))
+                .await;
         }
         Items::Terminate { accesses } => {
             let operation = BatchOperation::Terminate;
-            return accept_change(app, tenant, accesses, operation, once(Operation::Change)).await;
+            return accept_change(app, tenant, accesses, operation, idempotent(Operation::Change))
+                .await;
         }
     };
     let batch = NewBatch { contract_id: "payg".parse().unwrap(), items };
-    let (task, _) = app.accept_batch(tenant, batch, once(Operation::Batch), "simulated").await?;
+    let (task, _) =
+        app.accept_batch(tenant, batch, idempotent(Operation::Batch), "simulated").await?;
     Ok(task.to_string())
 }
 
@@ -207,11 +210,11 @@ async fn accept_change(
     tenant: &TenantName,
     accesses: &[String],
     operation: BatchOperation,
-    once: Option<IdempotentRequest>,
+    idempotent: Option<IdempotentRequest>,
 ) -> Result<String, Error> {
     let named = |(text, index): (&String, u32)| NamedAccess { index, id: Ok(id(text)) };
     let change = BatchChange { ids: accesses.iter().zip(0..).map(named).collect(), operation };
-    Ok(app.accept_change(tenant, change, once, "simulated").await?.0.to_string())
+    Ok(app.accept_change(tenant, change, idempotent, "simulated").await?.0.to_string())
 }
 
 async fn read_task(app: &App, tenant: &TenantName, id: TaskId) -> Result<Value, Error> {
@@ -233,7 +236,7 @@ pub(super) async fn all(
     tenant: &TenantName,
     n_max: u64,
 ) -> Result<(u64, Vec<Value>), Error> {
-    let filter = AccessFilter::read(&Expression::parse("", &VOCABULARY)).unwrap();
+    let filter = AccessFilter::read(&Expression::parse("", &FILTER_FIELDS)).unwrap();
     let (mut total, mut accesses) = (0, Vec::new());
     for number in 1.. {
         let request = PageRequest { number, size: n_max.min(1000) };
@@ -264,7 +267,7 @@ fn shown(access: &Access) -> Value {
     })
 }
 
-fn once(
+fn idempotent(
     app: &App,
     tenant: &TenantName,
     operation: Operation,

@@ -15,7 +15,7 @@ impl App {
     /// Runs one step: stores expired accesses of the longest due contract; `None` if none is due. A failed step does
     /// nothing and is due again shortly.
     pub async fn sweep_one(&self) -> Result<Option<ExpiryResult>, Error> {
-        let lease = self.store.claim_due(&[WorkKind::Ends], LEASE_MILLISECONDS).await?;
+        let lease = self.store.claim_due(&[WorkKind::ExpiringAccesses], LEASE_MILLISECONDS).await?;
         let Some(lease) = lease else { return Ok(None) };
         let swept = self.store.expire_accesses(&lease, SWEEP_MAX).await;
         // Nothing was stored: the step took too long, and another worker has taken over.

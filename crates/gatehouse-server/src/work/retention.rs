@@ -14,12 +14,12 @@ const RESPONSES_MAX: u32 = 200;
 impl App {
     /// Runs one step: deletes what has been due for longest; false if nothing is due.
     pub async fn delete_expired_once(&self) -> Result<bool, Error> {
-        let kinds = [WorkKind::Secret, WorkKind::Answer, WorkKind::Task];
+        let kinds = [WorkKind::OldSecret, WorkKind::OldResponses, WorkKind::OldTask];
         let lease = self.store.claim_due(&kinds, LEASE_MILLISECONDS).await?;
         let Some(lease) = lease else { return Ok(false) };
         let done = match lease.key.kind {
-            WorkKind::Secret => self.destroy_secret(&lease).await,
-            WorkKind::Answer => self.destroy_responses(&lease).await,
+            WorkKind::OldSecret => self.destroy_secret(&lease).await,
+            WorkKind::OldResponses => self.destroy_responses(&lease).await,
             _ => self.delete_task(&lease).await,
         };
         self.settle(&lease, done).await?;
@@ -34,7 +34,7 @@ impl App {
 
     /// Destroys some stored responses; the rest is due at once.
     async fn destroy_responses(&self, lease: &Lease) -> Result<(), WorkError> {
-        if self.store.destroy_answers(lease, RESPONSES_MAX).await? {
+        if self.store.destroy_responses(lease, RESPONSES_MAX).await? {
             self.store.release(lease).await?;
             return Ok(());
         }

@@ -114,7 +114,7 @@ impl TaskWorker {
             return Ok(Claim::Held);
         }
         let milliseconds = self.lifetimes.lease_milliseconds;
-        self.lease = self.app.store.claim_due(&[WorkKind::Tasks], milliseconds).await?;
+        self.lease = self.app.store.claim_due(&[WorkKind::UnfinishedTasks], milliseconds).await?;
         if self.lease.is_some() {
             return Ok(Claim::New);
         }

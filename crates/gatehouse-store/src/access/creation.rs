@@ -20,7 +20,7 @@ use crate::counts::derived_counts::DerivedCounts;
 use crate::counts::{counter, day, tally};
 use crate::db::{Tx, WriteKind};
 use crate::error::StoreError;
-use crate::request::{self, IdempotentRequest, Made};
+use crate::request::{self, IdempotentRequest, RequestResult};
 use crate::setup::contract::{self, CountedContract};
 use crate::task::chunk::{ChunkTimer, ItemResult, PlannedItem, PlannedItems};
 
@@ -43,7 +43,7 @@ pub struct NewAccess {
     /// The Task that creates the access.
     pub created_by: Option<TaskId>,
     /// The request's idempotency key and digest; `None` without a key.
-    pub once: Option<IdempotentRequest>,
+    pub idempotent: Option<IdempotentRequest>,
 }
 
 /// Why an access was not created.
@@ -187,7 +187,7 @@ struct Ledger {
     n_created: u64,
     counts: DerivedCounts,
     keys: HashSet<RequestKey>,
-    once: Vec<(IdempotentRequest, Access)>,
+    idempotent: Vec<(IdempotentRequest, Access)>,
 }
 
 impl Ledger {
@@ -209,9 +209,9 @@ impl Ledger {
         let taken = usernames.taken(tx, tenant, &in_doubt);
         let (now, (taken, jobs)) = try_join(tx.now(), try_join(taken, jobs)).await?;
         let contracts = ids.into_iter().map(|id| read_contract(tx, tenant, id, now));
-        let once: Vec<&IdempotentRequest> =
-            new.iter().filter_map(|new| new.once.as_ref()).collect();
-        let keys = request::in_use(tx, tenant, &once, now);
+        let idempotent: Vec<&IdempotentRequest> =
+            new.iter().filter_map(|new| new.idempotent.as_ref()).collect();
+        let keys = request::in_use(tx, tenant, &idempotent, now);
         let (contracts, keys) = try_join(try_join_all(contracts), keys).await?;
         // After the contracts, whose counts exclude expired accesses already, and before any derived count is written.
         let mut counts = DerivedCounts::default();
@@ -227,7 +227,7 @@ impl Ledger {
             n_created: 0,
             counts,
             keys: keys.into_iter().collect(),
-            once: Vec::new(),
+            idempotent: Vec::new(),
         };
         ledger.counters.extend(jobs.into_iter().flatten());
         for (contract, counters) in contracts.into_iter().flatten() {
@@ -240,7 +240,7 @@ impl Ledger {
     /// Decides about one new access and numbers it.
     fn enter(&mut self, new: NewAccess) -> Result<Numbered, CreateRefused> {
         // First, because the access that was created for this key may be what prevents another one now.
-        if new.once.as_ref().is_some_and(|once| self.keys.contains(&once.key)) {
+        if new.idempotent.as_ref().is_some_and(|idempotent| self.keys.contains(&idempotent.key)) {
             return Err(CreateRefused::Repeated);
         }
         let counted = self.contracts.get_mut(&new.contract_id).ok_or(CreateRefused::NoContract)?;
@@ -271,9 +271,9 @@ impl Ledger {
         };
         self.n_created += 1;
         self.counts.open(&access);
-        if let Some(once) = new.once {
-            self.keys.insert(once.key.clone());
-            self.once.push((once, access.clone()));
+        if let Some(idempotent) = new.idempotent {
+            self.keys.insert(idempotent.key.clone());
+            self.idempotent.push((idempotent, access.clone()));
         }
         Ok(Numbered {
             number: self.next(NumberedSet::Tenant),
@@ -336,8 +336,10 @@ impl Ledger {
 
     /// Stores the results of requests with an idempotency key.
     async fn remember(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
-        let put = self.once.iter().map(async |(once, access)| {
-            match request::put(tx, tenant, once, Made::Access(access), self.now).await? {
+        let put = self.idempotent.iter().map(async |(idempotent, access)| {
+            match request::put(tx, tenant, idempotent, RequestResult::Access(access), self.now)
+                .await?
+            {
                 true => Ok(()),
                 false => Err(StoreError::corrupt("a key that was used under the lock")),
             }

@@ -64,7 +64,7 @@ impl Gather {
         }
         // The transaction is shared; each request's trace shows only the time that it waited.
         let answered = answered.instrument(CallKind::Write.span()).await;
-        answered.map_err(|_| StoreError::gone())?
+        answered.map_err(|_| StoreError::closed())?
     }
 
     /// Waits for the creations in progress.

@@ -84,6 +84,7 @@ pub(crate) async fn expect_expiry(
     minute: i64,
 ) -> Result<(), StoreError> {
     let name = contract_id.as_str().to_owned();
-    let key = WorkKey { tenant: tenant.clone(), kind: WorkKind::Ends, name, part: minute };
+    let key =
+        WorkKey { tenant: tenant.clone(), kind: WorkKind::ExpiringAccesses, name, part: minute };
     work_queue::add_locking(tx, &key, work_queue::due_at(minute)).await
 }

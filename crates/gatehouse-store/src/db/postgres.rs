@@ -249,7 +249,7 @@ impl Postgres {
                 // This server has committed; the synchronous standby may not have the transaction.
                 warning.map_or(Ok(()), |warning| Err(StoreError::Unsure(warning.into()).into()))
             }
-            Ok(Err(cause)) if fault::is_undone(&cause) => {
+            Ok(Err(cause)) if fault::is_rolled_back(&cause) => {
                 self.writers.lock().push(session);
                 Err(StoreError::from(cause).into())
             }
@@ -269,14 +269,14 @@ impl Postgres {
     ) -> Result<Either<Permit, SemaphorePermit<'_>>, StoreError> {
         let slots = match kind {
             WriteKind::Tenant(tenant) | WriteKind::Batch(tenant) => {
-                let permit = self.writes.take(tenant).await.map_err(|_| StoreError::gone())?;
+                let permit = self.writes.take(tenant).await.map_err(|_| StoreError::closed())?;
                 let is_open = !self.server_slots.is_closed();
-                return if is_open { Ok(Either::Left(permit)) } else { Err(StoreError::gone()) };
+                return if is_open { Ok(Either::Left(permit)) } else { Err(StoreError::closed()) };
             }
             WriteKind::Server | WriteKind::Schema => &self.server_slots,
             WriteKind::Heartbeat => &self.heartbeat_slots,
         };
-        slots.acquire().await.map(Either::Right).map_err(|_| StoreError::gone())
+        slots.acquire().await.map(Either::Right).map_err(|_| StoreError::closed())
     }
 
     /// Number of tenants' transactions that wait for a slot.

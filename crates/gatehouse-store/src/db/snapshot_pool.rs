@@ -57,7 +57,7 @@ impl SnapshotPool {
                 },
                 None => match Arc::clone(&self.server).acquire_owned().await {
                     Ok(permit) => Ok(Either::Right(permit)),
-                    Err(_closed) => Err(StoreError::gone()),
+                    Err(_closed) => Err(StoreError::closed()),
                 },
             }
         };

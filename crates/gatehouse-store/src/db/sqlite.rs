@@ -340,26 +340,26 @@ impl Sqlite {
                 })
             });
             let queue = self.queue.lock().clone();
-            let queue = queue.ok_or_else(StoreError::gone)?;
-            queue.send(Request::Write { is_long, job }).await.map_err(|_| StoreError::gone())?;
-            answered.await.map_err(|_| StoreError::gone())?
+            let queue = queue.ok_or_else(StoreError::closed)?;
+            queue.send(Request::Write { is_long, job }).await.map_err(|_| StoreError::closed())?;
+            answered.await.map_err(|_| StoreError::closed())?
         })
     }
 
     /// Checkpoints the log as far as readers allow, also after a checkpoint that failed.
     pub(crate) async fn checkpoint(&self) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
-        let queue = self.queue.lock().clone().ok_or_else(StoreError::gone)?;
-        queue.send(Request::Checkpoint(answer)).await.map_err(|_| StoreError::gone())?;
-        answered.await.map_err(|_| StoreError::gone())?
+        let queue = self.queue.lock().clone().ok_or_else(StoreError::closed)?;
+        queue.send(Request::Checkpoint(answer)).await.map_err(|_| StoreError::closed())?;
+        answered.await.map_err(|_| StoreError::closed())?
     }
 
     /// Checkpoints the log and truncates it; false where a reader prevented that.
     pub(crate) async fn truncate_log(&self) -> Result<bool, StoreError> {
         let (answer, answered) = oneshot::channel();
-        let queue = self.queue.lock().clone().ok_or_else(StoreError::gone)?;
-        queue.send(Request::TruncateLog(answer)).await.map_err(|_| StoreError::gone())?;
-        answered.await.map_err(|_| StoreError::gone())?
+        let queue = self.queue.lock().clone().ok_or_else(StoreError::closed)?;
+        queue.send(Request::TruncateLog(answer)).await.map_err(|_| StoreError::closed())?;
+        answered.await.map_err(|_| StoreError::closed())?
     }
 
     /// Lets the writer finish the queued requests and checkpoint the log.

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::row::Row;
 use super::{Link, Tx};
-use crate::error::{ErrorKind, Failure, StoreError};
+use crate::error::{ErrorKind, RuleError, StoreError};
 use crate::meter::Measured;
 
 /// Receives the rows of a query, one after the other. A read is retried only before the first row, so no row comes
@@ -66,7 +66,7 @@ pub(super) struct ResultSlot<T, E>(Arc<Mutex<Option<Result<T, E>>>>);
 impl<T, E> ResultSlot<T, E>
 where
     T: Send + 'static,
-    E: Failure + Send + 'static,
+    E: RuleError + Send + 'static,
 {
     fn new() -> Self {
         Self(Arc::default())
@@ -101,7 +101,7 @@ pub(super) fn erase<T, E, Run>(
 ) -> (StartWork, ResultSlot<T, E>)
 where
     T: Send + 'static,
-    E: Failure + Send + 'static,
+    E: RuleError + Send + 'static,
     Run: Future<Output = Result<T, E>> + Send + 'static,
 {
     let slot = ResultSlot::new();

@@ -175,7 +175,7 @@ impl Store {
                 let read = |row: &Row<'_>| {
                     let owner = match kind {
                         SecretKind::Task => SealOwner::Task(row.parsed(0)?),
-                        SecretKind::Answer => SealOwner::Answer(row.text(0)?),
+                        SecretKind::Response => SealOwner::Answer(row.text(0)?),
                     };
                     Ok(FormerSeal { owner, sealed: secret::sealed(dialect, row.bytes(1)?) })
                 };
@@ -224,7 +224,7 @@ async fn replace_in(
             return Ok(tx.execute(sql, &values).await? == 1);
         }
         SealOwner::Task(id) => (SecretKind::Task, id.to_string()),
-        SealOwner::Answer(name) => (SecretKind::Answer, name.clone()),
+        SealOwner::Answer(name) => (SecretKind::Response, name.clone()),
     };
     let (was, is) = (secret::body(tx.dialect(), &before.sealed), secret::body(tx.dialect(), after));
     let sql = "UPDATE secret SET body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 \

@@ -17,14 +17,14 @@ pub enum SecretKind {
     /// A Task: its key.
     Task,
     /// An idempotent request: its response.
-    Answer,
+    Response,
 }
 
 impl SecretKind {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
-            Self::Answer => "answer",
+            Self::Response => "answer",
         }
     }
 }

@@ -338,11 +338,15 @@ async fn end(
         // Passwords must not outlive the Task that shows them.
         let kept = lifetimes.secrets_milliseconds.min(lifetimes.tasks_milliseconds);
         let until = now.plus_milliseconds(kept);
-        work_queue::add(tx, &key(WorkKind::Secret), until).await?;
+        work_queue::add(tx, &key(WorkKind::OldSecret), until).await?;
         task.shows_secrets_until = Some(until);
     }
-    work_queue::add(tx, &key(WorkKind::Task), now.plus_milliseconds(lifetimes.tasks_milliseconds))
-        .await
+    work_queue::add(
+        tx,
+        &key(WorkKind::OldTask),
+        now.plus_milliseconds(lifetimes.tasks_milliseconds),
+    )
+    .await
 }
 
 /// Stores the Task, finishes it if it is at its end, and renews the lease or releases it for waiting tenants.
@@ -361,7 +365,7 @@ async fn close(
         end(tx, tenant, &mut task, lifetimes, now).await?;
     }
     // Sent together: other transactions may wait during each of these round trips.
-    let seen = try_join(work_queue::is_waiting(tx, WorkKind::Tasks, now), tx.waiters());
+    let seen = try_join(work_queue::is_waiting(tx, WorkKind::UnfinishedTasks, now), tx.waiters());
     let ((), (is_waiting, waiters)) =
         try_join(write(tx, tenant, &task, password.as_ref()), seen).await?;
     let keeps_lease = !is_waiting;

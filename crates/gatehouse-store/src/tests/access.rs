@@ -140,7 +140,7 @@ async fn a_change_is_made_by_its_rule_or_not_at_all() {
             No
         }
     }
-    impl crate::Failure for No {
+    impl crate::RuleError for No {
         fn of_store(&self) -> Option<&StoreError> {
             None
         }

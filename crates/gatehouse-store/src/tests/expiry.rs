@@ -31,7 +31,7 @@ async fn create(store: &Store, contract: &str, username: &str) -> Access {
 }
 
 async fn claim(store: &Store) -> Option<Lease> {
-    store.claim_due(&[WorkKind::Ends], LEASE).await.unwrap()
+    store.claim_due(&[WorkKind::ExpiringAccesses], LEASE).await.unwrap()
 }
 
 /// Expires accesses until nothing is due; returns their number.
@@ -122,7 +122,7 @@ async fn stored_expiry_equals_what_readers_saw() {
             }
             // Two planned ends and one validity on day 2, two of the contract on day 3.
             assert_eq!(n_swept, [0, 0, 3, 2, 0], "{}", case.kind);
-            assert_eq!(case.store.next_due(&[WorkKind::Ends]).await.unwrap(), None);
+            assert_eq!(case.store.next_due(&[WorkKind::ExpiringAccesses]).await.unwrap(), None);
             let live = every_access(&case.store).await;
             let live = live.iter().filter(|it| it.status != Status::Terminated);
             let names: Vec<_> = live.map(|it| it.username.as_str()).collect();
@@ -165,7 +165,7 @@ async fn an_end_without_end_is_due_within_the_calendar() {
         let last = Contract { end: Some(Timestamp::LATEST), ..contract("last", "o2") };
         case.store.put_contract(&acme(), &last).await.unwrap().unwrap();
         create(&case.store, "last", "ann").await;
-        let next = case.store.next_due(&[WorkKind::Ends]).await.unwrap();
+        let next = case.store.next_due(&[WorkKind::ExpiringAccesses]).await.unwrap();
         assert_eq!(next, Some(Timestamp::LATEST), "{}", case.kind);
         assert_sound(&case).await;
     }
@@ -297,7 +297,7 @@ async fn expiry_does_not_deadlock_with_other_writes() {
         let over = accesses.iter().filter(|it| it.status == Status::Terminated);
         assert_eq!(over.count(), ACCESSES as usize, "{}: none is missed", case.kind);
         assert!(accesses.iter().all(|it| it.version <= 3), "{}: none is ended twice", case.kind);
-        let n_left = case.store.next_due(&[WorkKind::Ends]).await.unwrap();
+        let n_left = case.store.next_due(&[WorkKind::ExpiringAccesses]).await.unwrap();
         assert_eq!(n_left, None, "{}", case.kind);
     }
 }

@@ -261,7 +261,7 @@ async fn a_host_that_takes_no_writes_is_not_used() {
 }
 
 /// Another client with an open transaction.
-async fn somebody(url: &str, sql: &str) -> tokio_postgres::Client {
+async fn connect_and_run(url: &str, sql: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client.batch_execute(sql).await.unwrap();
@@ -275,7 +275,7 @@ async fn a_timed_out_lock_wait_leaves_no_transaction_in_the_database() {
     let store = Store::open_postgres(&ours.parse().unwrap(), Clock::machine()).await.unwrap();
     set_up(&store).await;
     let locked = "BEGIN; SELECT * FROM contract FOR UPDATE; SELECT * FROM counter FOR UPDATE";
-    let other = somebody(&url, locked).await;
+    let other = connect_and_run(&url, locked).await;
     let name = acme();
     let tries = (0..16).map(|n| store.create_access(&name, new("c1", &format!("u{n}"))));
     let replica = crate::Replica {
@@ -323,7 +323,7 @@ async fn waiting_calls_do_not_fail_a_health_check() {
     let url = gatehouse_testing::empty_schema("store_what_others_wait_for").await;
     let store = Store::open_postgres(&url.parse().unwrap(), Clock::machine()).await.unwrap();
     set_up(&store).await;
-    let other = somebody(&url, "BEGIN; LOCK TABLE contract IN ACCESS EXCLUSIVE MODE").await;
+    let other = connect_and_run(&url, "BEGIN; LOCK TABLE contract IN ACCESS EXCLUSIVE MODE").await;
     let (name, contract) = (acme(), "c1".parse().unwrap());
     let reads = join_all((0..8).map(|_| store.contract(&name, &contract, day(0))));
     let beside = async {

@@ -90,7 +90,7 @@ async fn a_refusal_is_one_also_where_the_commit_would_be_lost() {
         parts: Vec::new(),
         sealed_key: None,
         correlation_id: "test".into(),
-        once: None,
+        idempotent: None,
     };
     let accepted = store.accept_task(&acme(), new).await;
     assert!(matches!(accepted, Err(NotAccepted::NoTenant)), "{accepted:?}");

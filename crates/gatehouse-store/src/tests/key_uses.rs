@@ -26,7 +26,7 @@ fn job(n: u8) -> TaskId {
     TaskId::new(1, &[n; 10])
 }
 
-fn once(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> IdempotentRequest {
+fn idempotent(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> IdempotentRequest {
     let former_digests = former.iter().map(|it| [*it; 32]).collect();
     let (operation, key) = (Operation::Create, key.parse().unwrap());
     IdempotentRequest { operation, key, digest: [digest; 32], former_digests, sealed }
@@ -36,7 +36,7 @@ fn once(key: &str, digest: u8, former: &[u8], sealed: Option<Vec<u8>>) -> Idempo
 async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     let made = NewAccess {
         password: hash(key, "password"),
-        once: Some(once(&format!("request {n}"), n, &[], Some(seal(key, "answer")))),
+        idempotent: Some(idempotent(&format!("request {n}"), n, &[], Some(seal(key, "answer")))),
         ..new("c1", &format!("access-{n}"))
     };
     let made = store.create_access(&acme(), made).await.unwrap().unwrap();
@@ -57,7 +57,7 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
         parts: vec![(0, b"part".to_vec())],
         sealed_key: Some(seal(key, "task")),
         correlation_id: "test".into(),
-        once: None,
+        idempotent: None,
     };
     store.accept_task(&acme(), task).await.unwrap();
     made.id
@@ -73,7 +73,7 @@ async fn counted(store: &Store) -> BTreeMap<(String, KeyUseKind), u64> {
 /// All seals without this prefix.
 async fn former(store: &Store, name: &[u8]) -> Vec<FormerSeal> {
     let mut all = store.former_seals_of_accounts(&acme(), name).await.unwrap();
-    for kind in [SecretKind::Answer, SecretKind::Task] {
+    for kind in [SecretKind::Response, SecretKind::Task] {
         all.extend(store.former_secrets(&acme(), kind, name, "", 100).await.unwrap());
     }
     all
@@ -169,7 +169,7 @@ async fn many_secrets_are_found_some_at_a_time() {
         }
         let (mut seen, mut behind) = (Vec::new(), String::new());
         loop {
-            let (tenant, answers) = (acme(), SecretKind::Answer);
+            let (tenant, answers) = (acme(), SecretKind::Response);
             let some = store.former_secrets(&tenant, answers, b"new", &behind, 2).await.unwrap();
             assert!(some.len() <= 2);
             let Some(last) = some.last() else { break };
@@ -210,7 +210,7 @@ async fn a_request_is_recognised_by_a_former_digest() {
         for (digest, former, is_same) in
             [(1, &[][..], true), (7, &[8, 1], true), (7, &[8], false), (7, &[], false)]
         {
-            let asked = once("request 1", digest, former, None);
+            let asked = idempotent("request 1", digest, former, None);
             let found = store.repeated_creation(&acme(), &asked, day(0)).await.unwrap().unwrap();
             assert_eq!(matches!(found, Repeated::Same(_)), is_same, "{kind}: {digest} {former:?}");
         }

@@ -4,7 +4,7 @@ use super::*;
 use crate::access::list::Listed;
 use crate::{Change, StoreError};
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
+use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::list::ListPath;
 use gatehouse_core::{Access, PageRequest, TaskId};
@@ -54,7 +54,7 @@ fn drawn_condition(random: &mut SeededRandom) -> String {
 }
 
 fn filter(query: &str) -> AccessFilter {
-    let expression = Expression::parse(query, &VOCABULARY);
+    let expression = Expression::parse(query, &FILTER_FIELDS);
     assert_eq!(expression.ignored, [], "{query}");
     AccessFilter::read(&expression).unwrap()
 }

@@ -9,14 +9,14 @@ use crate::{
     SecretKind, StoreError, WorkKind,
 };
 
-fn once(operation: Operation, key: &str, body: u8) -> IdempotentRequest {
+fn idempotent(operation: Operation, key: &str, body: u8) -> IdempotentRequest {
     let sealed = (operation == Operation::Create).then(|| format!("sealed {key} {body}").into());
     let (key, digest) = (key.parse().unwrap(), [body; 32]);
     IdempotentRequest { operation, key, digest, former_digests: Vec::new(), sealed }
 }
 
 fn keyed(username: &str, key: &str, body: u8) -> NewAccess {
-    NewAccess { once: Some(once(Operation::Create, key, body)), ..new("c1", username) }
+    NewAccess { idempotent: Some(idempotent(Operation::Create, key, body)), ..new("c1", username) }
 }
 
 fn batch(n: u8, key: &str, body: u8) -> NewTask {
@@ -27,20 +27,20 @@ fn batch(n: u8, key: &str, body: u8) -> NewTask {
         parts: vec![(0, b"part".to_vec())],
         sealed_key: None,
         correlation_id: "test".into(),
-        once: Some(once(Operation::Change, key, body)),
+        idempotent: Some(idempotent(Operation::Change, key, body)),
     }
 }
 
 async fn secret(store: &Store, key: &str) -> Option<Vec<u8>> {
-    store.secret(&acme(), SecretKind::Answer, &format!("create {key}")).await.unwrap()
+    store.secret(&acme(), SecretKind::Response, &format!("create {key}")).await.unwrap()
 }
 
 /// Deletes everything that is due.
 async fn let_go(store: &Store) -> usize {
     let mut n_due = 0;
-    while let Some(lease) = store.claim_due(&[WorkKind::Answer], 15_000).await.unwrap() {
+    while let Some(lease) = store.claim_due(&[WorkKind::OldResponses], 15_000).await.unwrap() {
         n_due += 1;
-        while store.destroy_answers(&lease, 2).await.unwrap() {}
+        while store.destroy_responses(&lease, 2).await.unwrap() {}
         assert!(store.scrub().await.unwrap());
         store.finish_due(&lease).await.unwrap();
     }
@@ -72,8 +72,8 @@ async fn a_creation_is_found_again_as_it_was() {
         };
         store.change_access(&acme(), made.id, suspend).await.unwrap().unwrap();
         let again = async |key: &str, body: u8| {
-            let once = once(Operation::Create, key, body);
-            store.repeated_creation(&acme(), &once, day(0)).await.unwrap()
+            let idempotent = idempotent(Operation::Create, key, body);
+            store.repeated_creation(&acme(), &idempotent, day(0)).await.unwrap()
         };
         let sealed = b"sealed k 1".to_vec();
         assert_eq!(again("k", 1).await, Some(Repeated::Same((made, sealed))), "{kind}");
@@ -166,8 +166,8 @@ async fn a_batch_is_accepted_once() {
         let nobody = "nobody".parse().unwrap();
         let refused = store.accept_task(&nobody, batch(9, "k", 1)).await;
         assert!(matches!(refused, Err(NotAccepted::NoTenant)), "{kind}");
-        let once = once(Operation::Change, "k", 1);
-        let left = store.repeated_batch(&nobody, &once, day(0)).await.unwrap();
+        let idempotent = idempotent(Operation::Change, "k", 1);
+        let left = store.repeated_batch(&nobody, &idempotent, day(0)).await.unwrap();
         assert_eq!(left, None, "{kind}: a failure leaves nothing behind");
 
         let other = case.another().await.unwrap();
@@ -180,7 +180,7 @@ async fn a_batch_is_accepted_once() {
         assert_eq!(first.len(), 1, "{kind}");
         let late = accepted.iter().filter(|it| matches!(it, Err(NotAccepted::Repeated))).count();
         assert_eq!(late, 19, "{kind}: {accepted:?}");
-        let found = store.repeated_batch(&acme(), &once, day(0)).await.unwrap();
+        let found = store.repeated_batch(&acme(), &idempotent, day(0)).await.unwrap();
         assert_eq!(found, Some(Repeated::Same(TaskId::new(1, &[first[0]; 10]))), "{kind}");
         let page = store.tasks(&acme(), PageRequest { number: 1, size: 9 }).await.unwrap().unwrap();
         assert_eq!(page.total, 1, "{kind}");
@@ -212,14 +212,14 @@ async fn a_key_is_free_after_a_day_and_its_secret_is_gone() {
         assert!(!lies_in(&place, b"sealed l 1") && !lies_in(&place, b"sealed k 1"), "{kind}");
         // But not the result that replaced it.
         assert_eq!(secret(&store, "k").await, Some(b"sealed k 2".to_vec()), "{kind}");
-        let change = once(Operation::Change, "k", 2);
+        let change = idempotent(Operation::Change, "k", 2);
         assert!(store.repeated_batch(&acme(), &change, day(1)).await.unwrap().is_some(), "{kind}");
         clock.set(day(2));
         assert_eq!(let_go(&store).await, 1, "{kind}");
         assert_eq!(secret(&store, "k").await, None, "{kind}");
         let left = store.repeated_batch(&acme(), &change, Timestamp::EPOCH).await.unwrap();
         assert_eq!(left, None, "{kind}");
-        assert_eq!(store.next_due(&[WorkKind::Answer]).await.unwrap(), None, "{kind}");
+        assert_eq!(store.next_due(&[WorkKind::OldResponses]).await.unwrap(), None, "{kind}");
     }
 }
 

@@ -116,7 +116,7 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
         assert_eq!(audit.n_accesses, 4);
         let contract = store.contract(&acme(), &"c1".parse().unwrap(), day(0)).await.unwrap();
         assert_eq!(contract.unwrap().n_live, 3, "{kind}");
-        let next = store.next_due(&[crate::WorkKind::Ends]).await.unwrap();
+        let next = store.next_due(&[crate::WorkKind::ExpiringAccesses]).await.unwrap();
         assert_eq!(next, Some(day(1).plus_milliseconds(60_000)), "{kind}");
         store.create_access(&acme(), new("c2", "u5")).await.unwrap().unwrap();
         assert_eq!(store.tenant(&acme()).await.unwrap().unwrap().page_number_max, None);

@@ -57,7 +57,7 @@ async fn keep(store: &Store, random: &mut SeededRandom, n: u64) -> Kept {
             parts: vec![(0, vec![0; random.roll(9000) as usize])],
             sealed_key: Some(sealed.clone()),
             correlation_id: "test".into(),
-            once: None,
+            idempotent: None,
         };
         store.accept_task(&acme(), new).await.unwrap();
         return Kept { kind: SecretKind::Task, name, sealed };
@@ -65,7 +65,7 @@ async fn keep(store: &Store, random: &mut SeededRandom, n: u64) -> Kept {
     let longest = *random.pick(&[200, 200, 200, 6000]);
     let n_bytes = 32 + random.roll(longest) as usize;
     let sealed = random.bytes(n_bytes);
-    let (kind, named, body) = (SecretKind::Answer, name.clone(), sealed.clone());
+    let (kind, named, body) = (SecretKind::Response, name.clone(), sealed.clone());
     let put = store.db.write(WriteKind::Server, async move |tx| {
         secret::put(&tx, &acme(), kind, &named, &body).await
     });

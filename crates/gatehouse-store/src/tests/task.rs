@@ -36,7 +36,7 @@ fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
         parts: vec![(0, b"first".to_vec()), (1, b"second".to_vec())],
         sealed_key: Some(b"sealed".to_vec()),
         correlation_id: "test".into(),
-        once: None,
+        idempotent: None,
     }
 }
 
@@ -45,7 +45,7 @@ async fn accept(store: &Store, new: NewTask) {
 }
 
 async fn claim(store: &Store) -> Option<Lease> {
-    store.claim_due(&[WorkKind::Tasks], TERMS.lease_milliseconds).await.unwrap()
+    store.claim_due(&[WorkKind::UnfinishedTasks], TERMS.lease_milliseconds).await.unwrap()
 }
 
 async fn start(store: &Store, lease: &Lease, n: u8) -> Task {
@@ -451,7 +451,7 @@ async fn passwords_do_not_outlive_their_task() {
         let until = clock.now().plus_milliseconds(3_600_000);
         assert_eq!(stopped.shows_secrets_until, Some(until), "{kind}");
         clock.set(until);
-        for due in [WorkKind::Secret, WorkKind::Task] {
+        for due in [WorkKind::OldSecret, WorkKind::OldTask] {
             assert!(store.claim_due(&[due], 15_000).await.unwrap().is_some(), "{kind}: {due:?}");
         }
     }
@@ -469,17 +469,17 @@ async fn secrets_and_tasks_are_deleted_after_their_lifetime() {
             async || store.secret(&acme(), SecretKind::Task, &job(1).to_string()).await.unwrap();
         assert_eq!(key().await.as_deref(), Some(b"sealed".as_slice()), "{kind}");
         let due = async |kind| store.claim_due(&[kind], 15_000).await.unwrap();
-        assert_eq!(due(WorkKind::Secret).await, None);
+        assert_eq!(due(WorkKind::OldSecret).await, None);
         clock.set(day(1));
-        let lease = due(WorkKind::Secret).await.unwrap();
+        let lease = due(WorkKind::OldSecret).await.unwrap();
         store.destroy_secret(&lease).await.unwrap();
         assert!(store.scrub().await.unwrap());
         store.finish_due(&lease).await.unwrap();
         assert_eq!(key().await, None);
         assert_eq!(store.task_part(&acme(), job(1), 0).await.unwrap(), None);
-        assert_eq!(due(WorkKind::Task).await, None);
+        assert_eq!(due(WorkKind::OldTask).await, None);
         clock.set(day(30));
-        let lease = due(WorkKind::Task).await.unwrap();
+        let lease = due(WorkKind::OldTask).await.unwrap();
         let mut n_steps = 0;
         while store.forget_task(&lease, 1).await.unwrap() {
             n_steps += 1;
@@ -487,7 +487,7 @@ async fn secrets_and_tasks_are_deleted_after_their_lifetime() {
         assert!(n_steps > 0, "{kind}");
         assert_eq!(store.task(&acme(), job(1)).await.unwrap(), None);
         assert_eq!(store.failed_items(&acme(), job(1), 0, 10).await.unwrap(), []);
-        assert_eq!(due(WorkKind::Task).await, None);
+        assert_eq!(due(WorkKind::OldTask).await, None);
         assert_sound(&store).await;
     }
 }

@@ -8,7 +8,7 @@ use crate::db::{Db, WriteKind};
 use crate::migrate::{self, STEPS};
 use crate::{Change, CreateRefused, Replica, StoreError, UsernameReuse};
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::access::{AccessFilter, VOCABULARY};
+use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::list::{HOLDERS_MAX, ListPath};
 use gatehouse_core::{Access, PageRequest, Status};
@@ -29,7 +29,7 @@ async fn terminate(store: &Store, id: AccessId) {
 
 /// The identifiers on a page, the total, and the method of finding them.
 async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64, ListPath) {
-    let filter = AccessFilter::read(&Expression::parse(query, &VOCABULARY)).unwrap();
+    let filter = AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap();
     let request = PageRequest { number, size: 10 };
     let listed = store.accesses(&acme(), &filter, request).await.unwrap().unwrap();
     let ids = listed.page.items.iter().map(|access| access.id).collect();

@@ -41,14 +41,14 @@ async fn finish(case: &Case, lease: &Lease) -> bool {
 #[tokio::test]
 async fn the_longest_due_row_is_claimed_first_and_none_early() {
     for case in stores("what_is_due_longest_is_taken_first").await {
-        let (tasks, ends) = (WorkKind::Tasks, WorkKind::Ends);
+        let (tasks, ends) = (WorkKind::UnfinishedTasks, WorkKind::ExpiringAccesses);
         for (kind, name, n) in [(ends, "c", 3), (tasks, "a", 1), (ends, "b", 2), (tasks, "d", 9)] {
             add(&case, key(kind, name), day(n)).await;
         }
         assert_eq!(claim(&case).await, None, "{}", case.kind);
         assert_eq!(case.store.next_due(&WorkKind::ALL).await.unwrap(), Some(day(1)));
         assert_eq!(case.store.next_due(&[ends]).await.unwrap(), Some(day(2)));
-        assert_eq!(case.store.next_due(&[WorkKind::Secret]).await.unwrap(), None);
+        assert_eq!(case.store.next_due(&[WorkKind::OldSecret]).await.unwrap(), None);
 
         case.clock.set(day(3));
         let of_ends = case.store.claim_due(&[ends], MINUTE).await.unwrap();
@@ -63,7 +63,7 @@ async fn the_longest_due_row_is_claimed_first_and_none_early() {
 #[tokio::test]
 async fn a_lease_holds_until_it_expires_and_then_commits_nothing() {
     for case in stores("a_lease_holds_until_it_is_over").await {
-        add(&case, key(WorkKind::Ends, "a"), day(0)).await;
+        add(&case, key(WorkKind::ExpiringAccesses, "a"), day(0)).await;
         let first = claim(&case).await.unwrap();
         assert!(case.store.renew_lease(&first, 2 * MINUTE).await.unwrap());
         case.clock.set(day(0).plus_milliseconds(2 * MINUTE - 1));
@@ -78,7 +78,7 @@ async fn a_lease_holds_until_it_expires_and_then_commits_nothing() {
         for fence in ["lock", "hold", "release", "finish"] {
             let lease = first.clone();
             let done = case.store.db.write(WriteKind::Server, async move |tx| {
-                work_queue::add(&tx, &key(WorkKind::Task, "done twice"), day(0)).await?;
+                work_queue::add(&tx, &key(WorkKind::OldTask, "done twice"), day(0)).await?;
                 let is_held = match fence {
                     "lock" => work_queue::lock(&tx, &lease).await?,
                     "hold" => work_queue::hold(&tx, &lease, day(9)).await?,
@@ -100,13 +100,13 @@ async fn a_lease_holds_until_it_expires_and_then_commits_nothing() {
 #[tokio::test]
 async fn a_lease_of_a_finished_row_is_none_of_a_row_that_is_added_later() {
     for case in stores("a_lease_of_what_was_finished").await {
-        add_locking(&case, key(WorkKind::Tasks, ""), day(0)).await;
+        add_locking(&case, key(WorkKind::UnfinishedTasks, ""), day(0)).await;
         let held_up = claim(&case).await.unwrap();
         case.clock.set(day(1));
         let second = claim(&case).await.unwrap();
         assert!(finish(&case, &second).await);
         let now = day(1).plus_milliseconds(1);
-        add_locking(&case, key(WorkKind::Tasks, ""), now).await;
+        add_locking(&case, key(WorkKind::UnfinishedTasks, ""), now).await;
         case.clock.set(now);
         for _ in 0..2 {
             // No lease of the new row is equal to one of the earlier row.
@@ -124,7 +124,7 @@ async fn a_lease_of_a_finished_row_is_none_of_a_row_that_is_added_later() {
 async fn a_released_row_goes_to_the_end_of_the_queue() {
     for case in stores("what_is_given_back_goes_to_the_end").await {
         for (n, name) in ["a", "b", "c"].into_iter().enumerate() {
-            add(&case, key(WorkKind::Tasks, name), day(n as i64)).await;
+            add(&case, key(WorkKind::UnfinishedTasks, name), day(n as i64)).await;
         }
         case.clock.set(day(5));
         for name in ["a", "b", "c", "a", "b"] {
@@ -140,7 +140,7 @@ async fn a_released_row_goes_to_the_end_of_the_queue() {
 #[tokio::test]
 async fn adding_makes_an_unclaimed_row_due_earlier() {
     for case in stores("adding_hastens_what_nobody_has").await {
-        let key = key(WorkKind::Tasks, "");
+        let key = key(WorkKind::UnfinishedTasks, "");
         let next = async || case.store.next_due(&WorkKind::ALL).await.unwrap().unwrap();
         add_locking(&case, key.clone(), day(3)).await;
         add_locking(&case, key.clone(), day(4)).await;
@@ -161,7 +161,7 @@ async fn adding_makes_an_unclaimed_row_due_earlier() {
 async fn a_process_that_starts_releases_stale_leases() {
     for case in stores("a_process_that_starts_ends").await {
         for name in ["held", "free"] {
-            add(&case, key(WorkKind::Ends, name), day(0)).await;
+            add(&case, key(WorkKind::ExpiringAccesses, name), day(0)).await;
         }
         let held = claim(&case).await.unwrap();
         case.clock.set(day(0).plus_milliseconds(1));
@@ -189,7 +189,7 @@ async fn each_row_has_one_lease_among_many_workers() {
     const ROWS: usize = 60;
     for case in stores("each_row_has_one_lease_among_many_workers").await {
         for n in 0..ROWS {
-            add(&case, key(WorkKind::Secret, &format!("row {n}")), day(0)).await;
+            add(&case, key(WorkKind::OldSecret, &format!("row {n}")), day(0)).await;
         }
         let second = match case.place {
             Place::Sqlite(_) => case.store.clone(),
@@ -218,14 +218,14 @@ async fn each_row_has_one_lease_among_many_workers() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_added_work_is_missed_by_a_worker_that_finishes() {
     for case in stores("nothing_added_is_missed").await {
-        let queue = key(WorkKind::Tasks, "");
+        let queue = key(WorkKind::UnfinishedTasks, "");
         add(&case, queue.clone(), day(0)).await;
         // The row of kind `task` stands for the work.
         let adder = {
             let (store, queue) = (case.store.clone(), queue.clone());
             tokio::spawn(async move {
                 for n in 0..50 {
-                    let (queue, task) = (queue.clone(), key(WorkKind::Task, &n.to_string()));
+                    let (queue, task) = (queue.clone(), key(WorkKind::OldTask, &n.to_string()));
                     let added = store.db.write(WriteKind::Server, async move |tx| {
                         work_queue::add(&tx, &task, day(100)).await?;
                         work_queue::add_locking(&tx, &queue, day(0)).await
@@ -239,7 +239,7 @@ async fn no_added_work_is_missed_by_a_worker_that_finishes() {
         // Until nothing more is added and nothing is due.
         loop {
             let is_all_there = adder.is_finished();
-            let lease = case.store.claim_due(&[WorkKind::Tasks], MINUTE).await.unwrap();
+            let lease = case.store.claim_due(&[WorkKind::UnfinishedTasks], MINUTE).await.unwrap();
             let Some(lease) = lease else {
                 if is_all_there {
                     break;

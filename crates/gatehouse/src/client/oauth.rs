@@ -262,7 +262,7 @@ fn unreachable(url: &str, error: &reqwest::Error) -> Failure {
 fn not_understood(url: &str, what: &str) -> Failure {
     Failure::new(
         FailureKind::Unreachable,
-        format!("{url} answered {what}, which no token server does"),
+        format!("{url} answered {what}, which is no token response"),
     )
     .advise("see that --url and --issuer are right")
 }

@@ -176,15 +176,15 @@ impl FileSession {
             return Err(self.signed_out(NOT_RENEWABLE, None));
         };
         verbose.note("the token expires soon or was refused, so it is renewed");
-        let replaced = lock.is_some().then_some(&stored.access_token);
-        run_to_completion(self.exchange(renewal, replaced, verbose))
+        let file_token = lock.is_some().then_some(&stored.access_token);
+        run_to_completion(self.exchange(renewal, file_token, verbose))
     }
 
     /// Gets the next token and, if allowed, replaces the file's.
     async fn exchange(
         &self,
         renewal: &Renewal,
-        in_place_of: Option<&Secret>,
+        file_token: Option<&Secret>,
         verbose: Verbose,
     ) -> Result<Latest, Failure> {
         let client = http_client()?;
@@ -194,7 +194,7 @@ impl FileSession {
         })?;
         let (granted, next) = renewed.map_err(|error| self.not_renewed(error, renewal))?;
         let stored = StoredSession::new(&self.url, granted, Some(next));
-        let Some(replaced) = in_place_of else {
+        let Some(file_token) = file_token else {
             // No file has this token, so the session is never written to one.
             let file_token = Some(Secret::new(""));
             return Ok(Latest { stored, file_token });
@@ -209,7 +209,7 @@ impl FileSession {
                         "gatehouse: note: the renewed token is not stored: {message}"
                     ));
                 }
-                Ok(Latest { stored, file_token: Some(replaced.clone()) })
+                Ok(Latest { stored, file_token: Some(file_token.clone()) })
             }
         }
     }

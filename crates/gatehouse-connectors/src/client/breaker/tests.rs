@@ -53,7 +53,7 @@ async fn the_circuit_opens_after_consecutive_failures_and_closes_after_a_good_pr
 /// A breaker that has just opened.
 fn opened(now: Instant) -> Breaker {
     let mut breaker = Breaker::default();
-    for _ in 0..FAILURES_MAX {
+    for _ in 0..FAILURES_TO_OPEN {
         let pass = breaker.admit(now).unwrap();
         breaker.settle(pass, Verdict::Fails, now);
     }
@@ -86,7 +86,7 @@ async fn results_from_before_a_state_change_are_ignored() {
     let now = Instant::now();
     let mut breaker = Breaker::default();
     let (early, late) = (breaker.admit(now).unwrap(), breaker.admit(now).unwrap());
-    for _ in 0..FAILURES_MAX {
+    for _ in 0..FAILURES_TO_OPEN {
         let pass = breaker.admit(now).unwrap();
         breaker.settle(pass, Verdict::Fails, now);
     }

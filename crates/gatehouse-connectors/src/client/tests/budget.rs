@@ -41,7 +41,7 @@ async fn the_limit_on_concurrent_calls_of_all_accounts_holds() {
     let release = async {
         busy.request().await;
         busy.request().await;
-        for _ in 0..breaker::FAILURES_MAX {
+        for _ in 0..breaker::FAILURES_TO_OPEN {
             let context = CallContext::until(Instant::now() + Duration::from_millis(25));
             let failure = get(&second, context).await.unwrap_err();
             assert_eq!(failure.kind, FailureKind::Timeout, "it says nothing about the platform");

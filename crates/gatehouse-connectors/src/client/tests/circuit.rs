@@ -4,7 +4,7 @@ use super::*;
 
 /// Calls a failing platform until the circuit opens.
 async fn open_circuit(client: &PlatformClient) {
-    for _ in 0..breaker::FAILURES_MAX {
+    for _ in 0..breaker::FAILURES_TO_OPEN {
         assert_eq!(get(client, patient()).await.unwrap().status.as_u16(), 500);
     }
 }
@@ -35,7 +35,7 @@ async fn client_errors_do_not_open_the_circuit() {
     for status in [400, 401, 404, 429] {
         let platform = Platform::new(move |_, _| reply(status, "", "")).await;
         let client = client(&platform.url());
-        for _ in 0..2 * breaker::FAILURES_MAX {
+        for _ in 0..2 * breaker::FAILURES_TO_OPEN {
             assert_eq!(client.send(patient(), post(false)).await.unwrap().status.as_u16(), status);
         }
     }
@@ -93,8 +93,8 @@ async fn a_waiting_call_respects_a_pause_requested_meanwhile() {
 async fn the_circuit_opens_for_a_hanging_platform() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
-    let context = || CallContext::until(Instant::now() + FAIR_TIME_MIN);
-    for _ in 0..breaker::FAILURES_MAX {
+    let context = || CallContext::until(Instant::now() + FAIR_TIMEOUT_MIN);
+    for _ in 0..breaker::FAILURES_TO_OPEN {
         assert_eq!(get(&client, context()).await.unwrap_err().kind, FailureKind::Timeout);
     }
     assert_eq!(get(&client, context()).await.unwrap_err().kind, FailureKind::Open);
@@ -104,15 +104,15 @@ async fn the_circuit_opens_for_a_hanging_platform() {
 async fn a_call_dropped_at_its_deadline_counts_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
-    for _ in 0..breaker::FAILURES_MAX {
-        let deadline = Instant::now() + FAIR_TIME_MIN;
+    for _ in 0..breaker::FAILURES_TO_OPEN {
+        let deadline = Instant::now() + FAIR_TIMEOUT_MIN;
         let mut received_lines = Box::pin(get(&client, CallContext::until(deadline)));
         tokio::select! {
             biased;
             _ = &mut received_lines => panic!("the platform hangs"),
             () = std::future::ready(()) => {}
         }
-        tokio::time::advance(FAIR_TIME_MIN).await;
+        tokio::time::advance(FAIR_TIMEOUT_MIN).await;
         drop(received_lines);
     }
     assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Open);
@@ -122,8 +122,8 @@ async fn a_call_dropped_at_its_deadline_counts_as_failed() {
 async fn a_call_with_too_little_time_does_not_count_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
-    for _ in 0..2 * breaker::FAILURES_MAX {
-        let failure = get(&client, CallContext::until(Instant::now() + FAIR_TIME_MIN / 2)).await;
+    for _ in 0..2 * breaker::FAILURES_TO_OPEN {
+        let failure = get(&client, CallContext::until(Instant::now() + FAIR_TIMEOUT_MIN / 2)).await;
         assert_eq!(failure.unwrap_err().kind, FailureKind::Timeout);
     }
 }
@@ -134,11 +134,11 @@ async fn timeouts_shorter_than_the_usual_latency_do_not_count_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     client.gate.lock().record_latency(slow);
-    for _ in 0..2 * breaker::FAILURES_MAX {
+    for _ in 0..2 * breaker::FAILURES_TO_OPEN {
         let failure = get(&client, CallContext::until(Instant::now() + slow)).await.unwrap_err();
         assert!(failure.is_ours && failure.kind == FailureKind::Timeout, "{failure:?}");
     }
-    for _ in 0..breaker::FAILURES_MAX {
+    for _ in 0..breaker::FAILURES_TO_OPEN {
         let failure =
             get(&client, CallContext::until(Instant::now() + 2 * slow)).await.unwrap_err();
         assert!(!failure.is_ours, "{failure:?}");
@@ -166,7 +166,7 @@ async fn a_cancelled_probe_lets_the_next_call_probe() {
     .await;
     let client = client(&platform.url());
     open_circuit(&client).await;
-    for _ in 0..breaker::FAILURES_MAX {
+    for _ in 0..breaker::FAILURES_TO_OPEN {
         platform.request().await;
     }
     advance(breaker::OPEN_TIME).await;

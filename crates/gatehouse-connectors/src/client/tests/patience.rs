@@ -119,7 +119,7 @@ async fn shortages_of_this_machine_are_not_the_platforms_fault() {
     for context in lacking {
         let pool = ClientPool::build(plain(), 1, context, |it| it.no_proxy()).unwrap();
         let client = client_with(pool, "http://platform.example", UNLIMITED);
-        for _ in 0..2 * breaker::FAILURES_MAX {
+        for _ in 0..2 * breaker::FAILURES_TO_OPEN {
             let failure = get(&client, patient()).await.unwrap_err();
             let expected = "the server could not open a connection just now";
             assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Error, expected));
@@ -186,7 +186,7 @@ async fn persistent_429_responses_are_throttling() {
     let failure = response.failure("too much");
     assert_eq!((failure.kind, failure.detail.as_str()), (FailureKind::Throttled, "too much"));
     assert_eq!(
-        failure.said.as_deref(),
+        failure.response.as_deref(),
         Some(&UnexpectedResponse {
             status: 429,
             code: None,

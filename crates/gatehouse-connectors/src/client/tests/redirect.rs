@@ -55,7 +55,7 @@ async fn redirects_to_other_origins_are_not_followed() {
         );
         assert_eq!((failure.kind, failure.detail), (FailureKind::Error, expected));
         assert_eq!(
-            failure.said.as_deref(),
+            failure.response.as_deref(),
             Some(&UnexpectedResponse { status: 302, code: None, message: None, body: "go".into() })
         );
         assert_eq!((platform.n_requests(), other.n_requests()), (1, 0));

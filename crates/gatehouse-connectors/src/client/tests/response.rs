@@ -23,7 +23,7 @@ async fn a_response_that_is_not_json_is_described() {
         let failure = response.json::<Vec<u64>>().unwrap_err();
         assert_eq!(failure.kind, FailureKind::Error);
         assert_eq!(failure.detail, format!("the platform answered 200 with {expected}"));
-        assert_eq!(failure.said.unwrap().status, 200);
+        assert_eq!(failure.response.unwrap().status, 200);
     }
     let platform = Platform::new(|_, _| reply(200, page, "[1, 2]")).await;
     let response = get(&client(&platform.url()), patient()).await.unwrap();
@@ -115,8 +115,8 @@ async fn a_lack_of_large_response_permits_does_not_count_as_failed() {
         .map(|_| client.pool.large_response_permit(patient(), client.meter.tenant()));
     let take_notes = futures_util::future::join_all(take_notes).await;
     // Enough time for a response, so that a timeout would count against the platform.
-    let context = CallContext::until(Instant::now() + 2 * FAIR_TIME_MIN);
-    let calls = (0..breaker::FAILURES_MAX).map(|_| get(&client, context));
+    let context = CallContext::until(Instant::now() + 2 * FAIR_TIMEOUT_MIN);
+    let calls = (0..breaker::FAILURES_TO_OPEN).map(|_| get(&client, context));
     for result in futures_util::future::join_all(calls).await {
         assert_eq!(result.unwrap_err().kind, FailureKind::Timeout);
     }

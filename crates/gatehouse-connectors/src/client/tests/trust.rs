@@ -5,7 +5,7 @@ use super::*;
 #[tokio::test]
 async fn a_platforms_text_is_shown_without_secrets() {
     let platform = Platform::new(|_, head| {
-        let body = format!("no such token {SECRET} in\n{head}{}", "x".repeat(SAID_BYTES_MAX));
+        let body = format!("no such token {SECRET} in\n{head}{}", "x".repeat(SHOWN_BYTES_MAX));
         reply(401, "", &body)
     })
     .await;
@@ -15,10 +15,10 @@ async fn a_platforms_text_is_shown_without_secrets() {
     let failure = response.failure("the platform refuses the credentials");
     let shown = format!("{failure:?} {response:?}");
     assert!(!shown.contains("hunter22") && !shown.contains("drawn-for-this-hour"), "{shown}");
-    let said = failure.said.unwrap();
+    let said = failure.response.unwrap();
     assert!(said.body.starts_with("no such token *** in GET /x HTTP/1.1  "), "{said:?}");
     assert!(said.body.contains("authorization: ***"), "{said:?}");
-    assert_eq!((said.status, said.body.len()), (401, SAID_BYTES_MAX));
+    assert_eq!((said.status, said.body.len()), (401, SHOWN_BYTES_MAX));
 }
 
 /// A client that trusts one certificate, valid in these years, and a platform that presents it.

@@ -72,7 +72,7 @@ impl Recorded {
         };
         let of_kind = |kind: CallKind| recording.exchanges().filter(move |it| it.kind == kind);
         let Some(page) = of_kind(CallKind::List).find(|it| it.status == 200) else {
-            return Err("nobody can stand in for it: the recording has no page of its list".into());
+            return Err("the recording has no page of its list".into());
         };
         let list = Shape { body: page.body.clone(), ..Shape::default() };
         let mut details = Vec::new();
@@ -112,7 +112,7 @@ impl Recorded {
             }
         }
         if records.is_empty() {
-            return Err("nobody can stand in for it: the recording has no connections".into());
+            return Err("the recording has no connections".into());
         }
         for (_, document) in &mut details {
             plant(manifest, document);

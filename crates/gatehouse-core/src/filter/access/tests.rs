@@ -1,7 +1,7 @@
 use super::*;
 
 fn read(query: &str) -> Result<AccessFilter, Vec<FilterFault>> {
-    let expression = Expression::parse(query, &VOCABULARY);
+    let expression = Expression::parse(query, &FILTER_FIELDS);
     assert!(expression.faults.is_empty() && expression.ignored.is_empty(), "{query}");
     AccessFilter::read(&expression)
 }

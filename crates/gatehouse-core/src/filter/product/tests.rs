@@ -5,7 +5,7 @@ use crate::filter::Filter;
 use crate::product::{Connectivity, Property};
 
 fn read(query: &str) -> Result<ProductFilter, Vec<FilterFault>> {
-    ProductFilter::read(&Expression::parse(query, &VOCABULARY))
+    ProductFilter::read(&Expression::parse(query, &FILTER_FIELDS))
 }
 
 fn account(platform: &str, name: &str) -> Account {
@@ -187,8 +187,8 @@ proptest! {
             Scope::Whatever => {}
         }
         // The filter means the same after printing and parsing.
-        let parsed: Filter = Expression::parse(&query, &VOCABULARY).filter;
-        let again = Expression::parse(&parsed.to_string(), &VOCABULARY);
+        let parsed: Filter = Expression::parse(&query, &FILTER_FIELDS).filter;
+        let again = Expression::parse(&parsed.to_string(), &FILTER_FIELDS);
         prop_assert_eq!(ProductFilter::read(&again).unwrap(), filter);
     }
 }

@@ -153,7 +153,7 @@ impl Problem {
     /// The problem as JSON, alone or in a list.
     pub(crate) fn body(&self, correlation_id: &str) -> Body {
         let failed = self.account_failure.as_deref();
-        let response = failed.and_then(|it| it.failure.said.as_deref());
+        let response = failed.and_then(|it| it.failure.response.as_deref());
         let params: Vec<Body> = self.invalid.iter().map(param_body).collect();
         Body::default()
             .put(problem::KIND, self.kind)

@@ -27,7 +27,7 @@ pub(in crate::http) const LIST: Operation = Operation {
     summary: "Lists the accesses that pass a filter, oldest first",
     need: Need::Scope(Scope::AccessRead),
     query: paging::PARAMS,
-    filter: Some(&filter::VOCABULARY),
+    filter: Some(&filter::FILTER_FIELDS),
     responses: &[ResponseSpec {
         description: "A page of accesses, without their passwords",
         schema: Some("Access"),

@@ -92,7 +92,7 @@ impl SearchRequest {
         }
         let Self { request, malformed, .. } = self;
         let malformed = malformed.into_iter().map(|fault| Problem::invalid(vec![fault]));
-        let failures = std::mem::take(&mut result.troubles).into_iter().map(Problem::from);
+        let failures = std::mem::take(&mut result.failures).into_iter().map(Problem::from);
         let missing: HashSet<&Identifier> = result.missing.identifiers.iter().collect();
         let numbers = request.identifiers.iter().filter(|it| missing.contains(it));
         let numbers = numbers.filter_map(no_product_with);

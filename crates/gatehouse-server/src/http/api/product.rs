@@ -31,7 +31,7 @@ pub(in crate::http) const LIST: Operation = Operation {
     query: &[PAGE_NUMBER, PAGE_SIZE, FIELDS],
     fields: FIELD_NAMES,
     pages: Pages::Gathered,
-    filter: Some(&filter::VOCABULARY),
+    filter: Some(&filter::FILTER_FIELDS),
     responses: &[ResponseSpec {
         status: 206,
         description: "The page of every account, and the failures",
@@ -140,16 +140,16 @@ fn view(call: &Call, fields: Fields) -> View<'_> {
 }
 
 fn page_contents(listing: Listing, page: PageRequest) -> (Vec<Product>, Vec<Problem>) {
-    let Listing { products, troubles, too_many_accounts } = listing;
+    let Listing { products, failures, too_many_accounts } = listing;
     let small = too_many_accounts.map(|n_accounts| Problem::small_page(page.size, n_accounts));
-    (products, small.into_iter().chain(troubles.into_iter().map(Problem::from)).collect())
+    (products, small.into_iter().chain(failures.into_iter().map(Problem::from)).collect())
 }
 
 /// The product, or the problem. An account that failed may have the product, so its failure comes before a 404; the
 /// first failure decides.
 fn product_or_problem(result: ReadResult, id: &ProductId) -> Result<Product, Problem> {
-    let ReadResult { product, troubles } = result;
-    product.ok_or_else(|| match troubles.into_iter().next() {
+    let ReadResult { product, failures } = result;
+    product.ok_or_else(|| match failures.into_iter().next() {
         Some(failure) => failure.into(),
         None => Error::NotFound("product", id.to_string()).into(),
     })

@@ -28,7 +28,7 @@ impl Gatehouse {
 
     async fn has_stored_response(&self, key: &str) -> bool {
         let (store, acme) = (&self.gate.server.app.store, "acme".parse().unwrap());
-        let secret = store.secret(&acme, SecretKind::Answer, &format!("create {key}")).await;
+        let secret = store.secret(&acme, SecretKind::Response, &format!("create {key}")).await;
         secret.unwrap().is_some()
     }
 }
@@ -238,7 +238,8 @@ async fn after_a_day_the_key_is_free_and_the_password_erased() {
         gate.clock.set(begun.plus_milliseconds(2 * RESPONSE_KEPT_MILLISECONDS));
         gate.keep_up().await;
         assert!(!gate.has_stored_response("k").await, "{}", gate.kind);
-        let next_due = gate.gate.server.app.store.next_due(&[WorkKind::Answer]).await.unwrap();
+        let next_due =
+            gate.gate.server.app.store.next_due(&[WorkKind::OldResponses]).await.unwrap();
         assert_eq!((next_due, gate.n_accesses().await.as_str()), (None, "3"), "{}", gate.kind);
     }
 }

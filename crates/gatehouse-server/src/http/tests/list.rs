@@ -271,7 +271,7 @@ async fn create(store: &Store, prefix: &str, n: usize) {
             password: StoredHash::new("no password".into()),
             device_name: None,
             created_by: None,
-            once: None,
+            idempotent: None,
         }
     };
     let tenant: TenantName = "acme".parse().unwrap();

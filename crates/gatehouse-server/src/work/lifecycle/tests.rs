@@ -104,7 +104,7 @@ async fn the_next_step_expires_what_a_step_leaves() {
             password: gatehouse_core::credential::StoredHash::new("x".into()),
             device_name: None,
             created_by: None,
-            once: None,
+            idempotent: None,
         };
         app.store.create_accesses(&acme(), (0..n).map(new).collect()).await.unwrap();
         app.clock.set(at(DECEMBER));

@@ -238,7 +238,7 @@ impl AccessTemplate<'_> {
             password,
             device_name: item.device_name,
             created_by: Some(self.task),
-            once: None,
+            idempotent: None,
         }
     }
 }

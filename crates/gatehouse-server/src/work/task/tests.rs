@@ -513,7 +513,7 @@ async fn a_broken_task_does_not_block_others() {
             parts: Vec::new(),
             sealed_key: None,
             correlation_id: "test".into(),
-            once: None,
+            idempotent: None,
         };
         let broken_id = broken.id;
         app.store.accept_task(&acme(), broken).await.unwrap();

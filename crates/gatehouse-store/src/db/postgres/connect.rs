@@ -110,7 +110,7 @@ impl Connector {
     ) -> Result<Session, StoreError> {
         let trying = async {
             loop {
-                let _turn = self.tries.acquire().await.map_err(|_| StoreError::gone())?;
+                let _turn = self.tries.acquire().await.map_err(|_| StoreError::closed())?;
                 // Another caller may have failed meanwhile.
                 while let Some(retry_at) = self.retry_at() {
                     sleep_until(retry_at).await;

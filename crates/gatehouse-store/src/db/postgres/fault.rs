@@ -31,7 +31,7 @@ impl From<tokio_postgres::Error> for StoreError {
 }
 
 /// Whether another connection may succeed: this server is read-only by now, or has lost the prepared statements.
-pub(super) fn is_of_connection(code: &SqlState) -> bool {
+pub(super) fn is_connection_specific(code: &SqlState) -> bool {
     [SqlState::READ_ONLY_SQL_TRANSACTION, SqlState::INVALID_SQL_STATEMENT_NAME].contains(code)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn is_of_connection(code: &SqlState) -> bool {
 ///
 /// Few errors are that clear. A server that is shut down while it waits for its standbys reports the shutdown, though
 /// the transaction is committed.
-pub(super) fn is_undone(cause: &tokio_postgres::Error) -> bool {
+pub(super) fn is_rolled_back(cause: &tokio_postgres::Error) -> bool {
     let lost_race = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
     let of_constraint = |code: &SqlState| code.code().starts_with("23");
     cause.code().is_some_and(|code| lost_race.contains(code) || of_constraint(code))
@@ -55,5 +55,5 @@ fn chain(cause: &dyn std::error::Error) -> String {
 fn is_transient(code: &SqlState) -> bool {
     ["08", "40", "53", "57", "58"].iter().any(|class| code.code().starts_with(class))
         || *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT
-        || is_of_connection(code)
+        || is_connection_specific(code)
 }

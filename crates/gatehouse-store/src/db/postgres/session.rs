@@ -127,7 +127,7 @@ impl Session {
 
     /// Converts an error. Closes a connection whose server is read-only by now, or has lost the prepared statements.
     fn store_error(&self, cause: tokio_postgres::Error) -> StoreError {
-        if cause.code().is_some_and(fault::is_of_connection) {
+        if cause.code().is_some_and(fault::is_connection_specific) {
             self.give_up();
         }
         cause.into()

@@ -12,7 +12,7 @@ use gatehouse_connectors::{
 };
 use gatehouse_core::account::AddressSource;
 use gatehouse_core::filter::Expression;
-use gatehouse_core::filter::product::{ProductFilter, VOCABULARY};
+use gatehouse_core::filter::product::{FILTER_FIELDS, ProductFilter};
 use gatehouse_core::{PageRequest, Product};
 use tokio::time::Instant;
 
@@ -102,10 +102,10 @@ pub(in crate::commands::connector) fn run_query(
             let context = CallContext { deadline: Instant::now() + DEADLINE, parts };
             match query {
                 Query::Page(page) => {
-                    let filter = ProductFilter::read(&Expression::parse("", &VOCABULARY));
+                    let filter = ProductFilter::read(&Expression::parse("", &FILTER_FIELDS));
                     let filter = filter.map_err(|_| "the empty filter is invalid")?;
                     let listing = platforms.list(&[account], &filter, page, context).await;
-                    let failures = listing.troubles.into_iter().map(|it| it.failure).collect();
+                    let failures = listing.failures.into_iter().map(|it| it.failure).collect();
                     let products = listing.products;
                     Ok(Outcome { n_calls: 0, products, failures, missing: Vec::new() })
                 }
@@ -116,7 +116,7 @@ pub(in crate::commands::connector) fn run_query(
                     };
                     wanted.ids = local_ids.into_iter().map(id).collect();
                     let found = platforms.find(&[account], &wanted, context).await;
-                    let failures = found.troubles.into_iter().map(|it| it.failure).collect();
+                    let failures = found.failures.into_iter().map(|it| it.failure).collect();
                     let missing = found.missing;
                     let numbers = missing.identifiers.iter().map(ToString::to_string);
                     let ids = missing.ids.iter().map(|it| format!("ID {}", it.local_id));

@@ -118,7 +118,7 @@ pub(in crate::commands::connector) fn product(product: &Product, parts: ProductP
 /// A failure, with the platform's response.
 pub(in crate::commands::connector) fn failure(failure: &Failure) -> String {
     let mut text = format!("FAILED  {}\n", plain(&failure.detail));
-    if let Some(response) = &failure.said {
+    if let Some(response) = &failure.response {
         let shown = if response.body.is_empty() {
             response.message.as_deref()
         } else {

@@ -97,7 +97,10 @@ async fn a_session_that_worked_is_renewed_once_and_a_fresh_one_is_not() {
     let failure = first(&connector).await.unwrap_err();
     assert_eq!(platform.received_lines().len(), 5);
     // The token must stay hidden, wherever it was sent.
-    assert!(failure.said.as_ref().is_some_and(|it| it.body.contains("token=***")), "{failure:?}");
+    assert!(
+        failure.response.as_ref().is_some_and(|it| it.body.contains("token=***")),
+        "{failure:?}"
+    );
     assert!(!format!("{failure:?}").contains("tok-"), "{failure:?}");
     first(&connector).await.unwrap_err();
     assert_eq!(platform.received_lines().len(), 1);
@@ -209,7 +212,7 @@ async fn invalid_json_is_a_failure_and_not_an_empty_list() {
         let platform = Platform::new(move |_, _| reply(200, "", &shown)).await;
         let rest = REST.replace("$.data", "$");
         let failure = first(&connector(&platform, &[NUMBERED, &rest])).await.unwrap_err();
-        assert_eq!(failure.said.unwrap().body, "", "{body}");
+        assert_eq!(failure.response.unwrap().body, "", "{body}");
     }
 }
 

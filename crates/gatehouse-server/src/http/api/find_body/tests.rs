@@ -144,8 +144,8 @@ fn malformed_failed_and_missing_items_are_reported_in_that_order() {
     missing.identifiers.retain(|it| it.value() != "8944500102000000020");
     missing.ids.reverse();
     let failure = Failure::new(FailureKind::Timeout, "the platform did not answer in time");
-    let troubles = vec![AccountFailure { account: account("acme-eu"), failure }];
-    let result = FindResult { products: Vec::new(), troubles, missing };
+    let failures = vec![AccountFailure { account: account("acme-eu"), failure }];
+    let result = FindResult { products: Vec::new(), failures, missing };
     let problems = problems_of(search, result);
     let (malformed, others) = problems.split_first().unwrap();
     assert!(malformed.starts_with("400 Bad Request: terminalSNList[1] must be"), "{malformed}");

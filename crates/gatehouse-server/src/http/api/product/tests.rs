@@ -42,7 +42,7 @@ fn every_failure_of_an_account_has_its_status() {
 #[test]
 fn a_problem_of_an_account_has_its_name_and_the_platforms_response() {
     let mut failure = failure("acme-eu", FailureKind::Error);
-    failure.failure.said = Some(Box::new(UnexpectedResponse {
+    failure.failure.response = Some(Box::new(UnexpectedResponse {
         status: 500,
         code: None,
         message: None,
@@ -87,7 +87,7 @@ fn a_problem_of_an_account_has_its_name_and_the_platforms_response() {
 fn a_too_small_page_is_reported_before_failures() {
     let listing = Listing {
         products: vec![bare("1")],
-        troubles: vec![failure("a", FailureKind::Open), failure("b", FailureKind::Timeout)],
+        failures: vec![failure("a", FailureKind::Open), failure("b", FailureKind::Timeout)],
         too_many_accounts: Some(5),
     };
     let (products, problems) = page_contents(listing, PageRequest { number: 1, size: 3 });
@@ -109,8 +109,8 @@ fn a_too_small_page_is_reported_before_failures() {
 #[test]
 fn a_found_product_is_returned_although_another_account_failed() {
     let id = "ALPHA-1".parse().unwrap();
-    let troubles = vec![failure("a", FailureKind::Open)];
-    let result = ReadResult { product: Some(bare("1")), troubles };
+    let failures = vec![failure("a", FailureKind::Open)];
+    let result = ReadResult { product: Some(bare("1")), failures };
     assert_eq!(product_or_problem(result, &id).unwrap().id(), id);
 }
 
@@ -118,7 +118,7 @@ fn a_found_product_is_returned_although_another_account_failed() {
 fn a_product_is_a_404_only_if_every_account_answered() {
     let id = "ALPHA-1".parse().unwrap();
     let read =
-        |troubles| product_or_problem(ReadResult { product: None, troubles }, &id).unwrap_err();
+        |failures| product_or_problem(ReadResult { product: None, failures }, &id).unwrap_err();
     assert_eq!(status(read(Vec::new())), (404, None));
     let both = vec![failure("a", FailureKind::Timeout), failure("b", FailureKind::Error)];
     assert_eq!(status(read(both)), (504, None), "the first failure decides");

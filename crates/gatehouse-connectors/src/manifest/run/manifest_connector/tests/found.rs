@@ -61,7 +61,7 @@ async fn a_partial_look_up_is_a_failure() {
                 let failure = shown.unwrap_err();
                 assert_eq!(failure.detail, PART, "{paging}");
                 // The body holds connections, so it must not be shown.
-                assert_eq!(failure.said.unwrap().body, "", "{paging}");
+                assert_eq!(failure.response.unwrap().body, "", "{paging}");
             }
             false => assert_eq!(shown.unwrap().len(), 2, "{paging}"),
         }

@@ -42,7 +42,8 @@ async fn a_rejected_second_call_reveals_no_value_of_the_first() {
     .await;
     // Secrets in headers are hidden in any case; this one is in a form.
     let twice = TWICE.replace("headers: { X-Code", "form: { code");
-    let connector = connector(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.said }"]);
+    let connector =
+        connector(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.response }"]);
     let failure = first(&connector).await.unwrap_err();
     assert!(failure.detail.starts_with("the platform answered 403 to the log-in"), "{failure:?}");
     assert!(!format!("{failure:?}").contains("code-1"), "{failure:?}");
@@ -58,7 +59,7 @@ async fn a_log_in_without_a_token_is_not_retried_at_once() {
         let failure = first(&connector).await.unwrap_err();
         let expected =
             "the platform answered 200 to the log-in, without the `token` that it should give";
-        assert!(failure.detail.starts_with(expected) && failure.said.is_none(), "{failure:?}");
+        assert!(failure.detail.starts_with(expected) && failure.response.is_none(), "{failure:?}");
         assert_eq!(platform.received_lines().len(), n_asked);
     }
 }
