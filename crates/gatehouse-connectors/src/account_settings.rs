@@ -13,7 +13,7 @@ pub struct AccountSetup<'a> {
     pub settings: &'a Settings,
     /// The account's credentials.
     pub credentials: &'a Credentials,
-    /// Who chose the platform's address: an operator, or an admin of the tenant.
+    /// Source of the platform's address: an operator, or an admin of the tenant.
     pub address_source: AddressSource,
 }
 
@@ -22,7 +22,7 @@ pub struct AccountSetup<'a> {
 pub struct SettingFault {
     /// The field: `settings.baseUrl`.
     pub name: String,
-    /// What would be right; reads on after the name. Never holds a secret.
+    /// The correct form, as text that continues after the name. Never holds a secret.
     pub reason: String,
 }
 

@@ -10,7 +10,7 @@ pub const SHOWN_BYTES_MAX: usize = 2048;
 pub struct Failure {
     /// Kind of failure.
     pub kind: FailureKind,
-    /// What went wrong: a sentence without its full stop, without secrets.
+    /// The cause: a sentence without its full stop, without secrets.
     pub detail: String,
     /// The platform's response, without secrets, cut to [`SHOWN_BYTES_MAX`].
     pub response: Option<Box<UnexpectedResponse>>,

@@ -1,6 +1,6 @@
 //! HTTP server of the platforms that gatehouse runs itself: simulated ones, and replayed recordings.
 //!
-//! It accepts a limited number of connections, and stops gracefully. A handler makes the response to each request.
+//! The server accepts a limited number of connections, and stops gracefully. A handler makes the response to each request.
 
 use std::convert::Infallible;
 use std::io;

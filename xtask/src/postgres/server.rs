@@ -24,9 +24,9 @@ const EXIT_PORT_TAKEN: i32 = 75;
 
 /// Supervisor of the server. Its arguments are the directory to make, the path of initdb, and the server's command line.
 ///
-/// It ignores signals, because only the pipe tells it to stop. It stops the server with SIGQUIT, PostgreSQL's immediate
-/// shutdown: the data is removed anyway, and clients can't delay it. It repeats the signal, because a server that is
-/// starting may not handle it yet.
+/// The supervisor ignores signals, because only the pipe tells it to stop. It stops the server with SIGQUIT,
+/// PostgreSQL's immediate shutdown: the data is removed anyway, and clients can't delay it. It repeats the signal,
+/// because a server that is starting may not handle it yet.
 const SUPERVISOR: &str = r#"
 trap '' HUP INT TERM
 directory=$1 initdb=$2

@@ -6,10 +6,10 @@ mod tests;
 use super::finding::Finding;
 use super::tree::{TrackedFile, Tree};
 
-/// Words that refer to an earlier comment.
-const REFERENCE: &str = "The same";
+/// Beginnings that name no subject.
+const BEGINNINGS: [&str; 3] = ["The same", "It", "What"];
 
-/// Finds doc comments whose first line refers to another comment.
+/// Finds doc comments whose first line begins without a subject.
 pub(super) fn find(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in tree.sources() {
@@ -18,18 +18,21 @@ pub(super) fn find(tree: &Tree) -> Vec<Finding> {
         } else {
             first_lines_of_javascript(file)
         };
-        let refers = |text: &str| {
-            let rest = text.strip_prefix(REFERENCE);
-            rest.is_some_and(|it| !it.starts_with(char::is_alphanumeric))
-        };
-        findings.extend(first_lines.into_iter().filter(|(_, text)| refers(text)).map(|(line, _)| {
+        findings.extend(first_lines.into_iter().filter_map(|(line, text)| {
+            let beginning = beginning(text)?;
             let text = format!(
-                "the doc comment begins with \"{REFERENCE}\"; name its subject, so that the line stands alone"
+                "the doc comment begins with \"{beginning}\"; name its subject, so that the line stands alone"
             );
-            Finding::in_file(&file.path, line, text)
+            Some(Finding::in_file(&file.path, line, text))
         }));
     }
     findings
+}
+
+fn beginning(text: &str) -> Option<&'static str> {
+    BEGINNINGS.into_iter().find(|it| {
+        text.strip_prefix(it).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    })
 }
 
 /// First line of each `///` or `//!` comment, without the marker.

@@ -50,7 +50,7 @@ pub(in crate::client) enum Rejected {
     Probing,
 }
 
-/// What a call shows about the platform.
+/// The platform's health, as a call shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::client) enum Verdict {
     /// The platform responded.

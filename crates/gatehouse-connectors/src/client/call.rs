@@ -143,7 +143,7 @@ pub(in crate::client) struct AttemptError {
     pub(in crate::client) was_sent: bool,
     /// Whether a retry may succeed.
     pub(in crate::client) is_transient: bool,
-    /// What the failure shows about the platform.
+    /// The platform's health, as the failure shows it.
     verdict: Verdict,
 }
 

@@ -1,4 +1,4 @@
-//! What all platform clients share: HTTP clients, and the server-wide limits on calls.
+//! Shared parts of all platform clients: HTTP clients, and the server-wide limits on calls.
 
 use std::fmt;
 use std::sync::Arc;

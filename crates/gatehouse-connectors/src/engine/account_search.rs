@@ -213,7 +213,7 @@ impl LookUpCall<'_> {
 /// How much of a connection was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DetailLevel {
-    /// What the list shows.
+    /// The fields of the list.
     Listed,
     /// All requested parts.
     Full,

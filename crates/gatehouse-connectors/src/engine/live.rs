@@ -39,7 +39,7 @@ pub struct LiveAccount {
     pub(crate) last_used: AtomicU64,
 }
 
-/// What earlier pages have shown of an account's list.
+/// Length and cursors of an account's list, from earlier pages.
 #[derive(Debug, Default)]
 pub(crate) struct ListState {
     pub(crate) cursors: CursorCache,

@@ -1,5 +1,5 @@
-//! What clients notice when the primary of a cluster dies: three replicas over three PostgreSQL nodes, behind a proxy
-//! and without one. The primary is killed with `-9` under load, during a batch, without notice to the replicas. No
+//! Failover: the primary of a cluster dies under three replicas over three PostgreSQL nodes, behind a proxy and without
+//! one. The primary is killed with `-9` under load, during a batch, without notice to the replicas. No
 //! confirmed write is lost, and the service recovers by itself.
 //!
 //! A separate program, which only `cargo xtask test --failover` runs: it needs the cluster.

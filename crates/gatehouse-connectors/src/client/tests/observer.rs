@@ -1,4 +1,4 @@
-//! What observers see.
+//! Calls as observers see them.
 
 use http::header::CONTENT_TYPE;
 

@@ -53,7 +53,7 @@ pub(crate) struct Setting {
     /// A size of the manifest that it makes smaller for the account: it is then a whole number, up to that size.
     #[serde(default)]
     pub(crate) narrows: Option<Narrows>,
-    /// What accounts with these values have in place of `paging` and `list`. The default stands for the manifest's own;
+    /// Replacements of `paging` and `list` for accounts with these values. The default stands for the manifest's own;
     /// no other value is right.
     #[serde(default)]
     pub(crate) variants: IndexMap<String, Variant>,
@@ -69,7 +69,7 @@ pub(crate) struct Credential {
     /// Whether accounts may leave it out.
     #[serde(default)]
     pub(crate) optional: bool,
-    /// What it must be like, from its beginning to its end.
+    /// Pattern that the whole value must match.
     #[serde(default)]
     pub(crate) matches: Option<Pattern>,
 }

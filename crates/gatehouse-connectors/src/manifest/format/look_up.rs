@@ -42,7 +42,7 @@ impl LookUps {
         }
     }
 
-    /// Those that the platform is asked for, to be changed.
+    /// The searches, to be changed.
     pub(crate) fn searches_mut(&mut self) -> impl Iterator<Item = &mut Search> {
         let Self { id, iccid, imsi, msisdn, serial_number } = self;
         let all = [id, iccid, imsi, msisdn, serial_number].into_iter();
@@ -99,7 +99,7 @@ pub(crate) struct Search {
     pub(crate) is_detailed: bool,
 }
 
-/// What a search returns.
+/// Exactness of a search's results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

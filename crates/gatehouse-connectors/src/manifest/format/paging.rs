@@ -32,7 +32,7 @@ pub(crate) struct Paging {
     /// Condition on the body of the last page.
     #[serde(default)]
     pub(crate) last: Option<Condition>,
-    /// What leads to the next page, for paging by cursor.
+    /// Cursor or link of the next page, for paging by cursor.
     #[serde(default)]
     pub(crate) next: Option<Next>,
     /// Value of `{page.cursor}` on the first page, if it must not be left out.
@@ -72,7 +72,7 @@ pub(crate) struct PageSize {
     pub(crate) fixed: Option<u32>,
 }
 
-/// What leads to the next page. If missing, null or empty, there is none.
+/// Source of the next page's cursor or link. If missing, null or empty, there is no next page.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -156,7 +156,7 @@ impl PageSize {
     }
 }
 
-/// What leads to the next page, taken from a response.
+/// Cursor or link of the next page, taken from a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NextPage {
     /// A cursor.

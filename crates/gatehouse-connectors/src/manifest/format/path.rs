@@ -58,7 +58,7 @@ impl Path {
         self.steps.as_ref().is_some_and(|steps| !steps.contains(&Step::Each))
     }
 
-    /// Puts a value there, and makes the way to it where there is none. Does nothing for a path that isn't single.
+    /// Writes a value there, and creates missing objects and lists on the path. Does nothing for a path that isn't single.
     pub(crate) fn write(&self, document: &mut Value, value: Value) {
         let Some(steps) = self.steps.as_ref().filter(|_| self.is_single()) else { return };
         let mut at = document;

@@ -1,4 +1,4 @@
-//! What a setting of an account changes about a manifest: how the list is paged, and how much is asked for at once.
+//! Variants of a manifest that an account's settings choose: other paging, smaller pages and look-ups.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -7,14 +7,14 @@ use serde::Deserialize;
 use super::list::List;
 use super::paging::Paging;
 
-/// What an account with one value of a setting has in place of the manifest's `paging` and `list`.
+/// Replacement of the manifest's `paging` and `list` for one value of a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Variant {
-    /// How lists are paged through.
+    /// How lists are paged.
     pub(crate) paging: Paging,
-    /// How the list of all connections is asked for.
+    /// How to read the list of all connections.
     pub(crate) list: List,
 }
 

@@ -65,7 +65,7 @@ struct CallSpec<'q> {
     followed: Option<&'q str>,
 }
 
-/// What follows a page of a look-up.
+/// Next step after a page of a look-up.
 enum NextStep {
     Nothing,
     Page,
@@ -342,7 +342,7 @@ impl ManifestConnector {
         Err(Failure::new(FailureKind::Error, detail))
     }
 
-    /// What follows a page of a look-up. A part left out would seem not to exist.
+    /// Next step after a page of a look-up. A connection on a page left out would seem not to exist.
     fn next_step(
         &self,
         success: &Success,
