@@ -25,7 +25,7 @@ use crate::testing::replay_platform::ReplayPlatform;
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 const TIME_LIMIT_LIVE: Duration = Duration::from_secs(60);
 
-/// A manifest and what it is tested with.
+/// A manifest with its test subject.
 pub struct Suite {
     manifest: Arc<Manifest>,
     subject: Subject,
@@ -39,7 +39,7 @@ enum Subject {
 /// A check and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What the check asserts.
+    /// The assertion.
     pub name: String,
     /// The verdict.
     pub verdict: Verdict,
@@ -52,7 +52,7 @@ pub enum Verdict {
     Passed,
     /// The assertion fails: expected and actual result.
     Failed(String),
-    /// The check doesn't apply here, and why.
+    /// The check doesn't apply, for this reason.
     DoesNotApply(String),
 }
 
@@ -137,7 +137,7 @@ impl TestBench {
     }
 
     fn ids(&self) -> Vec<String> {
-        self.platform.recorded().records.iter().map(|it| it.id.clone()).collect()
+        self.platform.recorded().connections.iter().map(|it| it.id.clone()).collect()
     }
 }
 

@@ -88,7 +88,7 @@ impl OneAccount {
             platform: PLATFORM.parse().expect("it is a platform's name"),
             name: "account".parse().expect("it is an account's name"),
             connector: manifest.name().clone(),
-            platform_account: "account".parse().expect("it is what a platform calls an account"),
+            platform_account: "account".parse().expect("it is an account's name on its platform"),
         };
         let tenant: TenantName = "tenant".parse().expect("it is a tenant's name");
         let setup = AccountSetup {
@@ -121,7 +121,7 @@ impl OneAccount {
     /// Reads a page with some parts.
     pub(crate) async fn page_with(&self, number: u64, size: u64, parts: ProductParts) -> Outcome {
         let everything = ProductFilter::read(&Expression::parse("", &FILTER_FIELDS));
-        let everything = everything.expect("nothing is a filter that lets everything through");
+        let everything = everything.expect("an empty filter is valid");
         let (page, context) =
             (PageRequest { number, size }, CallContext { parts, ..self.context() });
         let listing = self.platforms.list(&self.accounts, &everything, page, context).await;

@@ -52,7 +52,7 @@ pub(crate) struct RecordedStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RecordedRequest {
-    /// So many of the platform's largest pages, from the first on.
+    /// A number of the platform's largest pages, from the first.
     Pages(u32),
     /// A look-up by the platform's id.
     Id(String),

@@ -12,7 +12,7 @@ use crate::testing::one_account::OneAccount;
 use crate::testing::recording::recorder::{BASE, send};
 use crate::testing::recording::{RecordedCall, RecordedProduct, Recording};
 use crate::testing::replay_platform::account_for;
-use crate::testing::replay_platform::server::{Asked, Given, pairs, serve};
+use crate::testing::replay_platform::server::{ReceivedRequest, ReplayResponse, pairs, serve};
 
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
@@ -26,7 +26,7 @@ pub(crate) async fn replay(manifest: &Arc<Manifest>, recording: &Recording) -> V
         unknown: Arc::clone(&unknown),
         url: Arc::clone(&url),
     };
-    let server = match serve(move |request| replayer.answer(request).into()) {
+    let server = match serve(move |request| replayer.response(request).into()) {
         Ok(server) => server,
         Err(cause) => return vec![format!("no server can listen on this machine: {cause}")],
     };
@@ -76,11 +76,11 @@ struct Replayer {
 }
 
 impl Replayer {
-    fn answer(&self, asked: &Asked) -> Given {
-        let request = format!("{} {}", asked.method, asked.target());
-        let sent: Option<Value> = (!asked.body.is_empty()).then(|| {
-            serde_json::from_slice(&asked.body).unwrap_or_else(|_| {
-                Value::String(String::from_utf8_lossy(&asked.body).into_owned())
+    fn response(&self, received: &ReceivedRequest) -> ReplayResponse {
+        let request = format!("{} {}", received.method, received.target());
+        let sent: Option<Value> = (!received.body.is_empty()).then(|| {
+            serde_json::from_slice(&received.body).unwrap_or_else(|_| {
+                Value::String(String::from_utf8_lossy(&received.body).into_owned())
             })
         });
         let recorded = self.recorded.iter().find(|recorded| {
@@ -91,7 +91,7 @@ impl Replayer {
             self.unknown.lock().push(request);
             let message =
                 serde_json::json!({ "message": "the recording has no answer to this call" });
-            return Given::json(400, &message);
+            return ReplayResponse::json(400, &message);
         };
         let url = self.url.lock().clone();
         let headers = recorded
@@ -102,7 +102,7 @@ impl Replayer {
             Value::Null => String::new(),
             body => body.to_string().replace(BASE, &url),
         };
-        Given { status: recorded.status, headers: headers.collect(), body: body.into() }
+        ReplayResponse { status: recorded.status, headers: headers.collect(), body: body.into() }
     }
 
     /// Whether two requests are the same, except for parameters that may differ.

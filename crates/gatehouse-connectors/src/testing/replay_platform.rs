@@ -1,8 +1,8 @@
-//! A platform that isn't there: made of a manifest and a recording, on this machine, and as strict as platforms are.
+//! A local HTTP server that plays a platform from its manifest and a recording, as strictly as a real platform.
 //!
-//! It shows the recorded connections by the manifest's own rules: `server.rs` reads requests whole, `request_parser.rs`
-//! finds out what they ask for, `recorded.rs` holds what was recorded. A request that the manifest doesn't describe is
-//! refused, and counted. On demand it fails in the ways that platforms fail.
+//! The server returns the recorded connections as the manifest describes: `server.rs` reads requests,
+//! `request_parser.rs` matches them to the manifest's calls, `recorded.rs` holds the recorded data. Requests that the
+//! manifest doesn't describe are refused and counted. Tests can make the server fail as platforms do.
 
 mod recorded;
 pub(crate) mod request_parser;
@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 pub(crate) use self::recorded::CANARY;
-use self::recorded::{Recorded, Shape};
-use self::server::{Asked, Given, serve};
+use self::recorded::{RecordedPlatform, ResponseShape};
+use self::server::{ReceivedRequest, ReplayResponse, serve};
 use crate::account_settings::Settings;
 use crate::manifest::Manifest;
 use crate::manifest::format::call::{Call, EveryCall};
@@ -31,38 +31,38 @@ use crate::manifest::format::template::Variable;
 use crate::platform_server::{PlatformServer, Reply};
 use crate::testing::one_account::Access;
 use crate::testing::recording::Recording;
-use crate::testing::replay_platform::request_parser::Heard;
+use crate::testing::replay_platform::request_parser::PlaceholderValues;
 
-/// The parameter that links to further pages carry.
-const MARK: &str = "standInMark";
+/// Query parameter of a link to the next page.
+const CURSOR_PARAMETER: &str = "replayCursor";
 
-/// What marks are counted from, so that none looks like a page's number.
-const MARKS_FROM: usize = 1_000_000;
+/// Start value of cursors, so that none looks like a page number.
+const CURSOR_BASE: usize = 1_000_000;
 
-/// A platform that isn't there. It is gone when this is dropped.
+/// A running replayed platform. Dropping it stops the server.
 pub struct ReplayPlatform {
     server: PlatformServer,
     access: Access,
     responder: Arc<Responder>,
 }
 
-/// How it fails.
+/// Failure of the platform.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Trouble {
-    /// It doesn't.
+pub(crate) enum FailureMode {
+    /// No failure.
     #[default]
     None,
-    /// Data is answered with this.
-    Answer(Given),
-    /// Nothing is answered.
+    /// Every call for data gets this response.
+    Response(ReplayResponse),
+    /// No call gets a response.
     Silence,
-    /// Links lead to another host.
+    /// Links to the next page lead to another host.
     HostileLinks,
 }
 
 struct Responder {
     manifest: Arc<Manifest>,
-    recorded: Recorded,
+    recorded: RecordedPlatform,
     state: Mutex<State>,
 }
 
@@ -71,17 +71,17 @@ struct State {
     url: String,
     settings: Settings,
     credentials: Credentials,
-    trouble: Trouble,
-    /// How many sessions were begun; tokens carry the number.
+    failure_mode: FailureMode,
+    /// Number of sessions started; tokens carry it.
     n_sessions: usize,
-    /// Sessions up to this one have ended.
-    n_ended: usize,
-    /// What was asked otherwise than the manifest says.
+    /// Sessions up to this number have expired.
+    n_expired: usize,
+    /// Reasons for refusing requests.
     refused: Vec<String>,
-    n_strangers: usize,
+    n_foreign_host_calls: usize,
 }
 
-/// What an account must say to reach a stand-in.
+/// Settings and credentials for an account.
 pub(crate) fn account_for(
     manifest: &Manifest,
     recording: &Recording,
@@ -105,25 +105,25 @@ pub(crate) fn account_for(
     }
     let mut credentials = Credentials::default();
     for name in manifest.account.credentials.keys() {
-        credentials.insert(name.clone(), format!("stand-in-{name}"));
+        credentials.insert(name.clone(), format!("replay-{name}"));
     }
     Ok(Access { settings, credentials, allow_insecure_urls: false })
 }
 
 impl ReplayPlatform {
-    /// Begins to stand in for a platform, or says why nobody can.
+    /// Starts the server, or says why it can't start.
     pub fn start<'a>(
         manifest: Arc<Manifest>,
         recording: &'a Recording,
     ) -> BoxFuture<'a, Result<Self, String>> {
         Box::pin(async move {
             let manifest = manifest.for_account(&recording.settings);
-            let recorded = Recorded::of(&manifest, recording)?;
-            writable(&manifest)?;
+            let recorded = RecordedPlatform::of(&manifest, recording)?;
+            check_writable(&manifest)?;
             let responder = Arc::new(Responder { manifest, recorded, state: Mutex::default() });
-            let answering = Arc::clone(&responder);
-            let server = serve(move |asked| answering.reply(asked))
-                .map_err(|cause| format!("no port of this machine can be listened on: {cause}"))?;
+            let handler = Arc::clone(&responder);
+            let server = serve(move |request| handler.reply(request))
+                .map_err(|cause| format!("no server can listen on this machine: {cause}"))?;
             let url = server.url();
             let access = account_for(&responder.manifest, recording, &url)?;
             {
@@ -136,55 +136,55 @@ impl ReplayPlatform {
         })
     }
 
-    /// Where it is.
+    /// The `baseUrl` for accounts of this platform.
     pub fn url(&self) -> String {
         self.server.url()
     }
 
-    /// The settings of an account at it.
+    /// Settings for an account of this platform.
     pub fn settings(&self) -> &Settings {
         &self.access.settings
     }
 
-    /// The credentials of an account at it.
+    /// Credentials for an account of this platform.
     pub fn credentials(&self) -> &Credentials {
         &self.access.credentials
     }
 
-    /// How an account at it is reached.
+    /// Settings and credentials for an account.
     pub(crate) fn access(&self) -> &Access {
         &self.access
     }
 
-    /// What it has, in order.
-    pub(crate) fn recorded(&self) -> &Recorded {
+    /// Recorded connections and responses.
+    pub(crate) fn recorded(&self) -> &RecordedPlatform {
         &self.responder.recorded
     }
 
-    /// Makes it fail, or not any more.
-    pub(crate) fn fail(&self, trouble: Trouble) {
-        self.responder.state.lock().trouble = trouble;
+    /// Sets how the platform fails.
+    pub(crate) fn fail(&self, failure_mode: FailureMode) {
+        self.responder.state.lock().failure_mode = failure_mode;
     }
 
-    /// Ends every session.
-    pub(crate) fn end_sessions(&self) {
+    /// Expires every session.
+    pub(crate) fn expire_sessions(&self) {
         let mut state = self.responder.state.lock();
-        state.n_ended = state.n_sessions;
+        state.n_expired = state.n_sessions;
     }
 
-    /// What was asked otherwise than the manifest says.
+    /// Reasons for refusing requests.
     pub(crate) fn refused(&self) -> Vec<String> {
         self.responder.state.lock().refused.clone()
     }
 
-    /// How many calls followed a link that leads elsewhere.
-    pub(crate) fn n_strangers(&self) -> usize {
-        self.responder.state.lock().n_strangers
+    /// Number of calls that followed a link to another host.
+    pub(crate) fn n_foreign_host_calls(&self) -> usize {
+        self.responder.state.lock().n_foreign_host_calls
     }
 }
 
-/// Whether everything that a page tells can be written where the manifest reads it.
-fn writable(manifest: &Manifest) -> Result<(), String> {
+/// Fails if a page's values can't be written where the manifest reads them.
+fn check_writable(manifest: &Manifest) -> Result<(), String> {
     let paging = &manifest.paging;
     let mut paths = vec![("list.items", &manifest.list.items)];
     if let Some(Source::Body(path)) = &paging.total {
@@ -201,53 +201,57 @@ fn writable(manifest: &Manifest) -> Result<(), String> {
     }
     for (field, path) in paths {
         if !path.is_single() {
-            return Err(format!("`{field}` is `{path}`, which is no single place to write to"));
+            return Err(format!("`{field}` is `{path}`, which is not a single place to write to"));
         }
     }
     Ok(())
 }
 
-/// Whether what goes along with a call is what it should be.
-enum Proof {
-    Right,
-    /// Someone else's credentials.
-    Wrong,
-    /// A session that has ended, or none.
-    Ended,
+/// Result of checking the credentials of a call.
+enum AuthResult {
+    Valid,
+    /// Wrong credentials or settings.
+    Invalid,
+    /// An expired session, or none.
+    Expired,
 }
 
 impl Responder {
-    fn reply(&self, asked: &Asked) -> Reply {
+    fn reply(&self, request: &ReceivedRequest) -> Reply {
         let url = self.state.lock().url.clone();
-        let host = asked.headers.get(http::header::HOST).and_then(|it| it.to_str().ok());
+        let host = request.headers.get(http::header::HOST).and_then(|it| it.to_str().ok());
         if host.is_some_and(|it| !url.ends_with(it)) {
-            self.state.lock().n_strangers += 1;
+            self.state.lock().n_foreign_host_calls += 1;
         }
-        if let Some(given) = self.log_in(asked, &url) {
-            return given.into();
+        if let Some(response) = self.log_in(request, &url) {
+            return response.into();
         }
-        let trouble = self.state.lock().trouble.clone();
-        match trouble {
-            Trouble::Answer(given) => return given.into(),
-            Trouble::Silence => return Reply::Silence,
-            Trouble::None | Trouble::HostileLinks => {}
+        let failure_mode = self.state.lock().failure_mode.clone();
+        match failure_mode {
+            FailureMode::Response(response) => return response.into(),
+            FailureMode::Silence => return Reply::Silence,
+            FailureMode::None | FailureMode::HostileLinks => {}
         }
-        let is_hostile = matches!(trouble, Trouble::HostileLinks);
-        self.data(asked, &url, is_hostile).into()
+        let is_hostile = matches!(failure_mode, FailureMode::HostileLinks);
+        self.data_response(request, &url, is_hostile).into()
     }
 
-    /// Begins a session, where that is what is asked for.
-    fn log_in(&self, asked: &Asked, url: &str) -> Option<Given> {
+    /// Starts a session, if the request is a log-in.
+    fn log_in(&self, request: &ReceivedRequest, url: &str) -> Option<ReplayResponse> {
         let none = EveryCall::default();
         let session = self.manifest.session.as_ref()?;
         for (n, step) in session.calls.iter().enumerate() {
-            let Some(mut heard) = Heard::of(&step.call, &none, asked, url, MARK) else { continue };
-            let is_whole = heard.headers(&step.call, &none, &asked.headers).is_some();
+            let Some(mut values) =
+                PlaceholderValues::parse(&step.call, &none, request, url, CURSOR_PARAMETER)
+            else {
+                continue;
+            };
+            let has_all_headers = values.add_headers(&step.call, &none, &request.headers).is_some();
             if n == 0 {
                 self.state.lock().n_sessions += 1;
             }
-            if !is_whole || !matches!(self.proof(&heard), Proof::Right) {
-                return Some(self.error(401, "who asks is not known here"));
+            if !has_all_headers || !matches!(self.authenticate(&values), AuthResult::Valid) {
+                return Some(self.error(401, "the credentials are wrong"));
             }
             let n_sessions = self.state.lock().n_sessions;
             let (mut body, mut headers) = (self.recorded.session(n), Vec::new());
@@ -260,159 +264,180 @@ impl Responder {
                     Source::Header(header) => headers.push((header.to_string(), token)),
                 }
             }
-            let mut given = Given::json(200, &body);
-            given.headers.extend(headers);
-            return Some(given);
+            let mut response = ReplayResponse::json(200, &body);
+            response.headers.extend(headers);
+            return Some(response);
         }
         None
     }
 
-    /// Whether credentials, settings and tokens are those of the account.
-    fn proof(&self, heard: &Heard) -> Proof {
+    /// Compares credentials, settings and tokens with the account's.
+    fn authenticate(&self, values: &PlaceholderValues) -> AuthResult {
         let state = self.state.lock();
-        for (what, text) in &heard.holes {
-            let is_right = match what {
+        for (variable, text) in &values.pairs {
+            let is_valid = match variable {
                 Variable::Credential(name) => state.credentials.reveal(name) == Some(text),
                 Variable::Setting(name) => {
                     let form = self.manifest.account.settings.get(name);
-                    let usual = form.and_then(|it| it.default.as_deref().map(Cow::from));
-                    let own = state.settings.get(name).and_then(text_of).or(usual);
+                    let default = form.and_then(|it| it.default.as_deref().map(Cow::from));
+                    let own = state.settings.get(name).and_then(text_of).or(default);
                     own.as_deref() == Some(text)
                 }
                 Variable::Session(name) => {
-                    let known =
-                        (state.n_ended + 1..=state.n_sessions).any(|n| token(n, name) == *text);
-                    if !known {
-                        return Proof::Ended;
+                    let is_known =
+                        (state.n_expired + 1..=state.n_sessions).any(|n| token(n, name) == *text);
+                    if !is_known {
+                        return AuthResult::Expired;
                     }
                     true
                 }
                 _ => true,
             };
-            if !is_right {
-                return Proof::Wrong;
+            if !is_valid {
+                return AuthResult::Invalid;
             }
         }
-        Proof::Right
+        AuthResult::Valid
     }
 
-    fn data(&self, asked: &Asked, url: &str, is_hostile: bool) -> Given {
+    fn data_response(
+        &self,
+        request: &ReceivedRequest,
+        url: &str,
+        is_hostile: bool,
+    ) -> ReplayResponse {
         let manifest = &*self.manifest;
         let every = &manifest.every_call;
-        let mut missed = None;
+        let mut miss_response = None;
         let mut has_matched = false;
         for (by, (_, look_up)) in
             crate::connector::LookUpKey::ALL.into_iter().zip(manifest.look_up.all())
         {
             let LookUp::Searched(search) = look_up else { continue };
-            let Some(heard) = Heard::of(&search.call, every, asked, url, MARK) else { continue };
+            let Some(values) =
+                PlaceholderValues::parse(&search.call, every, request, url, CURSOR_PARAMETER)
+            else {
+                continue;
+            };
             has_matched = true;
-            if let Err(refusal) =
-                self.admitted(&search.call, heard.values().len(), search.at_once, &heard, asked)
-            {
+            if let Err(refusal) = self.check_request(
+                &search.call,
+                values.look_up_values().len(),
+                search.at_once,
+                &values,
+                request,
+            ) {
                 return refusal;
             }
-            let found = self.recorded.find(by, search.matching, &heard.values());
+            let found = self.recorded.find(by, search.matching, &values.look_up_values());
             let found: Vec<Value> = found
                 .into_iter()
-                .map(|it| if search.is_detailed { it.whole.clone() } else { it.listed.clone() })
+                .map(|it| if search.is_detailed { it.detailed.clone() } else { it.listed.clone() })
                 .collect();
-            let is_hit = !found.is_empty();
+            let has_found = !found.is_empty();
             let Some(shape) = self.recorded.look_up(by) else { continue };
-            let given = self.found(
+            let response = self.page_response(
                 &search.call,
                 &search.items,
                 shape,
                 found,
-                &heard,
-                asked,
+                &values,
+                request,
                 url,
                 is_hostile,
             );
-            if is_hit {
-                return given;
+            if has_found {
+                return response;
             }
-            missed.get_or_insert(given);
+            miss_response.get_or_insert(response);
         }
         if let Some(detail) = &manifest.detail
-            && let Some(heard) = Heard::of(&detail.call, every, asked, url, MARK)
+            && let Some(values) =
+                PlaceholderValues::parse(&detail.call, every, request, url, CURSOR_PARAMETER)
         {
             has_matched = true;
-            if let Err(refusal) =
-                self.admitted(&detail.call, heard.values().len(), detail.at_once, &heard, asked)
-            {
+            if let Err(refusal) = self.check_request(
+                &detail.call,
+                values.look_up_values().len(),
+                detail.at_once,
+                &values,
+                request,
+            ) {
                 return refusal;
             }
-            let found = self.recorded.details(&heard.values());
-            if !found.is_empty() || missed.is_none() {
+            let found = self.recorded.details(&values.look_up_values());
+            if !found.is_empty() || miss_response.is_none() {
                 let shape = self.recorded.detail();
-                return self.found(
+                return self.page_response(
                     &detail.call,
                     &detail.items,
                     shape,
                     found,
-                    &heard,
-                    asked,
+                    &values,
+                    request,
                     url,
                     is_hostile,
                 );
             }
         }
-        if let Some(heard) = Heard::of(&manifest.list.call, every, asked, url, MARK) {
-            if let Err(refusal) = self.admitted(&manifest.list.call, 0, 0, &heard, asked) {
+        if let Some(values) =
+            PlaceholderValues::parse(&manifest.list.call, every, request, url, CURSOR_PARAMETER)
+        {
+            if let Err(refusal) = self.check_request(&manifest.list.call, 0, 0, &values, request) {
                 return refusal;
             }
-            let all = self.recorded.records.iter().map(|it| it.listed.clone()).collect();
+            let all = self.recorded.connections.iter().map(|it| it.listed.clone()).collect();
             let shape = self.recorded.list();
-            return self.found(
+            return self.page_response(
                 &manifest.list.call,
                 &manifest.list.items,
                 shape,
                 all,
-                &heard,
-                asked,
+                &values,
+                request,
                 url,
                 is_hostile,
             );
         }
-        match missed {
-            Some(given) if has_matched => given,
+        match miss_response {
+            Some(response) if has_matched => response,
             _ => self.refuse(
                 400,
-                format!("{} {} is no call of the manifest", asked.method, asked.target()),
+                format!("{} {} is not a call of the manifest", request.method, request.target()),
             ),
         }
     }
 
-    /// That a call may be made as it is, or what is answered to it.
-    fn admitted(
+    /// Checks credentials and limits of a call; `Err` is the response.
+    fn check_request(
         &self,
         call: &Call,
         n_values: usize,
         n_max: u32,
-        heard: &Heard,
-        asked: &Asked,
-    ) -> Result<(), Given> {
-        let mut all = Heard { holes: heard.holes.clone() };
-        let is_whole = all.headers(call, &self.manifest.every_call, &asked.headers).is_some();
-        match self.proof(&all) {
-            Proof::Right if is_whole => {}
-            Proof::Ended => return Err(self.error(401, "the session has ended")),
-            Proof::Right | Proof::Wrong => {
-                return Err(self.error(401, "who asks is not known here"));
+        values: &PlaceholderValues,
+        request: &ReceivedRequest,
+    ) -> Result<(), ReplayResponse> {
+        let mut all = PlaceholderValues { pairs: values.pairs.clone() };
+        let has_all_headers =
+            all.add_headers(call, &self.manifest.every_call, &request.headers).is_some();
+        match self.authenticate(&all) {
+            AuthResult::Valid if has_all_headers => {}
+            AuthResult::Expired => return Err(self.error(401, "the session has ended")),
+            AuthResult::Valid | AuthResult::Invalid => {
+                return Err(self.error(401, "the credentials are wrong"));
             }
         }
         let (min, max) = self.manifest.paging.size.bounds();
-        if let Some(size) = heard.get(&Variable::PageSize)
+        if let Some(size) = values.get(&Variable::PageSize)
             && !size.parse::<u32>().is_ok_and(|it| (min..=max).contains(&it))
         {
             return Err(self.refuse(400, format!("a page of {size} is not from {min} to {max}")));
         }
         let first = self.manifest.paging.first();
-        if let Some(number) = heard.get(&Variable::PageNumber)
+        if let Some(number) = values.get(&Variable::PageNumber)
             && !number.parse::<u64>().is_ok_and(|it| it >= first)
         {
-            return Err(self.refuse(400, format!("there is no page {number} before {first}")));
+            return Err(self.refuse(400, format!("page {number} is before the first, {first}")));
         }
         if n_values > n_max as usize {
             return Err(self.refuse(400, format!("{n_values} values are more than {n_max}")));
@@ -420,44 +445,52 @@ impl Responder {
         Ok(())
     }
 
-    /// What a question found, as much of it as was asked for.
-    #[expect(clippy::too_many_arguments, reason = "a question has that many sides")]
-    fn found(
+    /// Response with the requested page of `found`.
+    #[expect(clippy::too_many_arguments, reason = "a response depends on all of them")]
+    fn page_response(
         &self,
         call: &Call,
         items: &crate::manifest::format::path::Path,
-        shape: &Shape,
+        shape: &ResponseShape,
         found: Vec<Value>,
-        heard: &Heard,
-        asked: &Asked,
+        values: &PlaceholderValues,
+        request: &ReceivedRequest,
         url: &str,
         is_hostile: bool,
-    ) -> Given {
+    ) -> ReplayResponse {
         let paging = &self.manifest.paging;
         if shape.is_single {
             let Some(one) = found.into_iter().next() else { return shape.miss(self) };
             let mut body = shape.body.clone();
             items.write(&mut body, one);
-            return Given::json(200, &body);
+            return ReplayResponse::json(200, &body);
         }
-        let number = |what: Variable| heard.get(&what).and_then(|it| it.parse::<usize>().ok());
+        let number =
+            |variable: Variable| values.get(&variable).and_then(|it| it.parse::<usize>().ok());
         let (_, max) = paging.size.bounds();
         let is_paged = call.templates().iter().any(|(_, it)| it.mentions(Variable::is_of_page))
-            || asked.pairs().iter().any(|(name, _)| name == MARK);
+            || request.pairs().iter().any(|(name, _)| name == CURSOR_PARAMETER);
         let size = number(Variable::PageSize).unwrap_or(max as usize);
-        let link_mark = asked.pairs().into_iter().find(|(name, _)| name == MARK).map(|(_, it)| it);
-        let mark = link_mark.or_else(|| heard.get(&Variable::PageCursor).map(str::to_owned));
-        let start = match (paging.by, &mark) {
+        let link_cursor = request
+            .pairs()
+            .into_iter()
+            .find(|(name, _)| name == CURSOR_PARAMETER)
+            .map(|(_, it)| it);
+        let cursor = link_cursor.or_else(|| values.get(&Variable::PageCursor).map(str::to_owned));
+        let start = match (paging.by, &cursor) {
             (PagingBy::Number, _) => {
                 let first = usize::try_from(paging.first()).unwrap_or_default();
                 number(Variable::PageNumber).unwrap_or(first).saturating_sub(first) * size
             }
             (PagingBy::Offset, _) => number(Variable::PageOffset).unwrap_or(0),
             (PagingBy::Cursor, None) => 0,
-            (PagingBy::Cursor, mark) if *mark == paging.first_mark => 0,
-            (PagingBy::Cursor, Some(mark)) => match self.position(mark, &found) {
+            (PagingBy::Cursor, cursor) if *cursor == paging.first_mark => 0,
+            (PagingBy::Cursor, Some(cursor)) => match self.position(cursor, &found) {
                 Some(position) => position,
-                None => return self.refuse(400, format!("`{mark}` is no mark that was given")),
+                None => {
+                    return self
+                        .refuse(400, format!("`{cursor}` is not a cursor of this platform"));
+                }
             },
         };
         let (start, size) = if is_paged { (start, size) } else { (0, found.len()) };
@@ -477,13 +510,13 @@ impl Responder {
         if let Some(last) = &paging.last {
             write_last(last, &mut body, is_last);
         }
-        let next = (!is_last && last_item.is_some()).then(|| (MARKS_FROM + end).to_string());
-        let link = next.as_ref().map(|mark| {
-            let kept = asked.query.split('&').filter(|it| !it.starts_with(MARK));
+        let next = (!is_last && last_item.is_some()).then(|| (CURSOR_BASE + end).to_string());
+        let link = next.as_ref().map(|cursor| {
+            let kept = request.query.split('&').filter(|it| !it.starts_with(CURSOR_PARAMETER));
             let query: Vec<&str> = kept.filter(|it| !it.is_empty()).collect();
             let host =
                 if is_hostile { url.replace("127.0.0.1", "localhost") } else { url.to_owned() };
-            format!("{host}{}?{}&{MARK}={mark}", asked.path, query.join("&"))
+            format!("{host}{}?{}&{CURSOR_PARAMETER}={cursor}", request.path, query.join("&"))
         });
         match &paging.next {
             Some(Next::Body(path)) => path.write(&mut body, next.into()),
@@ -495,43 +528,44 @@ impl Responder {
             }
             Some(Next::LastItem(_)) | None => {}
         }
-        let mut given = Given::json(200, &body);
-        given.headers.extend(headers);
-        given
+        let mut response = ReplayResponse::json(200, &body);
+        response.headers.extend(headers);
+        response
     }
 
-    /// How many connections lie before a mark.
-    fn position(&self, mark: &str, found: &[Value]) -> Option<usize> {
+    /// Number of connections before a cursor.
+    fn position(&self, cursor: &str, found: &[Value]) -> Option<usize> {
         if let Some(Next::LastItem(path)) = &self.manifest.paging.next {
-            let is_marked = |it: &Value| path.first(it).and_then(text_of).as_deref() == Some(mark);
-            return found.iter().position(is_marked).map(|it| it + 1);
+            let has_cursor =
+                |it: &Value| path.first(it).and_then(text_of).as_deref() == Some(cursor);
+            return found.iter().position(has_cursor).map(|it| it + 1);
         }
-        mark.parse::<usize>().ok()?.checked_sub(MARKS_FROM)
+        cursor.parse::<usize>().ok()?.checked_sub(CURSOR_BASE)
     }
 
-    /// An error in the platform's own shape.
-    fn error(&self, status: u16, words: &str) -> Given {
-        Given::json(status, &error_body(&self.manifest, words))
+    /// An error response in the platform's format.
+    fn error(&self, status: u16, message: &str) -> ReplayResponse {
+        ReplayResponse::json(status, &error_body(&self.manifest, message))
     }
 
-    fn refuse(&self, status: u16, why: String) -> Given {
-        let given = self.error(status, &why);
+    fn refuse(&self, status: u16, why: String) -> ReplayResponse {
+        let response = self.error(status, &why);
         self.state.lock().refused.push(why);
-        given
+        response
     }
 }
 
-/// What an error says, where the manifest reads it.
-pub(crate) fn error_body(manifest: &Manifest, words: &str) -> Value {
+/// Body of an error, with its message where the manifest reads it.
+pub(crate) fn error_body(manifest: &Manifest, message: &str) -> Value {
     let mut body = json!({});
     if let Some(pick) = manifest.errors.message.picks().first() {
-        pick.path.write(&mut body, words.into());
+        pick.path.write(&mut body, message.into());
     }
     body
 }
 
-/// Makes a condition hold of a document, where it can be done.
-pub(crate) fn make_hold(condition: &Condition, body: &mut Value) -> Option<()> {
+/// Makes a document satisfy a condition; `None` if impossible.
+pub(crate) fn satisfy(condition: &Condition, body: &mut Value) -> Option<()> {
     let Some(path) = &condition.path else { return Some(()) };
     path.is_single().then_some(())?;
     let value = match (&condition.equals, &condition.one_of, &condition.matches, condition.exists) {
@@ -547,7 +581,7 @@ pub(crate) fn make_hold(condition: &Condition, body: &mut Value) -> Option<()> {
 
 fn write_last(last: &Condition, body: &mut Value, is_last: bool) {
     if is_last {
-        let _ = make_hold(last, body);
+        let _ = satisfy(last, body);
     } else if let Some(path) = &last.path {
         let otherwise = match (&last.equals, last.exists) {
             (Some(Value::Bool(truth)), _) => (!truth).into(),
@@ -558,7 +592,7 @@ fn write_last(last: &Condition, body: &mut Value, is_last: bool) {
     }
 }
 
-/// What a session gives under a name.
+/// A value of a session.
 fn token(n_session: usize, name: &str) -> String {
-    format!("stand-in-token-{n_session}-{name}")
+    format!("replay-token-{n_session}-{name}")
 }

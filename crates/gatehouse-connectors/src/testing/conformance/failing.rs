@@ -11,14 +11,14 @@ use crate::failure::{Failure, FailureKind};
 use crate::manifest::format::errors::Meaning;
 use crate::testing::one_account::{Access, OneAccount, Outcome};
 use crate::testing::recording::Recording;
-use crate::testing::replay_platform::server::Given;
-use crate::testing::replay_platform::{Trouble, error_body, make_hold};
+use crate::testing::replay_platform::server::ReplayResponse;
+use crate::testing::replay_platform::{FailureMode, error_body, satisfy};
 
 /// Concurrent calls with an expired session.
-const AT_ONCE: u64 = 20;
+const CONCURRENT_CALLS: u64 = 20;
 
 /// Time limit for a platform that doesn't respond.
-const SHORT: Duration = Duration::from_millis(400);
+const SILENCE_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// A wrong credential.
 const WRONG: &str = "wrong-credential";
@@ -30,36 +30,39 @@ pub(in crate::testing::conformance) async fn check(
 ) {
     sessions(checks, bench).await;
     checks.take("throttling is reported, and calls work again afterwards", throttled(bench).await);
-    let words = "the stand-in fails";
-    let error = Given::json(500, &error_body(&bench.manifest, words));
-    let shapes = [
+    let message = "the replayed platform fails";
+    let error = ReplayResponse::json(500, &error_body(&bench.manifest, message));
+    let cases = [
         ("an error 500 is a failure", error, ""),
-        ("a gateway's page is a failure", page(503), ""),
-        ("a web page under 200 is a failure", page(200), "web page"),
-        ("an empty body is a failure", Given { status: 200, ..Given::default() }, "empty body"),
-        ("what is not JSON is a failure", garbage(), ""),
+        ("a gateway's page is a failure", gateway_page(503), ""),
+        ("a web page under 200 is a failure", gateway_page(200), "web page"),
+        (
+            "an empty body is a failure",
+            ReplayResponse { status: 200, ..ReplayResponse::default() },
+            "empty body",
+        ),
+        ("a body that is not JSON is a failure", invalid_json(), ""),
     ];
-    for (name, given, text) in shapes {
-        checks.take(name, fails(bench, given, FailureKind::Error, text).await);
+    for (name, response, text) in cases {
+        checks.take(name, fails(bench, response, FailureKind::Error, text).await);
     }
-    let message = bench.manifest.errors.message.picks();
     let name = "the platform's error message is reported";
-    if message.is_empty() {
-        checks.add(name, Verdict::DoesNotApply("errors.message names no place".into()));
+    if bench.manifest.errors.message.picks().is_empty() {
+        checks.add(name, Verdict::DoesNotApply("errors.message has no path".into()));
     } else {
-        let error = Given::json(400, &error_body(&bench.manifest, words));
-        checks.take(name, fails(bench, error, FailureKind::Error, words).await);
+        let error = ReplayResponse::json(400, &error_body(&bench.manifest, message));
+        checks.take(name, fails(bench, error, FailureKind::Error, message).await);
     }
-    checks.take("a gateway's 404 is not a result of a look-up", page_is_no_miss(bench).await);
+    checks.take("a gateway's 404 is not a result of a look-up", gateway_404(bench).await);
     rules(checks, bench, recording).await;
-    bench.platform.fail(Trouble::Silence);
+    bench.platform.fail(FailureMode::Silence);
     let access = bench.platform.access();
-    let silent = match OneAccount::open(&bench.manifest, access, SHORT, None) {
+    let silent = match OneAccount::open(&bench.manifest, access, SILENCE_TIMEOUT, None) {
         Ok(account) => failed(&account.page(1, 10).await, FailureKind::Timeout, "").map(drop),
         Err(why) => Err(why),
     };
     checks.take("a platform that doesn't answer is a timeout", silent);
-    bench.platform.fail(Trouble::None);
+    bench.platform.fail(FailureMode::None);
 }
 
 async fn sessions(checks: &mut Checks, bench: &TestBench) {
@@ -77,10 +80,10 @@ async fn sessions(checks: &mut Checks, bench: &TestBench) {
     let result = async {
         let account = bench.account()?;
         ids_of(account.page(1, 1).await)?;
-        bench.platform.end_sessions();
+        bench.platform.expire_sessions();
         let ids = bench.ids();
-        let asking = (1..=AT_ONCE).map(|n| account.page(n, 1));
-        for (n, outcome) in join_all(asking).await.into_iter().enumerate() {
+        let calls = (1..=CONCURRENT_CALLS).map(|n| account.page(n, 1));
+        for (n, outcome) in join_all(calls).await.into_iter().enumerate() {
             let expected: Vec<String> = ids.get(n).cloned().into_iter().collect();
             same("a page of one", &expected, &ids_of(outcome)?)?;
         }
@@ -112,18 +115,18 @@ async fn wrong_credentials(bench: &TestBench) -> Result<(), String> {
 async fn throttled(bench: &TestBench) -> Result<(), String> {
     let body = error_body(&bench.manifest, "too many requests");
     let account = bench.account()?;
-    bench.platform.fail(Trouble::Answer(Given::json(429, &body)));
+    bench.platform.fail(FailureMode::Response(ReplayResponse::json(429, &body)));
     let first = account.page(1, 10).await;
-    bench.platform.fail(Trouble::None);
+    bench.platform.fail(FailureMode::None);
     failed(&first, FailureKind::Throttled, "")?;
     ids_of(account.page(1, 10).await).map_err(|why| format!("afterwards, {why}"))?;
     // With `Retry-After`, there is no retry before that time.
-    let mut given = Given::json(429, &body);
-    given.headers.push(("retry-after".into(), "3600".into()));
+    let mut response = ReplayResponse::json(429, &body);
+    response.headers.push(("retry-after".into(), "3600".into()));
     let account = bench.account()?;
-    bench.platform.fail(Trouble::Answer(given));
+    bench.platform.fail(FailureMode::Response(response));
     let outcome = account.page(1, 10).await;
-    bench.platform.fail(Trouble::None);
+    bench.platform.fail(FailureMode::None);
     let failure = failed(&outcome, FailureKind::Throttled, "")?;
     if failure.retry_after.is_none() {
         return Err("expected the failure to tell how long to wait, it doesn't".into());
@@ -133,24 +136,24 @@ async fn throttled(bench: &TestBench) -> Result<(), String> {
 
 async fn fails(
     bench: &TestBench,
-    given: Given,
+    response: ReplayResponse,
     kind: FailureKind,
     text: &str,
 ) -> Result<(), String> {
     let account = bench.account()?;
-    bench.platform.fail(Trouble::Answer(given));
+    bench.platform.fail(FailureMode::Response(response));
     let outcome = account.page(1, 10).await;
-    bench.platform.fail(Trouble::None);
+    bench.platform.fail(FailureMode::None);
     failed(&outcome, kind, text)?;
     ids_of(account.page(1, 10).await).map_err(|why| format!("afterwards, {why}"))?;
     Ok(())
 }
 
-async fn page_is_no_miss(bench: &TestBench) -> Result<(), String> {
+async fn gateway_404(bench: &TestBench) -> Result<(), String> {
     let Some(id) = bench.ids().into_iter().next() else { return Ok(()) };
-    bench.platform.fail(Trouble::Answer(page(404)));
+    bench.platform.fail(FailureMode::Response(gateway_page(404)));
     let outcome = bench.account()?.look_up(LookUpKey::Id, &[id]).await;
-    bench.platform.fail(Trouble::None);
+    bench.platform.fail(FailureMode::None);
     failed(&outcome, FailureKind::Error, "").map(drop)
 }
 
@@ -162,21 +165,21 @@ async fn rules(checks: &mut Checks, bench: &TestBench, recording: &Recording) {
         let mut body = list.map(|it| it.body.clone()).unwrap_or_default();
         let status =
             rule.when.status.as_ref().map_or(Some(http::StatusCode::OK), |it| it.example());
-        let (Some(status), Some(())) = (status, make_hold(&rule.when, &mut body)) else {
-            let why = "an answer that it holds of can't be written";
+        let (Some(status), Some(())) = (status, satisfy(&rule.when, &mut body)) else {
+            let why = "no response can be made that matches it";
             checks.add(name, Verdict::DoesNotApply(why.into()));
             continue;
         };
-        let given = Given::json(status.as_u16(), &body);
+        let response = ReplayResponse::json(status.as_u16(), &body);
         let result = match rule.means {
             Meaning::Fine => {
-                let why = "is what was asked for";
+                let why = "it is no failure";
                 checks.add(name, Verdict::DoesNotApply(why.into()));
                 continue;
             }
-            Meaning::Throttled => fails(bench, given, FailureKind::Throttled, "").await,
+            Meaning::Throttled => fails(bench, response, FailureKind::Throttled, "").await,
             Meaning::NotFound | Meaning::Failed | Meaning::Expired => {
-                fails(bench, given, FailureKind::Error, "").await
+                fails(bench, response, FailureKind::Error, "").await
             }
         };
         checks.take(name, result);
@@ -195,12 +198,12 @@ fn failed<'o>(outcome: &'o Outcome, kind: FailureKind, text: &str) -> Result<&'o
     Ok(failure)
 }
 
-fn page(status: u16) -> Given {
+fn gateway_page(status: u16) -> ReplayResponse {
     let headers = vec![("content-type".to_owned(), "text/html".to_owned())];
-    Given { status, headers, body: "<html><body>Service Unavailable</body></html>".into() }
+    ReplayResponse { status, headers, body: "<html><body>Service Unavailable</body></html>".into() }
 }
 
-fn garbage() -> Given {
+fn invalid_json() -> ReplayResponse {
     let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-    Given { status: 200, headers, body: "{\"data\": [tru".into() }
+    ReplayResponse { status: 200, headers, body: "{\"data\": [tru".into() }
 }

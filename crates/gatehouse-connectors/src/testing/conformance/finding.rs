@@ -42,7 +42,7 @@ pub(in crate::testing::conformance) async fn check(checks: &mut Checks, bench: &
         if let LookUp::Searched { values_max } = look_up {
             let result = batch(bench, by, &id_values, values_max as usize).await;
             checks.take(
-                format!("{name}: one more than {values_max} at once can be asked for"),
+                format!("{name}: one value more than {values_max} can be looked up at once"),
                 result,
             );
         }
@@ -61,7 +61,7 @@ pub(in crate::testing::conformance) async fn check_live(
     let listed = account.page(1, 100).await;
     for by in LookUpKey::ALL {
         if !matches!(manifest.capabilities().look_up(by), LookUp::Searched { .. }) {
-            let why = "the platform can't be asked for it";
+            let why = "the platform has no such look-up";
             checks.add(format!("{}: look-ups", name(by)), Verdict::DoesNotApply(why.into()));
             continue;
         }
@@ -99,20 +99,20 @@ pub(in crate::testing::conformance) fn exactness(
         if search.matching == Match::Partial {
             continue;
         }
-        let answers = step.exchanges.iter().filter(|it| it.kind == CallKind::LookUp);
-        let given =
-            answers.filter(|it| it.status == 200).filter_map(|it| search.items.first(&it.body));
-        let n_given: usize = given
+        let responses = step.exchanges.iter().filter(|it| it.kind == CallKind::LookUp);
+        let returned =
+            responses.filter(|it| it.status == 200).filter_map(|it| search.items.first(&it.body));
+        let n_returned: usize = returned
             .map(|it| match it {
                 serde_json::Value::Array(members) => members.len(),
                 serde_json::Value::Null => 0,
                 _ => 1,
             })
             .sum();
-        let n_meant = step.products.len();
-        if n_given > n_meant {
+        let n_matching = step.products.len();
+        if n_returned > n_matching {
             faults.push(format!(
-                "{} {value}: the platform answered with {n_given}, of which {n_meant} are meant: say \
+                "{} {value}: the platform returned {n_returned}, of which {n_matching} match: say \
                  `match: partial`",
                 name(by)
             ));
@@ -123,18 +123,18 @@ pub(in crate::testing::conformance) fn exactness(
 
 /// Ids and look-up values of all connections.
 fn id_values(bench: &TestBench, by: LookUpKey) -> Vec<(String, String)> {
-    let records = &bench.platform.recorded().records;
+    let connections = &bench.platform.recorded().connections;
     let mut seen = BTreeSet::new();
-    let all = records.iter().flat_map(|record| {
+    let all = connections.iter().flat_map(|connection| {
         let values: Vec<String> = match by {
-            LookUpKey::Id => vec![record.id.clone()],
+            LookUpKey::Id => vec![connection.id.clone()],
             LookUpKey::Number(kind) => {
-                let numbers = record.numbers.iter().filter(|(it, _)| *it == kind);
+                let numbers = connection.numbers.iter().filter(|(it, _)| *it == kind);
                 let fit = numbers.filter(|(_, it)| Identifier::parse(kind, it).is_ok());
                 fit.map(|(_, it)| it.clone()).collect()
             }
         };
-        values.into_iter().map(|it| (record.id.clone(), it))
+        values.into_iter().map(|it| (connection.id.clone(), it))
     });
     all.filter(|(_, value)| seen.insert(value.clone())).collect()
 }
@@ -169,7 +169,7 @@ async fn misses(bench: &TestBench, by: LookUpKey, value: &str) -> Result<(), Str
     let outcome = bench.account()?.look_up(by, std::slice::from_ref(&miss)).await;
     let n_missing = outcome.n_missing;
     let actual = ids_of(outcome)?;
-    let carried = bench.platform.recorded().records.iter().any(|it| it.id == miss);
+    let carried = bench.platform.recorded().connections.iter().any(|it| it.id == miss);
     if carried {
         return Ok(());
     }

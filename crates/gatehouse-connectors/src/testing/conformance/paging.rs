@@ -1,4 +1,4 @@
-//! Pages: of every size they hold everything once, in the fewest calls, and nothing unmapped.
+//! Paging: every page size lists each connection once, in the fewest calls, mapped fields only.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::connector::{CallKind, ProductParts};
 use crate::manifest::format::paging::{Next, PageSize, PagingBy};
 use crate::testing::one_account::OneAccount;
 use crate::testing::recording::Recording;
-use crate::testing::replay_platform::Trouble;
+use crate::testing::replay_platform::FailureMode;
 
 /// Page sizes of the checks.
 const SIZES: [u64; 4] = [1000, 100, 7, 1];
@@ -60,12 +60,13 @@ fn total(checks: &mut Checks, bench: &TestBench, recording: &Recording) {
     let name = "recorded pages tell the total where the manifest says";
     let paging = &bench.manifest.paging;
     if paging.total.is_none() {
-        checks.add(name, Verdict::DoesNotApply("the platform tells none".into()));
+        checks.add(name, Verdict::DoesNotApply("the platform gives no total".into()));
         return;
     }
     let pages = recording.exchanges().filter(|it| it.kind == CallKind::List && it.status == 200);
-    let silent = pages.filter(|it| paging.total(&it.header_map(), &it.body).is_none());
-    let texts = silent.map(|it| format!("`{}`: expected a number, none is there", it.request));
+    let without_total = pages.filter(|it| paging.total(&it.header_map(), &it.body).is_none());
+    let texts =
+        without_total.map(|it| format!("`{}`: expected a number, none is there", it.request));
     checks.add(name, super::verdict(texts.collect()));
 }
 
@@ -104,16 +105,16 @@ async fn hostile_links(checks: &mut Checks, bench: &TestBench) {
         checks.add(name, Verdict::DoesNotApply("no links are followed".into()));
         return;
     }
-    bench.platform.fail(Trouble::HostileLinks);
+    bench.platform.fail(FailureMode::HostileLinks);
     let result = async {
         let outcome = bench.account()?.page(1, 1000).await;
         if outcome.failures.is_empty() {
             return Err("expected a failure, none came".to_owned());
         }
-        same("calls elsewhere", &0, &bench.platform.n_strangers())
+        same("calls to other hosts", &0, &bench.platform.n_foreign_host_calls())
     };
     checks.take(name, result.await);
-    bench.platform.fail(Trouble::None);
+    bench.platform.fail(FailureMode::None);
 }
 
 async fn no_canary(bench: &TestBench) -> Result<(), String> {
@@ -143,13 +144,13 @@ async fn details(checks: &mut Checks, bench: &TestBench) {
     checks.take(name, result.await);
 }
 
-/// Whether a full page is followed by another: otherwise all others are hidden.
-async fn leads_on(manifest: &crate::Manifest, account: &OneAccount) -> Verdict {
+/// Whether another page follows a full one. If not, `paging` hides connections.
+async fn next_page_exists(manifest: &crate::Manifest, account: &OneAccount) -> Verdict {
     let (_, size) = manifest.paging.size.bounds();
     let size = u64::from(size).min(500);
     let pages = async {
         let first = ids_of(account.page(1, size).await)?;
-        // Twice the size, so that the second page is read only if the first leads on.
+        // Twice the size, so that the second page is read only if the first leads to it.
         let both = ids_of(account.page(1, 2 * size).await)?;
         Ok::<_, String>((first.len() as u64, both.len() as u64))
     };
@@ -160,8 +161,8 @@ async fn leads_on(manifest: &crate::Manifest, account: &OneAccount) -> Verdict {
             Verdict::DoesNotApply(why)
         }
         Ok((_, n_both)) if n_both <= size => Verdict::Failed(format!(
-            "the first page of {size} came full, and nothing behind it: unless the account has exactly \
-             {size} connections, `paging` doesn't lead on"
+            "the first page of {size} came full, and no page follows it: unless the account has exactly \
+             {size} connections, `paging` doesn't lead to the next page"
         )),
         Ok(_) => Verdict::Passed,
     }
@@ -172,7 +173,7 @@ pub(in crate::testing::conformance) async fn check_live(
     manifest: &crate::Manifest,
     account: &OneAccount,
 ) {
-    checks.add("a full page leads on", leads_on(manifest, account).await);
+    checks.add("a full page leads to the next", next_page_exists(manifest, account).await);
     let mut first: Option<Vec<String>> = None;
     for size in SIZES {
         let result = async {

@@ -212,10 +212,10 @@ impl<'m> Cleaner<'m> {
         &self,
         asked: RecordedRequest,
         found: &[Arc<Connection>],
-        call: Vec<RawCall>,
+        calls: Vec<RawCall>,
     ) -> RecordedStep {
         let mut exchanges: Vec<RecordedCall> =
-            call.into_iter().map(|it| self.recorded(it)).collect();
+            calls.into_iter().map(|it| self.recorded(it)).collect();
         // Concurrent calls come in any order.
         exchanges.sort_by(|a, b| (a.kind, &a.request).cmp(&(b.kind, &b.request)));
         let products = found.iter().map(|it| RecordedProduct::from(&**it)).collect();
@@ -333,8 +333,8 @@ impl<'m> Cleaner<'m> {
             forms(Zeroizing::new(it.to_owned())).iter().any(|it| text.contains(it.as_str()))
         }) {
             return Err(
-                "a secret of the account is in what was said, where it can't be left out; nothing \
-                        is kept"
+                "a secret of the account is in the recorded calls, and can't be removed; nothing is \
+                 recorded"
                     .into(),
             );
         }

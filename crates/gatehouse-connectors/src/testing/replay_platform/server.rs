@@ -1,4 +1,4 @@
-//! Requests to a platform that is made of a recording, read whole, and what they are answered with.
+//! Requests to a replayed platform, read with their bodies, and its responses.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -16,8 +16,8 @@ use crate::platform_server::{PlatformServer, Reply};
 /// Most bytes of a request's body.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
-/// A request that came.
-pub(crate) struct Asked {
+/// A request with its body.
+pub(crate) struct ReceivedRequest {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: String,
@@ -25,15 +25,15 @@ pub(crate) struct Asked {
     pub(crate) body: Bytes,
 }
 
-/// An answer.
+/// A response.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct ReplayResponse {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Bytes,
 }
 
-impl Asked {
+impl ReceivedRequest {
     async fn read(request: Request<Incoming>) -> Self {
         let (head, body) = request.into_parts();
         let body = Limited::new(body, BODY_BYTES_MAX).collect().await;
@@ -46,12 +46,12 @@ impl Asked {
         }
     }
 
-    /// Names and values of the query, as they are meant.
+    /// Decoded names and values of the query.
     pub(crate) fn pairs(&self) -> Vec<(String, String)> {
         pairs(&self.query)
     }
 
-    /// Where it went, with its query.
+    /// Path and query.
     pub(crate) fn target(&self) -> String {
         if self.query.is_empty() {
             self.path.clone()
@@ -61,7 +61,7 @@ impl Asked {
     }
 }
 
-/// Names and values of a query or a form, as they are meant.
+/// Decoded names and values of a query or a form.
 pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
     let decoded = |text: &str| {
         let text = text.replace('+', " ");
@@ -72,20 +72,20 @@ pub(crate) fn pairs(text: &str) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (decoded(name), decoded(value))).collect()
 }
 
-impl Given {
-    /// An answer in JSON.
+impl ReplayResponse {
+    /// A JSON response.
     pub(crate) fn json(status: u16, body: &Value) -> Self {
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         Self { status, headers, body: body.to_string().into() }
     }
 }
 
-impl From<Given> for Reply {
-    fn from(given: Given) -> Self {
-        let mut response = Response::new(given.body);
+impl From<ReplayResponse> for Reply {
+    fn from(replayed: ReplayResponse) -> Self {
+        let mut response = Response::new(replayed.body);
         *response.status_mut() =
-            StatusCode::from_u16(given.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        for (name, value) in given.headers {
+            StatusCode::from_u16(replayed.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in replayed.headers {
             let name = HeaderName::from_bytes(name.as_bytes());
             if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(&value)) {
                 response.headers_mut().append(name, value);
@@ -95,13 +95,13 @@ impl From<Given> for Reply {
     }
 }
 
-/// Answers requests on a free port of this machine.
+/// Serves requests on a free local port.
 pub(crate) fn serve(
-    handler: impl Fn(&Asked) -> Reply + Send + Sync + 'static,
+    handler: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static,
 ) -> io::Result<PlatformServer> {
     let handler = Arc::new(handler);
     PlatformServer::start((Ipv4Addr::LOCALHOST, 0).into(), move |request| {
         let handler = Arc::clone(&handler);
-        async move { handler(&Asked::read(request).await) }
+        async move { handler(&ReceivedRequest::read(request).await) }
     })
 }
