@@ -1,22 +1,22 @@
-//! Platforms that are simulated: something to ask where there is no platform, or none that may be broken.
+//! Simulated platforms, for tests and demos without a real platform.
 //!
-//! The far side is a real HTTP server ([`Server`]) that shows the connections of a [`Platform`] and
-//! misbehaves as its [`Profile`] says. No connection is stored: each is computed from the platform's seed,
-//! the account and its place in the list (`fleet`), and each identifier can be turned back into that place.
-//! So a million of them cost no memory, and the last page costs what the first one does.
+//! A [`Server`] is a real HTTP server. It serves the connections of a [`Platform`], with the latency and faults of its
+//! [`Profile`]. No connection is stored: each is computed from the platform's seed, the account and its index in the
+//! list (`fleet`), and each identifier can be converted back to that index. So a million connections need no memory,
+//! and the last page costs as much as the first.
 //!
-//! `connectors/simulator.yaml` is the manifest of these platforms. It shares no code with the server: each writes down the
-//! wire's shapes for itself, as two companies would.
+//! `connectors/simulator.yaml` is the manifest of these platforms. Manifest and server share no code: each defines the
+//! wire format on its own, as two companies would.
 
 mod api;
 mod body;
-mod draw;
 mod fleet;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod permutation;
 mod platform;
 mod profile;
+mod pseudo_random;
 mod server;
 mod throttle;
 

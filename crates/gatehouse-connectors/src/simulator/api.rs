@@ -1,7 +1,7 @@
-//! What a simulated platform answers: from a request's head to a whole answer, without I/O.
+//! API of a simulated platform: makes the response to a request's head, without I/O.
 //!
-//! `GET /v1/connections` lists, or looks up when it names identifiers; `GET /v1/connections/{id}` reads one.
-//! The user's view of it is docs/simulator.md.
+//! `GET /v1/connections` lists connections, or looks up identifiers; `GET /v1/connections/{id}` reads one.
+//! docs/simulator.md describes the API for its users.
 
 use bytes::Bytes;
 use gatehouse_core::IdentifierKind;
@@ -13,100 +13,103 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::json;
 
-use super::fleet::{Fleet, Shown};
+use super::fleet::{ConnectionJson, Fleet};
 use super::platform::{PagingKind, Platform};
 use super::profile::{Misbehaviour, Profile};
 
-/// Connections on a page whose size nobody chose, unless the platform's pages are smaller.
+/// Default page size, unless the platform's maximum is smaller.
 const PAGE_SIZE_DEFAULT: u64 = 100;
 
-/// How many more connections than were asked for come when too many do.
-const TOO_MANY_MORE: u64 = 10;
+/// Extra connections of a response with [`Misbehaviour::TooMany`].
+const TOO_MANY_EXTRA: u64 = 10;
 
-/// Characters of a value that an error repeats.
+/// Most characters of a value that an error message repeats.
 const VALUE_CHARS_MAX: usize = 64;
 
-/// The collection, and what the paths of its members begin with.
+/// Path of the collection, and prefix of its members' paths.
 const CONNECTIONS: &str = "/v1/connections";
 
-/// A whole answer.
-pub(super) type Answer = Response<Bytes>;
+/// A response with its complete body.
+pub(super) type FullResponse = Response<Bytes>;
 
-/// What is looked at of a request.
+/// The parts of a request that determine the response.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question<'a> {
+pub(super) struct RequestHead<'a> {
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
     pub(super) query: &'a str,
     pub(super) authorization: Option<&'a str>,
 }
 
-/// Why a request is not answered as it would like to be.
+/// A client error.
 #[derive(Debug)]
-enum Refusal {
+enum RequestError {
     Unauthorized,
     NotFound(String),
     MethodNotAllowed,
     BadRequest(String),
 }
 
-impl Refusal {
-    fn reply(self) -> Answer {
+impl RequestError {
+    fn response(self) -> FullResponse {
         match self {
             Self::Unauthorized => unauthorized(),
-            Self::NotFound(message) => error_reply(StatusCode::NOT_FOUND, &message),
+            Self::NotFound(message) => error_response(StatusCode::NOT_FOUND, &message),
             Self::MethodNotAllowed => method_not_allowed("GET"),
             Self::BadRequest(message) => bad_request(&message),
         }
     }
 }
 
-/// Answers a request, as far as an answer can be wrong by itself; what is wrong with the way that it comes is
-/// the server's.
-pub(super) fn answer(platform: &Platform, profile: &Profile, question: Question<'_>) -> Answer {
+/// Makes a response, with faults in its status, headers and content. The server adds faults of the transfer.
+pub(super) fn respond(
+    platform: &Platform,
+    profile: &Profile,
+    head: RequestHead<'_>,
+) -> FullResponse {
     match profile.fault {
         Misbehaviour::Unauthorized => return unauthorized(),
         Misbehaviour::Throttled => return throttled(profile),
-        Misbehaviour::Redirect => return redirect(question.path),
+        Misbehaviour::Redirect => return redirect(head.path),
         Misbehaviour::Html => return html(),
         _ => {}
     }
-    let mut reply = match find(platform, profile.fault, question) {
-        Ok(reply) => reply,
-        Err(refusal) => return refusal.reply(),
+    let mut response = match route(platform, profile.fault, head) {
+        Ok(response) => response,
+        Err(error) => return error.response(),
     };
     if profile.fault == Misbehaviour::InvalidJson {
-        let body = reply.body_mut();
+        let body = response.body_mut();
         body.truncate(body.len() / 2);
     }
-    reply
+    response
 }
 
-fn find(
+fn route(
     platform: &Platform,
     fault: Misbehaviour,
-    question: Question<'_>,
-) -> Result<Answer, Refusal> {
-    let token = question.authorization.and_then(bearer).filter(|it| platform.tokens.accept(it));
-    let fleet = Fleet::of(platform, token.ok_or(Refusal::Unauthorized)?);
-    let rest = question.path.strip_prefix(CONNECTIONS);
+    head: RequestHead<'_>,
+) -> Result<FullResponse, RequestError> {
+    let token = head.authorization.and_then(bearer).filter(|it| platform.tokens.accept(it));
+    let fleet = Fleet::of(platform, token.ok_or(RequestError::Unauthorized)?);
+    let rest = head.path.strip_prefix(CONNECTIONS);
     let id = match rest {
         Some("") => None,
         Some(rest) if rest.len() > 1 && rest.starts_with('/') => Some(&rest[1..]),
         _ => {
-            return Err(Refusal::NotFound(format!(
+            return Err(RequestError::NotFound(format!(
                 "there is nothing at {}",
-                shortened(question.path)
+                shortened(head.path)
             )));
         }
     };
-    if question.method != Method::GET {
-        return Err(Refusal::MethodNotAllowed);
+    if head.method != Method::GET {
+        return Err(RequestError::MethodNotAllowed);
     }
-    let parameters = parameters(question.query).map_err(Refusal::BadRequest)?;
+    let parameters = parameters(head.query).map_err(RequestError::BadRequest)?;
     match id {
         Some(id) => read(&fleet, fault, id, &parameters),
-        None => match wanted(&parameters).map_err(Refusal::BadRequest)? {
+        None => match identifiers_to_look_up(&parameters).map_err(RequestError::BadRequest)? {
             Some((kind, values)) => look_up(platform, &fleet, fault, kind, &values),
             None => list(platform, &fleet, fault, &parameters),
         },
@@ -118,7 +121,7 @@ fn bearer(authorization: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
-// What is asked for.
+// Parameters.
 
 type Parameters = Vec<(String, String)>;
 
@@ -138,8 +141,8 @@ fn parameters(query: &str) -> Result<Parameters, String> {
     Ok(parameters)
 }
 
-/// The parameter that asks for identifiers of a kind.
-fn parameter_of(kind: IdentifierKind) -> &'static str {
+/// Name of the parameter that looks up identifiers of a kind.
+fn parameter_name(kind: IdentifierKind) -> &'static str {
     match kind {
         IdentifierKind::Iccid => "iccid",
         IdentifierKind::Imsi => "imsi",
@@ -148,29 +151,32 @@ fn parameter_of(kind: IdentifierKind) -> &'static str {
     }
 }
 
-/// The identifiers that a query names, if it does.
-fn wanted(parameters: &Parameters) -> Result<Option<(IdentifierKind, Vec<&str>)>, String> {
-    let kind_of = |name: &str| IdentifierKind::ALL.into_iter().find(|it| parameter_of(*it) == name);
+/// The identifiers to look up; `None` if the query asks for a list.
+fn identifiers_to_look_up(
+    parameters: &Parameters,
+) -> Result<Option<(IdentifierKind, Vec<&str>)>, String> {
+    let kind_of =
+        |name: &str| IdentifierKind::ALL.into_iter().find(|it| parameter_name(*it) == name);
     let Some((kind, values)) =
         parameters.iter().find_map(|(name, values)| Some((kind_of(name)?, values)))
     else {
         return Ok(None);
     };
-    if let Some((other, _)) = parameters.iter().find(|(name, _)| name != parameter_of(kind)) {
+    if let Some((other, _)) = parameters.iter().find(|(name, _)| name != parameter_name(kind)) {
         return Err(format!(
             "{} can't stand beside {}: one kind of identifier is looked up at a time, without paging",
             shortened(other),
-            parameter_of(kind)
+            parameter_name(kind)
         ));
     }
     let values: Vec<&str> = values.split(',').filter(|value| !value.is_empty()).collect();
     if values.is_empty() {
-        return Err(format!("{} must name one or more, with commas between", parameter_of(kind)));
+        return Err(format!("{} must name one or more, with commas between", parameter_name(kind)));
     }
     Ok(Some((kind, values)))
 }
 
-/// A piece of a list.
+/// A range of a list.
 struct Window {
     from: u64,
     size: u64,
@@ -181,14 +187,14 @@ fn window(
     fleet: &Fleet<'_>,
     parameters: &Parameters,
 ) -> Result<Window, String> {
-    let (place, size) = match platform.paging {
+    let (position, size) = match platform.paging {
         PagingKind::Page => ("page", "size"),
         PagingKind::Offset => ("offset", "limit"),
         PagingKind::Cursor => ("cursor", "limit"),
     };
-    if let Some((name, _)) = parameters.iter().find(|(name, _)| name != place && name != size) {
+    if let Some((name, _)) = parameters.iter().find(|(name, _)| name != position && name != size) {
         return Err(format!(
-            "{} is not a parameter of this platform, which is asked with {place} and {size}, or with \
+            "{} is not a parameter of this platform, which is asked with {position} and {size}, or with \
              one of iccid, imsi, msisdn, serial",
             shortened(name)
         ));
@@ -205,10 +211,10 @@ fn window(
         PagingKind::Page => (number("page", 1, u64::MAX, 1)? - 1).saturating_mul(size),
         PagingKind::Offset => number("offset", 0, u64::MAX, 0)?,
         PagingKind::Cursor => match given("cursor") {
-            Some(mark) => fleet.place_of_mark(mark).ok_or_else(|| {
+            Some(cursor) => fleet.index_of_cursor(cursor).ok_or_else(|| {
                 format!(
                     "cursor must be what `next` was on a page of this account, not `{}`",
-                    shortened(mark)
+                    shortened(cursor)
                 )
             })?,
             None => 0,
@@ -229,11 +235,11 @@ fn number(name: &str, text: &str, min: u64, max: u64) -> Result<u64, String> {
     })
 }
 
-// What is found.
+// Handlers.
 
 #[derive(Serialize)]
-struct Found {
-    connections: Vec<Shown>,
+struct ListBody {
+    connections: Vec<ConnectionJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -245,21 +251,22 @@ fn list(
     fleet: &Fleet<'_>,
     fault: Misbehaviour,
     parameters: &Parameters,
-) -> Result<Answer, Refusal> {
-    let Window { from, size } = window(platform, fleet, parameters).map_err(Refusal::BadRequest)?;
+) -> Result<FullResponse, RequestError> {
+    let Window { from, size } =
+        window(platform, fleet, parameters).map_err(RequestError::BadRequest)?;
     let end = from.saturating_add(size).min(fleet.len());
-    let connections = (from..end).map(|place| fleet.at(place)).collect();
-    let found = match platform.paging {
+    let connections = (from..end).map(|index| fleet.at(index)).collect();
+    let body = match platform.paging {
         PagingKind::Page | PagingKind::Offset => {
-            Found { connections, total: Some(fleet.len()), next: None }
+            ListBody { connections, total: Some(fleet.len()), next: None }
         }
         PagingKind::Cursor => {
-            let place = if end < fleet.len() { Some(end) } else { None };
-            let place = place.or((fault == Misbehaviour::EndlessCursor).then_some(0));
-            Found { connections, total: None, next: place.map(|place| fleet.mark(place)) }
+            let index = if end < fleet.len() { Some(end) } else { None };
+            let index = index.or((fault == Misbehaviour::EndlessCursor).then_some(0));
+            ListBody { connections, total: None, next: index.map(|index| fleet.cursor(index)) }
         }
     };
-    Ok(shown(fleet, fault, found, size))
+    Ok(list_response(fleet, fault, body, size))
 }
 
 fn look_up(
@@ -268,24 +275,24 @@ fn look_up(
     fault: Misbehaviour,
     kind: IdentifierKind,
     values: &[&str],
-) -> Result<Answer, Refusal> {
+) -> Result<FullResponse, RequestError> {
     if values.len() > platform.look_up_max as usize {
-        return Err(Refusal::BadRequest(format!(
+        return Err(RequestError::BadRequest(format!(
             "{} must name at most {}, not {}",
-            parameter_of(kind),
+            parameter_name(kind),
             platform.look_up_max,
             values.len()
         )));
     }
-    let mut places: Vec<u64> = Vec::new();
-    for place in values.iter().filter_map(|value| fleet.place_of(kind, value)) {
-        if !places.contains(&place) {
-            places.push(place);
+    let mut indexes: Vec<u64> = Vec::new();
+    for index in values.iter().filter_map(|value| fleet.index_of(kind, value)) {
+        if !indexes.contains(&index) {
+            indexes.push(index);
         }
     }
-    let connections = places.into_iter().map(|place| fleet.at(place)).collect();
-    let found = Found { connections, total: None, next: None };
-    Ok(shown(fleet, fault, found, values.len() as u64))
+    let connections = indexes.into_iter().map(|index| fleet.at(index)).collect();
+    let body = ListBody { connections, total: None, next: None };
+    Ok(list_response(fleet, fault, body, values.len() as u64))
 }
 
 fn read(
@@ -293,109 +300,125 @@ fn read(
     fault: Misbehaviour,
     id: &str,
     parameters: &Parameters,
-) -> Result<Answer, Refusal> {
+) -> Result<FullResponse, RequestError> {
     if let Some((name, _)) = parameters.first() {
-        return Err(Refusal::BadRequest(format!("{} can't stand beside an id", shortened(name))));
+        return Err(RequestError::BadRequest(format!(
+            "{} can't stand beside an id",
+            shortened(name)
+        )));
     }
     let id = percent_decode_str(id).decode_utf8_lossy();
-    let place = fleet.place_of_id(&id).ok_or_else(|| {
-        Refusal::NotFound(format!("there is no connection `{}` in this account", shortened(&id)))
+    let index = fleet.index_of_id(&id).ok_or_else(|| {
+        RequestError::NotFound(format!(
+            "there is no connection `{}` in this account",
+            shortened(&id)
+        ))
     })?;
-    let connection = fleet.at(place);
+    let connection = fleet.at(index);
     Ok(match fault {
-        Misbehaviour::WrongTypes => json_reply(&wrong_types(&connection)),
-        _ => json_reply(&connection),
+        Misbehaviour::WrongTypes => json_response(&wrong_types(&connection)),
+        _ => json_response(&connection),
     })
 }
 
-/// What was found, or what is made of it.
-fn shown(fleet: &Fleet<'_>, fault: Misbehaviour, mut found: Found, n_asked: u64) -> Answer {
-    let connections = &mut found.connections;
+/// Response with connections, or with a fault in them.
+fn list_response(
+    fleet: &Fleet<'_>,
+    fault: Misbehaviour,
+    mut body: ListBody,
+    n_requested: u64,
+) -> FullResponse {
+    let connections = &mut body.connections;
     match fault {
         Misbehaviour::Duplicates => {
             if connections.len() > 1 {
                 connections.pop();
             }
-            let first = connections.first().and_then(|it| fleet.place_of_id(&it.id));
-            connections.extend(first.map(|place| fleet.at(place)));
+            let first = connections.first().and_then(|it| fleet.index_of_id(&it.id));
+            connections.extend(first.map(|index| fleet.at(index)));
         }
         Misbehaviour::TooMany if fleet.len() > 0 => {
-            let n_more = n_asked - connections.len() as u64 + TOO_MANY_MORE;
-            connections.extend((0..n_more).map(|n| fleet.at(n % fleet.len())));
+            let n_extra = n_requested - connections.len() as u64 + TOO_MANY_EXTRA;
+            connections.extend((0..n_extra).map(|n| fleet.at(n % fleet.len())));
         }
         Misbehaviour::WrongTypes => {
-            let by_place = connections.iter().enumerate();
-            let by_place = by_place.map(|(n, it)| (n.to_string(), wrong_types(it)));
-            let connections: serde_json::Map<_, _> = by_place.collect();
-            let total = found.total.map(|total| total.to_string());
-            return json_reply(&json!({ "connections": connections, "total": total, "next": 1 }));
+            let by_index = connections.iter().enumerate();
+            let by_index = by_index.map(|(n, it)| (n.to_string(), wrong_types(it)));
+            let connections: serde_json::Map<_, _> = by_index.collect();
+            let total = body.total.map(|total| total.to_string());
+            return json_response(
+                &json!({ "connections": connections, "total": total, "next": 1 }),
+            );
         }
         _ => {}
     }
-    json_reply(&found)
+    json_response(&body)
 }
 
-fn wrong_types(connection: &Shown) -> serde_json::Value {
+fn wrong_types(connection: &ConnectionJson) -> serde_json::Value {
     json!({ "id": 4711, "state": connection.state.len(), "properties": connection.id })
 }
 
-// How it is answered.
+// Responses.
 
-/// An answer with the same body for every error.
-pub(super) fn error_reply(status: StatusCode, message: &str) -> Answer {
+/// Error response, with the platform's JSON body for errors.
+pub(super) fn error_response(status: StatusCode, message: &str) -> FullResponse {
     let error = status.canonical_reason().unwrap_or("Error");
     let body = json!({ "status": status.as_u16(), "error": error, "message": message });
-    let mut reply = json_reply(&body);
-    *reply.status_mut() = status;
-    reply
+    let mut response = json_response(&body);
+    *response.status_mut() = status;
+    response
 }
 
-pub(super) fn json_reply<T: Serialize>(body: &T) -> Answer {
+pub(super) fn json_response<T: Serialize>(body: &T) -> FullResponse {
     let body = serde_json::to_vec(body).expect("texts, numbers and lists can be written as JSON");
-    let mut reply = Response::new(Bytes::from(body));
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    reply
+    let mut response = Response::new(Bytes::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
 }
 
-pub(super) fn bad_request(message: &str) -> Answer {
-    error_reply(StatusCode::BAD_REQUEST, message)
+pub(super) fn bad_request(message: &str) -> FullResponse {
+    error_response(StatusCode::BAD_REQUEST, message)
 }
 
-pub(super) fn method_not_allowed(allowed: &'static str) -> Answer {
+pub(super) fn method_not_allowed(allowed: &'static str) -> FullResponse {
     let message = format!("this is only for {allowed}");
-    with_header(error_reply(StatusCode::METHOD_NOT_ALLOWED, &message), ALLOW, allowed)
+    with_header(error_response(StatusCode::METHOD_NOT_ALLOWED, &message), ALLOW, allowed)
 }
 
-pub(super) fn throttled(profile: &Profile) -> Answer {
+pub(super) fn throttled(profile: &Profile) -> FullResponse {
     let seconds = profile.retry_after_seconds.to_string();
-    let reply = error_reply(StatusCode::TOO_MANY_REQUESTS, "asked too often: wait and try again");
-    with_header(reply, RETRY_AFTER, &seconds)
+    let response =
+        error_response(StatusCode::TOO_MANY_REQUESTS, "asked too often: wait and try again");
+    with_header(response, RETRY_AFTER, &seconds)
 }
 
-fn unauthorized() -> Answer {
+fn unauthorized() -> FullResponse {
     let message = "a token is needed that is good here: send `Authorization: Bearer <token>`";
-    with_header(error_reply(StatusCode::UNAUTHORIZED, message), WWW_AUTHENTICATE, "Bearer")
+    with_header(error_response(StatusCode::UNAUTHORIZED, message), WWW_AUTHENTICATE, "Bearer")
 }
 
-fn redirect(path: &str) -> Answer {
-    let reply = error_reply(StatusCode::FOUND, "what you look for is elsewhere");
-    with_header(reply, LOCATION, &format!("http://elsewhere.invalid{path}"))
+fn redirect(path: &str) -> FullResponse {
+    let response = error_response(StatusCode::FOUND, "what you look for is elsewhere");
+    with_header(response, LOCATION, &format!("http://elsewhere.invalid{path}"))
 }
 
-fn html() -> Answer {
-    let mut reply = Response::new(Bytes::from_static(
+fn html() -> FullResponse {
+    let mut response = Response::new(Bytes::from_static(
         b"<!doctype html>\n<title>Maintenance</title>\n<h1>We will be back soon</h1>\n",
     ));
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    reply
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    response
 }
 
-fn with_header(mut reply: Answer, name: HeaderName, value: &str) -> Answer {
-    // A path that came as part of a request can be part of a header.
+fn with_header(mut response: FullResponse, name: HeaderName, value: &str) -> FullResponse {
+    // The path of a request is valid in a header.
     if let Ok(value) = HeaderValue::from_str(value) {
-        reply.headers_mut().insert(name, value);
+        response.headers_mut().insert(name, value);
     }
-    reply
+    response
 }
 
 fn shortened(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! The bodies that a simulated platform sends when it misbehaves: a byte at a time, or without measure.
+//! Bodies of misbehaving platforms: sent a byte at a time, or huge.
 
 use std::time::Duration;
 
@@ -9,19 +9,19 @@ use hyper::body::Frame;
 
 use crate::platform_server::Body;
 
-/// How long each byte is waited for when a body trickles.
+/// Pause before each byte of a trickling body.
 const TRICKLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long a huge body is, and how much of it is sent at a time.
+/// Bytes of a huge body, and of each of its chunks.
 pub(super) const HUGE_BYTES: usize = 200 << 20;
-const HUGE_PIECE_BYTES: usize = 64 << 10;
+const HUGE_CHUNK_BYTES: usize = 64 << 10;
 
-/// What a huge body begins with: it is good JSON as long as anybody reads.
+/// Start of a huge body: valid JSON as far as a client reads.
 const HUGE_START: &[u8] = b"{\"connections\":[";
 
-/// A byte at a time.
+/// Body that is sent a byte at a time.
 pub(super) fn trickling(bytes: Bytes) -> Body {
-    let pieces = stream::unfold(bytes, |mut left| async move {
+    let chunks = stream::unfold(bytes, |mut left| async move {
         if left.is_empty() {
             return None;
         }
@@ -29,24 +29,24 @@ pub(super) fn trickling(bytes: Bytes) -> Body {
         let first = left.split_to(1);
         Some((Ok(Frame::data(first)), left))
     });
-    StreamBody::new(pieces).boxed_unsync()
+    StreamBody::new(chunks).boxed_unsync()
 }
 
-/// [`HUGE_BYTES`] that begin like a list and go on with white space.
+/// Body of [`HUGE_BYTES`]: the start of a list, then white space.
 pub(super) fn huge() -> Body {
-    let filler = Bytes::from(vec![b' '; HUGE_PIECE_BYTES]);
+    let filler = Bytes::from(vec![b' '; HUGE_CHUNK_BYTES]);
     let start = Frame::data(Bytes::from_static(HUGE_START));
-    let pieces =
+    let chunks =
         stream::unfold((Some(start), HUGE_BYTES - HUGE_START.len()), move |(start, n_left)| {
-            let mut piece = filler.clone();
+            let mut chunk = filler.clone();
             async move {
                 if let Some(start) = start {
                     return Some((Ok(start), (None, n_left)));
                 }
-                piece.truncate(n_left);
-                let n_left = n_left - piece.len();
-                (!piece.is_empty()).then(|| (Ok(Frame::data(piece)), (None, n_left)))
+                chunk.truncate(n_left);
+                let n_left = n_left - chunk.len();
+                (!chunk.is_empty()).then(|| (Ok(Frame::data(chunk)), (None, n_left)))
             }
         });
-    StreamBody::new(pieces).boxed_unsync()
+    StreamBody::new(chunks).boxed_unsync()
 }

@@ -1,42 +1,41 @@
 //! The connections of one account, computed.
 //!
-//! An account has a number below a million, drawn from the platform and the token, and a connection has a
-//! place below a million. The two together are a number below 10¹², which is permuted, differently for each
-//! kind of identifier, and written down as such an identifier. Looking one up reads the number, turns it
-//! back and sees whether account and place are right. The permutations are the same everywhere, so two
-//! accounts never have an identifier in common unless their numbers are the same.
+//! An account has a pseudo-random number below a million, from platform and token; a connection has an index below a
+//! million. Both together are a number below 10¹². Each kind of identifier has its own permutation of these numbers,
+//! and the permuted number is written as the identifier. A look-up inverts the permutation and checks the account.
+//! All accounts use the same permutations, so two accounts share an identifier only if their numbers are equal.
 
 use gatehouse_core::IdentifierKind;
 use gatehouse_core::product::Connectivity;
 use serde::Serialize;
 
-use super::draw::{draw, draw_for};
 use super::permutation::Permutation;
 use super::platform::Platform;
+use super::pseudo_random::{pseudo_random, pseudo_random_from_text};
 use crate::check_digit::with_check_digit;
 
-/// How many accounts can be told apart, and how many places each has.
+/// Number of distinct accounts, and of indexes in each.
 const ACCOUNTS: u64 = 1_000_000;
-const PLACES: u64 = 1_000_000;
+const INDEX_LIMIT: u64 = 1_000_000;
 
-/// Accounts whose cards belong to the same network.
-const ACCOUNTS_OF_NETWORK: u64 = 10_000;
+/// Accounts that share a mobile network.
+const ACCOUNTS_PER_NETWORK: u64 = 10_000;
 
 const IDS: Permutation = Permutation::new(1_000_000, 0x1d);
 const ICCIDS: Permutation = Permutation::new(1_000_000, 0x1cc1d);
 const MSISDNS: Permutation = Permutation::new(1_000_000, 0x3515d);
 const SERIALS: Permutation = Permutation::new(1_000_000, 0x5e41a1);
 const CURSORS: Permutation = Permutation::new(1_000_000, 0xc045);
-/// Within a network: an IMSI has only ten digits behind it.
+/// Permutes within a network: an IMSI has ten digits for subscribers.
 const SUBSCRIBERS: Permutation = Permutation::new(100_000, 0x1351);
-/// Devices of one model: an IMEI has six digits for them, which is too few to tell accounts apart.
+/// Base of device numbers: an IMEI has six digits for them, too few to be unique across accounts.
 const DEVICES_BASE: u64 = 1000;
 
-/// What serial numbers begin with, and what their two check digits are the rest by.
+/// Prefix of serial numbers, and modulus of their two check digits.
 const SERIAL_PREFIX: &str = "SL-DF-";
 const SERIAL_CHECK: u64 = 97;
 
-/// Country codes of telephone numbers and cards, and those of mobile networks there.
+/// Country codes of MSISDNs and ICCIDs, with the mobile country codes of IMSIs.
 const COUNTRIES: [(&str, &str); 8] = [
     ("49", "262"),
     ("44", "234"),
@@ -48,13 +47,13 @@ const COUNTRIES: [(&str, &str); 8] = [
     ("48", "260"),
 ];
 
-/// What the numbers of mobile telephones begin with, behind the country.
-const MOBILE: &str = "7";
+/// Prefix of mobile numbers, after the country code.
+const MOBILE_PREFIX: &str = "7";
 
-/// What the numbers of devices begin with: one for each model.
+/// Type allocation codes: the first digits of an IMEI, one code for each model.
 const MODELS: [&str; 5] = ["35284110", "35693803", "86475204", "86183105", "01516100"];
 
-/// The platform's words for statuses, and up to which of a hundred they reach.
+/// The platform's states, with cumulative percentages.
 const STATES: [(&str, u64); 5] =
     [("in-use", 80), ("paused", 88), ("stock", 94), ("retired", 99), ("test-ready", 100)];
 
@@ -62,9 +61,9 @@ const FLEETS: [&str; 6] = ["north", "south", "harbour", "cold-chain", "metering"
 const SITES: [&str; 5] = ["Hamburg", "Málaga", "Rotterdam", "Gdańsk", "Leeds"];
 const TAGS: [&str; 4] = ["pilot", "eu-only", "night", "roaming"];
 
-/// A connection as the platform shows it.
+/// A connection in the platform's JSON.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Shown {
+pub(super) struct ConnectionJson {
     pub(super) id: String,
     pub(super) state: &'static str,
     pub(super) connectivity: &'static str,
@@ -78,12 +77,12 @@ pub(super) struct Shown {
     pub(super) imei: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) serial: Option<String>,
-    pub(super) properties: Vec<ShownProperty>,
+    pub(super) properties: Vec<PropertyJson>,
 }
 
-/// A custom property as the platform shows it.
+/// A custom property in the platform's JSON.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct ShownProperty {
+pub(super) struct PropertyJson {
     pub(super) name: &'static str,
     pub(super) value: String,
 }
@@ -92,43 +91,41 @@ pub(super) struct ShownProperty {
 #[derive(Clone, Debug)]
 pub(super) struct Fleet<'a> {
     platform: &'a Platform,
-    /// What is drawn for the whole platform.
-    origin: u64,
+    platform_seed: u64,
     account: u64,
-    /// What its ICCIDs, IMSIs and MSISDNs begin with.
-    card: String,
-    network: String,
-    telephone: String,
+    iccid_prefix: String,
+    imsi_prefix: String,
+    msisdn_prefix: String,
 }
 
 impl<'a> Fleet<'a> {
-    /// Those that a token shows: always the same.
+    /// The connections of a token's account.
     pub(super) fn of(platform: &'a Platform, token: &str) -> Self {
-        let origin = platform.origin();
-        let account = draw_for(origin, token) % ACCOUNTS;
+        let platform_seed = platform.platform_seed();
+        let account = pseudo_random_from_text(platform_seed, token) % ACCOUNTS;
         let (country, mobile_country) =
-            COUNTRIES[(draw(origin, 1) % COUNTRIES.len() as u64) as usize];
+            COUNTRIES[(pseudo_random(platform_seed, 1) % COUNTRIES.len() as u64) as usize];
         Self {
             platform,
-            origin,
+            platform_seed,
             account,
-            card: format!("89{country}{:03}", draw(origin, 2) % 1000),
-            network: format!("{mobile_country}{:02}", account / ACCOUNTS_OF_NETWORK),
-            telephone: format!("{country}{MOBILE}"),
+            iccid_prefix: format!("89{country}{:03}", pseudo_random(platform_seed, 2) % 1000),
+            imsi_prefix: format!("{mobile_country}{:02}", account / ACCOUNTS_PER_NETWORK),
+            msisdn_prefix: format!("{country}{MOBILE_PREFIX}"),
         }
     }
 
-    /// How many there are.
+    /// Number of connections.
     pub(super) fn len(&self) -> u64 {
         u64::from(self.platform.n_connections)
     }
 
-    /// The one at a place.
-    pub(super) fn at(&self, place: u64) -> Shown {
-        let number = self.number(place);
-        let chance = draw(self.origin, number);
-        let state = state(chance);
-        let mut shown = Shown {
+    /// The connection at an index.
+    pub(super) fn at(&self, index: u64) -> ConnectionJson {
+        let number = self.number(index);
+        let random = pseudo_random(self.platform_seed, number);
+        let state = state(random);
+        let mut connection = ConnectionJson {
             id: format!("{:010x}", IDS.apply(number)),
             state,
             connectivity: "cellular",
@@ -137,113 +134,114 @@ impl<'a> Fleet<'a> {
             msisdn: None,
             imei: None,
             serial: None,
-            properties: properties(draw(chance, 1)),
+            properties: properties(pseudo_random(random, 1)),
         };
         match self.platform.connectivity {
             Connectivity::Cellular => {
-                shown.iccid = Some(self.iccid(number));
-                shown.imsi = Some(self.imsi(place));
-                shown.msisdn = self.has_msisdn(place).then(|| self.msisdn(number));
-                shown.imei = (state != "stock").then(|| self.imei(place, draw(chance, 2)));
+                connection.iccid = Some(self.iccid(number));
+                connection.imsi = Some(self.imsi(index));
+                connection.msisdn = self.has_msisdn(index).then(|| self.msisdn(number));
+                connection.imei =
+                    (state != "stock").then(|| self.imei(index, pseudo_random(random, 2)));
             }
             Connectivity::Satellite => {
-                shown.connectivity = "satellite";
-                shown.serial = Some(serial(number));
+                connection.connectivity = "satellite";
+                connection.serial = Some(serial(number));
             }
         }
-        shown
+        connection
     }
 
-    /// Where the connection is that carries an identifier, however it is written.
-    pub(super) fn place_of(&self, kind: IdentifierKind, value: &str) -> Option<u64> {
+    /// Index of the connection with an identifier, in any notation.
+    pub(super) fn index_of(&self, kind: IdentifierKind, value: &str) -> Option<u64> {
         let is_cellular = self.platform.connectivity == Connectivity::Cellular;
         match kind {
             IdentifierKind::Iccid if is_cellular => {
-                let card = gatehouse_core::identifier::key(kind, value);
-                let digits = card.strip_prefix(&self.card)?;
-                self.own(ICCIDS.invert(decimal(digits, 12)?)?)
+                let iccid = gatehouse_core::identifier::key(kind, value);
+                let digits = iccid.strip_prefix(&self.iccid_prefix)?;
+                self.own_index(ICCIDS.invert(decimal(digits, 12)?)?)
             }
             IdentifierKind::Imsi if is_cellular => {
-                let digits = value.strip_prefix(&self.network)?;
+                let digits = value.strip_prefix(&self.imsi_prefix)?;
                 let number = SUBSCRIBERS.invert(decimal(digits, 10)?)?;
-                let is_own = number / PLACES == self.account % ACCOUNTS_OF_NETWORK;
-                let place = number % PLACES;
-                (is_own && place < self.len()).then_some(place)
+                let is_own = number / INDEX_LIMIT == self.account % ACCOUNTS_PER_NETWORK;
+                let index = number % INDEX_LIMIT;
+                (is_own && index < self.len()).then_some(index)
             }
             IdentifierKind::Msisdn if is_cellular => {
-                let digits = value.strip_prefix(&self.telephone)?;
-                let place = self.own(MSISDNS.invert(decimal(digits, 12)?)?)?;
-                self.has_msisdn(place).then_some(place)
+                let digits = value.strip_prefix(&self.msisdn_prefix)?;
+                let index = self.own_index(MSISDNS.invert(decimal(digits, 12)?)?)?;
+                self.has_msisdn(index).then_some(index)
             }
             IdentifierKind::SerialNumber if !is_cellular => {
                 let (high, rest) = value.strip_prefix(SERIAL_PREFIX)?.split_once('-')?;
                 let (low, check) = rest.split_once('-')?;
                 let permuted = decimal(high, 7)? * 100_000 + decimal(low, 5)?;
                 let is_right = decimal(check, 2)? == permuted % SERIAL_CHECK;
-                self.own(SERIALS.invert(permuted).filter(|_| is_right)?)
+                self.own_index(SERIALS.invert(permuted).filter(|_| is_right)?)
             }
             _ => None,
         }
     }
 
-    /// Where the connection is that the platform calls so.
-    pub(super) fn place_of_id(&self, id: &str) -> Option<u64> {
-        self.own(IDS.invert(hexadecimal(id)?)?)
+    /// Index of the connection with an id of the platform.
+    pub(super) fn index_of_id(&self, id: &str) -> Option<u64> {
+        self.own_index(IDS.invert(hexadecimal(id)?)?)
     }
 
-    /// A mark for the page that begins at a place.
-    pub(super) fn mark(&self, place: u64) -> String {
-        format!("{:010x}", CURSORS.apply(self.number(place)))
+    /// Cursor of the page that begins at an index.
+    pub(super) fn cursor(&self, index: u64) -> String {
+        format!("{:010x}", CURSORS.apply(self.number(index)))
     }
 
-    /// Where the page begins that a mark stands for; nothing when it was given to another account.
-    pub(super) fn place_of_mark(&self, mark: &str) -> Option<u64> {
-        let number = CURSORS.invert(hexadecimal(mark)?)?;
-        let place = number % PLACES;
-        // An empty list may be paged through without end, so its first place can be marked too.
-        let is_right = number / PLACES == self.account && place < self.len().max(1);
-        is_right.then_some(place)
+    /// Index at which a cursor's page begins; `None` for a cursor of another account.
+    pub(super) fn index_of_cursor(&self, cursor: &str) -> Option<u64> {
+        let number = CURSORS.invert(hexadecimal(cursor)?)?;
+        let index = number % INDEX_LIMIT;
+        // `EndlessCursor` gives a cursor even to an empty list.
+        let is_right = number / INDEX_LIMIT == self.account && index < self.len().max(1);
+        is_right.then_some(index)
     }
 
-    fn number(&self, place: u64) -> u64 {
-        self.account * PLACES + place
+    fn number(&self, index: u64) -> u64 {
+        self.account * INDEX_LIMIT + index
     }
 
-    /// The place that belongs to a number, if it is one of this account.
-    fn own(&self, number: u64) -> Option<u64> {
-        let place = number % PLACES;
-        (number / PLACES == self.account && place < self.len()).then_some(place)
+    /// Index of a number of this account; `None` for any other number.
+    fn own_index(&self, number: u64) -> Option<u64> {
+        let index = number % INDEX_LIMIT;
+        (number / INDEX_LIMIT == self.account && index < self.len()).then_some(index)
     }
 
     fn iccid(&self, number: u64) -> String {
-        let iccid = format!("{}{:012}", self.card, ICCIDS.apply(number));
+        let iccid = format!("{}{:012}", self.iccid_prefix, ICCIDS.apply(number));
         if self.platform.shows_check_digit { with_check_digit(iccid) } else { iccid }
     }
 
-    fn imsi(&self, place: u64) -> String {
-        let number = self.account % ACCOUNTS_OF_NETWORK * PLACES + place;
-        format!("{}{:010}", self.network, SUBSCRIBERS.apply(number))
+    fn imsi(&self, index: u64) -> String {
+        let number = self.account % ACCOUNTS_PER_NETWORK * INDEX_LIMIT + index;
+        format!("{}{:010}", self.imsi_prefix, SUBSCRIBERS.apply(number))
     }
 
-    fn imei(&self, place: u64, chance: u64) -> String {
-        let model = MODELS[(chance % MODELS.len() as u64) as usize];
-        let device = Permutation::new(DEVICES_BASE, self.account).apply(place);
+    fn imei(&self, index: u64, random: u64) -> String {
+        let model = MODELS[(random % MODELS.len() as u64) as usize];
+        let device = Permutation::new(DEVICES_BASE, self.account).apply(index);
         with_check_digit(format!("{model}{device:06}"))
     }
 
-    /// Some cards carry data only.
-    fn has_msisdn(&self, place: u64) -> bool {
-        !draw(self.origin ^ 0x3515, self.number(place)).is_multiple_of(16)
+    /// Some SIMs carry data only.
+    fn has_msisdn(&self, index: u64) -> bool {
+        !pseudo_random(self.platform_seed ^ 0x3515, self.number(index)).is_multiple_of(16)
     }
 
     fn msisdn(&self, number: u64) -> String {
-        format!("{}{:012}", self.telephone, MSISDNS.apply(number))
+        format!("{}{:012}", self.msisdn_prefix, MSISDNS.apply(number))
     }
 }
 
-fn state(chance: u64) -> &'static str {
-    let percent = chance % 100;
-    let (word, _) = STATES.into_iter().find(|(_, reach)| percent < *reach).unwrap_or(STATES[0]);
+fn state(random: u64) -> &'static str {
+    let percent = random % 100;
+    let (word, _) = STATES.into_iter().find(|(_, limit)| percent < *limit).unwrap_or(STATES[0]);
     word
 }
 
@@ -253,35 +251,36 @@ fn serial(number: u64) -> String {
     format!("{SERIAL_PREFIX}{:07}-{:05}-{check:02}", permuted / 100_000, permuted % 100_000)
 }
 
-/// Most have a fleet, some a site, few a label, and now and then there are two tags.
-fn properties(chance: u64) -> Vec<ShownProperty> {
-    let pick =
-        |from: &[&str], salt| from[(draw(chance, salt) % from.len() as u64) as usize].to_owned();
+/// Pseudo-random properties: most connections have a fleet, some a site, few a label or two tags.
+fn properties(random: u64) -> Vec<PropertyJson> {
+    let pick = |from: &[&str], salt| {
+        from[(pseudo_random(random, salt) % from.len() as u64) as usize].to_owned()
+    };
     let mut properties = Vec::new();
-    let mut add = |name, value| properties.push(ShownProperty { name, value });
-    if chance % 100 < 85 {
+    let mut add = |name, value| properties.push(PropertyJson { name, value });
+    if random % 100 < 85 {
         add("fleet", pick(&FLEETS, 1));
     }
-    if draw(chance, 2) % 100 < 60 {
+    if pseudo_random(random, 2) % 100 < 60 {
         add("site", pick(&SITES, 3));
     }
-    if draw(chance, 4) % 100 < 30 {
-        add("label", format!("unit {}", draw(chance, 5) % 10_000));
+    if pseudo_random(random, 4) % 100 < 30 {
+        add("label", format!("unit {}", pseudo_random(random, 5) % 10_000));
     }
-    if draw(chance, 6) % 100 < 10 {
+    if pseudo_random(random, 6) % 100 < 10 {
         add("tag", pick(&TAGS[..2], 7));
         add("tag", pick(&TAGS[2..], 8));
     }
     properties
 }
 
-/// A number of exactly so many digits.
+/// Parses a number of exactly `n_digits` digits.
 fn decimal(digits: &str, n_digits: usize) -> Option<u64> {
     let is_number = digits.len() == n_digits && digits.bytes().all(|b| b.is_ascii_digit());
     is_number.then(|| digits.parse().ok())?
 }
 
-/// A number of ten digits to the base of 16, in lower case: there is one way to write it.
+/// Parses ten hexadecimal digits in lower case: each number has one notation.
 fn hexadecimal(digits: &str) -> Option<u64> {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let is_number = digits.len() == 10 && digits.bytes().all(is_digit);

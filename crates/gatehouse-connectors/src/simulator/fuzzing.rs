@@ -2,27 +2,27 @@
 
 use http::Method;
 
-use super::api::{self, Question};
+use super::api::{self, RequestHead};
 use super::platform::Platform;
 use super::profile::Profile;
 
-/// Any request to a simulated platform is answered, and any body is a profile or says what is wrong with it.
+/// Any request gets a response, and any body is a profile or has faults.
 pub(crate) fn request(bytes: &[u8]) {
-    match Profile::default().changed(bytes) {
+    match Profile::default().with_changes(bytes) {
         Ok(profile) => {
             let shown = profile.to_json().to_string();
-            assert_eq!(Profile::default().changed(shown.as_bytes()), Ok(profile));
+            assert_eq!(Profile::default().with_changes(shown.as_bytes()), Ok(profile));
         }
         Err(faults) => assert!(!faults.is_empty()),
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
-    for platform in Platform::usual() {
-        let question =
-            Question { method: &Method::GET, path, query, authorization: Some("Bearer t") };
-        let reply = api::answer(&platform, &Profile::default(), question);
-        assert!(matches!(reply.status().as_u16(), 200 | 400 | 404), "{}", reply.status());
-        let is_json = serde_json::from_slice::<serde_json::Value>(reply.body()).is_ok();
+    for platform in Platform::default_set() {
+        let head =
+            RequestHead { method: &Method::GET, path, query, authorization: Some("Bearer t") };
+        let response = api::respond(&platform, &Profile::default(), head);
+        assert!(matches!(response.status().as_u16(), 200 | 400 | 404), "{}", response.status());
+        let is_json = serde_json::from_slice::<serde_json::Value>(response.body()).is_ok();
         assert!(is_json);
     }
 }

@@ -1,9 +1,9 @@
-//! Numbers that look as if drawn, and can be turned back.
+//! Pseudo-random permutations of numbers, and their inverse.
 //!
-//! A small Feistel network over the numbers below a square: each is a pair of digits to that base, and four
-//! times one digit is shifted by what is drawn for the other. No number comes twice, and nothing is stored.
+//! A small Feistel network over the numbers below the square of a base: each number is a pair of digits to that base.
+//! Each of four rounds shifts one digit by a pseudo-random number for the other. No table is stored.
 
-use super::draw::draw;
+use super::pseudo_random::pseudo_random;
 
 const ROUNDS: u64 = 4;
 
@@ -19,7 +19,7 @@ impl Permutation {
         Self { base, key }
     }
 
-    /// Where a number goes, which must be below the square of the base.
+    /// Permutes a number, which must be below the square of the base.
     pub(super) fn apply(self, number: u64) -> u64 {
         let (mut high, mut low) = (number / self.base, number % self.base);
         for round in 0..ROUNDS {
@@ -28,7 +28,7 @@ impl Permutation {
         high * self.base + low
     }
 
-    /// Where a number comes from; nothing for one that is too large.
+    /// The number that `apply` maps to this one; `None` if this one is too large.
     pub(super) fn invert(self, number: u64) -> Option<u64> {
         if number >= self.base * self.base {
             return None;
@@ -41,7 +41,7 @@ impl Permutation {
     }
 
     fn shift(self, round: u64, digit: u64) -> u64 {
-        draw(self.key.wrapping_add(round), digit) % self.base
+        pseudo_random(self.key.wrapping_add(round), digit) % self.base
     }
 }
 

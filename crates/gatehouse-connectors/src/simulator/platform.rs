@@ -1,44 +1,44 @@
-//! What a simulated platform is like.
+//! Configuration of a simulated platform.
 
 use std::fmt;
 
 use gatehouse_core::PlatformName;
 use gatehouse_core::product::Connectivity;
 
-use super::draw::draw_for;
 use super::profile::{LATENCY_MS_MAX, Profile};
+use super::pseudo_random::pseudo_random_from_text;
 
 /// Most connections in an account.
 pub const CONNECTIONS_MAX: u32 = 1_000_000;
 
-/// Most connections on a page that a platform may allow.
+/// Upper bound of a platform's page size.
 pub const PAGE_SIZE_MAX: u32 = 1000;
 
-/// Most identifiers in one question that a platform may allow.
+/// Upper bound of a platform's identifiers in one request.
 pub const LOOK_UP_MAX: u32 = 100;
 
-/// What a simulated platform is like. All its accounts have equally many connections, each its own.
+/// Configuration of a simulated platform. Accounts have equally many connections, none shared.
 #[derive(Clone, Debug)]
 pub struct Platform {
-    /// Its canonical name.
+    /// The canonical name.
     pub name: PlatformName,
-    /// How its lists are paged through.
+    /// Paging of its lists.
     pub paging: PagingKind,
-    /// How its connections are made.
+    /// Connectivity of its connections.
     pub connectivity: Connectivity,
-    /// How many connections each account has, up to [`CONNECTIONS_MAX`].
+    /// Connections of each account, up to [`CONNECTIONS_MAX`].
     pub n_connections: u32,
     /// Most connections on a page, 1 to [`PAGE_SIZE_MAX`].
     pub page_size_max: u32,
-    /// Most identifiers in one question, 1 to [`LOOK_UP_MAX`].
+    /// Most identifiers in one request, 1 to [`LOOK_UP_MAX`].
     pub look_up_max: u32,
     /// Whether ICCIDs are shown with their check digit, which makes them 20 digits long.
     pub shows_check_digit: bool,
-    /// What everything is drawn from, together with the platform's name.
+    /// Seed of all pseudo-random numbers, together with the platform's name.
     pub seed: u64,
-    /// How it behaves at first.
+    /// The initial profile.
     pub profile: Profile,
-    /// Which tokens are accepted.
+    /// The accepted tokens.
     pub tokens: Tokens,
 }
 
@@ -60,8 +60,8 @@ impl Default for Platform {
 }
 
 impl Platform {
-    /// Three that differ in all that matters: one for each way to page, and one of them with satellites.
-    pub fn usual() -> [Self; 3] {
+    /// Three platforms, one for each kind of paging; one has satellite terminals.
+    pub fn default_set() -> [Self; 3] {
         let name = |name: &str| name.parse().expect("a platform may have this name");
         [
             Self::default(),
@@ -80,12 +80,12 @@ impl Platform {
         ]
     }
 
-    /// What everything about the platform is drawn from: two of one seed have nothing in common.
-    pub(super) fn origin(&self) -> u64 {
-        draw_for(self.seed, self.name.as_str())
+    /// Seed of this platform: platforms with equal `seed` differ by their names.
+    pub(super) fn platform_seed(&self) -> u64 {
+        pseudo_random_from_text(self.seed, self.name.as_str())
     }
 
-    /// Says which number is out of bounds, if one is.
+    /// Checks the bounds; the error names a number out of bounds.
     pub fn check(&self) -> Result<(), String> {
         let bounds = [
             ("connections", self.n_connections, 0, CONNECTIONS_MAX),
@@ -102,14 +102,14 @@ impl Platform {
     }
 }
 
-/// How a platform's lists are paged through.
+/// Paging of a platform's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PagingKind {
-    /// By numbered pages.
+    /// Numbered pages.
     Page,
-    /// By the number of connections before.
+    /// An offset: the number of connections before the page.
     Offset,
-    /// By a mark that each page gives for the next.
+    /// A cursor that each page gives for the next one.
     Cursor,
 }
 
@@ -117,7 +117,7 @@ impl PagingKind {
     /// Every kind.
     pub const ALL: [Self; 3] = [Self::Page, Self::Offset, Self::Cursor];
 
-    /// The kind as settings name it.
+    /// Name of the kind in settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Page => "page",
@@ -126,18 +126,18 @@ impl PagingKind {
         }
     }
 
-    /// The kind that is named so.
+    /// The kind with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// The tokens that a platform accepts; without any, every token is good.
+/// The tokens that a platform accepts; an empty list accepts every token.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tokens(Vec<String>);
 
 impl Tokens {
-    /// Only these.
+    /// Accepts only these tokens.
     pub fn only(tokens: Vec<String>) -> Self {
         Self(tokens)
     }

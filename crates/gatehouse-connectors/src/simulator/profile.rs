@@ -1,37 +1,37 @@
-//! How a simulated platform behaves: slowly, wrongly or not at all. It can be changed while it runs.
+//! Latency and faults of a simulated platform, which can be changed while it runs.
 
 use std::time::Duration;
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::draw::draw;
+use super::pseudo_random::pseudo_random;
 
-/// Longest that an answer may be held back, and longest that may be added by chance.
+/// Longest latency, and longest jitter.
 pub const LATENCY_MS_MAX: u32 = 600_000;
 
-/// Most requests in a second that can be asked for; more is no throttle.
+/// Highest rate limit; a higher one would limit nothing.
 const THROTTLE_PER_SECOND_MAX: u32 = 1_000_000;
 
-/// Longest that clients may be told to stay away.
+/// Longest `Retry-After`.
 const RETRY_AFTER_SECONDS_MAX: u32 = 86_400;
 
-/// How a simulated platform behaves.
+/// Latency and faults of a simulated platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// How long every answer is held back, in milliseconds.
+    /// Latency of every response, in milliseconds.
     pub latency_ms: u32,
-    /// How much longer it may be by chance, in milliseconds.
+    /// Largest random addition to the latency, in milliseconds.
     pub latency_jitter_ms: u32,
-    /// How many of a hundred requests fail.
+    /// Percentage of requests that fail.
     pub error_percent: u8,
-    /// How they fail.
+    /// Status of the requests that fail.
     pub error_status: StatusCode,
-    /// How many requests are answered in a second, the others with 429; any number at zero.
+    /// Rate limit in requests per second; requests beyond it get 429. Zero is no limit.
     pub throttle_per_second: u32,
-    /// How long whoever gets 429 is told to stay away, in seconds.
+    /// `Retry-After` of every 429, in seconds.
     pub retry_after_seconds: u32,
-    /// What is wrong with its answers.
+    /// Fault of the responses.
     pub fault: Misbehaviour,
 }
 
@@ -49,36 +49,36 @@ impl Default for Profile {
     }
 }
 
-/// What may be wrong with a platform's answers.
+/// Faults of a platform's responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// Nothing.
+    /// No fault.
     None,
-    /// None ever comes.
+    /// No response ever comes.
     Hang,
-    /// The connection is closed instead.
+    /// The connection is closed without a response.
     Reset,
-    /// They come a byte at a time.
+    /// Bodies are sent a byte at a time.
     Trickle,
-    /// They are pages for people, with status 200.
+    /// Responses are web pages, with status 200.
     Html,
-    /// They break off in the middle of their JSON.
+    /// Bodies break off in the middle of the JSON.
     InvalidJson,
-    /// They are hundreds of megabytes long.
+    /// Bodies are hundreds of megabytes long.
     Huge,
-    /// They have the right names and the wrong types.
+    /// Fields have the right names and wrong types.
     WrongTypes,
-    /// They have one connection twice, in another's place.
+    /// The last connection of a page is the first one again.
     Duplicates,
-    /// They hold more connections than were asked for.
+    /// Pages have more connections than requested.
     TooMany,
-    /// There is always a page behind the last one.
+    /// Every page has a next one.
     EndlessCursor,
-    /// They lead to another host.
+    /// Responses redirect to another host.
     Redirect,
-    /// No token is good.
+    /// No token is accepted.
     Unauthorized,
-    /// Every request is one too many.
+    /// Every request exceeds the rate limit.
     Throttled,
 }
 
@@ -101,7 +101,7 @@ impl Misbehaviour {
         Self::Throttled,
     ];
 
-    /// The kind as a profile names it.
+    /// Name of the fault in a profile.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -123,18 +123,19 @@ impl Misbehaviour {
 }
 
 impl Profile {
-    /// How long the answer to a request is held back. Requests are counted, so that runs repeat.
-    pub(super) fn latency(&self, origin: u64, n_request: u64) -> Duration {
-        let more = draw(origin ^ 0x1a7e, n_request) % (u64::from(self.latency_jitter_ms) + 1);
-        Duration::from_millis(u64::from(self.latency_ms) + more)
+    /// Latency of a request. Depends on the request's number, so that runs can be repeated.
+    pub(super) fn latency(&self, seed: u64, n_request: u64) -> Duration {
+        let jitter =
+            pseudo_random(seed ^ 0x1a7e, n_request) % (u64::from(self.latency_jitter_ms) + 1);
+        Duration::from_millis(u64::from(self.latency_ms) + jitter)
     }
 
-    /// Whether a request is one of those that fail.
-    pub(super) fn fails(&self, origin: u64, n_request: u64) -> bool {
-        draw(origin ^ 0xfa11, n_request) % 100 < u64::from(self.error_percent)
+    /// Whether a request fails.
+    pub(super) fn fails(&self, seed: u64, n_request: u64) -> bool {
+        pseudo_random(seed ^ 0xfa11, n_request) % 100 < u64::from(self.error_percent)
     }
 
-    /// The profile as it is written on the wire.
+    /// The profile as JSON.
     pub(super) fn to_json(self) -> Value {
         json!({
             "latencyMs": self.latency_ms,
@@ -147,8 +148,8 @@ impl Profile {
         })
     }
 
-    /// This profile with the fields that a body names; or all that is wrong with them.
-    pub(super) fn changed(mut self, body: &[u8]) -> Result<Self, Vec<String>> {
+    /// Replaces the fields that a body names; reports every fault at once.
+    pub(super) fn with_changes(mut self, body: &[u8]) -> Result<Self, Vec<String>> {
         let fields: Map<String, Value> = serde_json::from_slice(body)
             .map_err(|why| vec![format!("the body must be an object of JSON: {why}")])?;
         let mut faults = Vec::new();

@@ -1,8 +1,8 @@
-//! How often a platform lets itself be asked: so many times a second, which may come at once.
+//! Rate limit of a platform: a token bucket that holds the requests of one second.
 
 use tokio::time::Instant;
 
-/// What is left of a second's requests.
+/// The requests that are left in the bucket.
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
     level: f64,
@@ -10,7 +10,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// Takes one request, if there is one left; at a rate of zero there always is.
+    /// Takes one request from the bucket; `false` if none is left. A rate of zero is no limit.
     pub(super) fn take(&mut self, now: Instant, per_second: u32) -> bool {
         if per_second == 0 {
             self.since = None;
@@ -19,8 +19,8 @@ impl Throttle {
         let full = f64::from(per_second);
         self.level = match self.since {
             Some(since) => {
-                let passed = now.saturating_duration_since(since).as_secs_f64();
-                full.min(self.level + passed * full)
+                let elapsed = now.saturating_duration_since(since).as_secs_f64();
+                full.min(self.level + elapsed * full)
             }
             None => full,
         };

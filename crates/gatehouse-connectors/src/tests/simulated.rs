@@ -18,8 +18,8 @@ use crate::{
     Platforms, Settings,
 };
 
-/// More time than any of it takes, also where much else is under way.
-fn ask() -> CallContext {
+/// A deadline that no test reaches, even on a busy machine.
+fn context() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_secs(60))
 }
 
@@ -47,33 +47,33 @@ fn open(platforms: &Platforms, server: &Server, name: &str) -> Arc<LiveAccount> 
     let mut credentials = Credentials::default();
     credentials.insert("token".into(), token(name));
     let (settings, credentials) = (&settings, &credentials);
-    let reached = AccountSetup { settings, credentials, address_source: AddressSource::Operator };
-    platforms.open(&"acme".parse().unwrap(), account, 1, reached)
+    let setup = AccountSetup { settings, credentials, address_source: AddressSource::Operator };
+    platforms.open(&"acme".parse().unwrap(), account, 1, setup)
 }
 
 fn token(name: &str) -> String {
     format!("token-of-{name}")
 }
 
-/// All that an account has, asked for by another client than ours.
-async fn truth(client: &reqwest::Client, server: &Server, name: &str) -> Vec<String> {
+/// Ids of all connections of an account, read with another HTTP client.
+async fn read_all_ids(client: &reqwest::Client, server: &Server, name: &str) -> Vec<String> {
     let Platform { paging, page_size_max: size, .. } = server.platform();
     let mut all: Vec<String> = Vec::new();
-    let mut mark: Option<String> = None;
+    let mut cursor: Option<String> = None;
     for number in 1.. {
-        let query = match (paging, &mark) {
+        let query = match (paging, &cursor) {
             (PagingKind::Page, _) => format!("page={number}&size={size}"),
             (PagingKind::Offset, _) => format!("offset={}&limit={size}", all.len()),
             (PagingKind::Cursor, None) => format!("limit={size}"),
-            (PagingKind::Cursor, Some(mark)) => format!("cursor={mark}&limit={size}"),
+            (PagingKind::Cursor, Some(cursor)) => format!("cursor={cursor}&limit={size}"),
         };
         let url = format!("{}/v1/connections?{query}", server.url());
-        let answer = client.get(url).bearer_auth(token(name)).send().await.unwrap();
-        let body: Value = answer.json().await.unwrap();
+        let response = client.get(url).bearer_auth(token(name)).send().await.unwrap();
+        let body: Value = response.json().await.unwrap();
         let page = body["connections"].as_array().unwrap();
         all.extend(page.iter().map(|it| format!("{name}/{}", it["id"].as_str().unwrap())));
-        mark = body["next"].as_str().map(str::to_owned);
-        if page.is_empty() || (*paging == PagingKind::Cursor && mark.is_none()) {
+        cursor = body["next"].as_str().map(str::to_owned);
+        if page.is_empty() || (*paging == PagingKind::Cursor && cursor.is_none()) {
             break;
         }
     }
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn pages_of_simulated_accounts_hold_everything_once(
+    fn pages_of_simulated_accounts_list_every_connection_once(
         servers in proptest::collection::vec((0usize..3, 0u32..25, 1u32..12), 1..=4),
         picks in proptest::collection::vec(0usize..4, 1..=40),
         extra in 0u64..3,
@@ -101,16 +101,16 @@ proptest! {
             for (n, pick) in picks.iter().enumerate() {
                 let (server, name) = (&servers[pick % servers.len()], format!("a{n:02}"));
                 accounts.push(open(&platforms, server, &name));
-                held.push(truth(&client, server, &name).await);
+                held.push(read_all_ids(&client, server, &name).await);
             }
-            // Around the edges of the division: as many as there are accounts, some more, some less.
+            // Page sizes around multiples of the number of accounts.
             let n = accounts.len() as u64;
             let size = (n * times + extra).saturating_sub(1).clamp(1, 1000);
             let each = usize::try_from(share(size, n).size).unwrap();
             let n_pages = held.iter().map(|all| all.len().div_ceil(each)).max().unwrap_or(0) + 1;
             for number in 1..=n_pages {
                 let page = PageRequest { number: number as u64, size };
-                let listing = platforms.list(&accounts, &filter(""), page, ask()).await;
+                let listing = platforms.list(&accounts, &filter(""), page, context()).await;
                 let part = |all: &Vec<String>| {
                     all.iter().skip((number - 1) * each).take(each).cloned().collect::<Vec<_>>()
                 };
@@ -127,15 +127,15 @@ proptest! {
     }
 }
 
-/// A platform that is well and one that isn't, with ten connections each.
-async fn two(paging: PagingKind, fault: Misbehaviour) -> (Server, Server) {
+/// A healthy platform and one with a fault, with ten connections each.
+async fn healthy_and_faulty(paging: PagingKind, fault: Misbehaviour) -> (Server, Server) {
     let (good, bad) = (start(PagingKind::Page, 10, 100), start(paging, 10, 100));
     bad.set_profile(Profile { fault, ..Profile::default() });
     (good, bad)
 }
 
 #[tokio::test]
-async fn whatever_a_platform_does_the_others_are_there_and_it_is_named() {
+async fn a_faulty_platform_is_reported_and_the_others_are_listed() {
     use FailureKind::{Error, Throttled, Timeout};
     #[rustfmt::skip]
     let faults = [
@@ -153,15 +153,15 @@ async fn whatever_a_platform_does_the_others_are_there_and_it_is_named() {
         (Misbehaviour::Throttled,    Some(Throttled), ""),
     ];
     for (fault, kind, words) in faults {
-        let (good, bad) = two(PagingKind::Page, fault).await;
+        let (good, bad) = healthy_and_faulty(PagingKind::Page, fault).await;
         let platforms = platforms();
         let accounts = [open(&platforms, &good, "good"), open(&platforms, &bad, "worse")];
-        // Whoever is late is so in any time; the others need little.
+        // A timeout is reached with any deadline; other faults must not reach theirs.
         let is_late = kind == Some(Timeout);
         let seconds = if is_late { 2 } else { 60 };
-        let ask = CallContext::until(Instant::now() + Duration::from_secs(seconds));
+        let context = CallContext::until(Instant::now() + Duration::from_secs(seconds));
         let page = PageRequest { number: 1, size: 10 };
-        let listing = platforms.list(&accounts, &filter(""), page, ask).await;
+        let listing = platforms.list(&accounts, &filter(""), page, context).await;
         let names = names(&listing);
         let n_good = names.iter().filter(|name| name.starts_with("good/")).count();
         assert_eq!(n_good, 5, "{fault:?}: {names:?}");
@@ -170,39 +170,39 @@ async fn whatever_a_platform_does_the_others_are_there_and_it_is_named() {
         assert!(names.len() <= 10, "{fault:?}: {names:?}");
         match kind {
             Some(kind) => {
-                let [trouble] = &listing.failures[..] else { panic!("{fault:?}: {listing:?}") };
-                assert_eq!(trouble.account.name.as_str(), "worse");
-                assert_eq!(trouble.failure.kind, kind, "{fault:?}: {:?}", trouble.failure);
-                assert!(trouble.failure.detail.contains(words), "{fault:?}: {:?}", trouble.failure);
-                assert!(!format!("{:?}", trouble.failure).contains("token-of"));
+                let [failed] = &listing.failures[..] else { panic!("{fault:?}: {listing:?}") };
+                assert_eq!(failed.account.name.as_str(), "worse");
+                assert_eq!(failed.failure.kind, kind, "{fault:?}: {:?}", failed.failure);
+                assert!(failed.failure.detail.contains(words), "{fault:?}: {:?}", failed.failure);
+                assert!(!format!("{:?}", failed.failure).contains("token-of"));
             }
             None => assert!(listing.failures.is_empty(), "{fault:?}: {:?}", listing.failures),
         }
-        // No answer waits for a server that is never read to its end.
+        // Dropped, not stopped: `stop` would wait for trickling and huge responses.
         drop((good, bad));
     }
 }
 
 #[tokio::test]
-async fn a_list_without_end_is_read_as_far_as_was_asked() {
-    let (_good, bad) = two(PagingKind::Cursor, Misbehaviour::EndlessCursor).await;
+async fn an_endless_list_is_read_up_to_the_requested_page() {
+    let (_good, bad) = healthy_and_faulty(PagingKind::Cursor, Misbehaviour::EndlessCursor).await;
     let platforms = platforms();
     let accounts = [open(&platforms, &bad, "endless")];
     let page = |number| PageRequest { number, size: 10 };
-    let first = platforms.list(&accounts, &filter(""), page(1), ask()).await;
+    let first = platforms.list(&accounts, &filter(""), page(1), context()).await;
     assert_eq!(first.products.len(), 10);
-    // What comes behind its end has been there before.
+    // Pages after the end repeat earlier connections.
     for number in 2..5 {
-        let again = platforms.list(&accounts, &filter(""), page(number), ask()).await;
+        let again = platforms.list(&accounts, &filter(""), page(number), context()).await;
         assert_eq!((again.products.len(), again.failures.len()), (0, 1), "{again:?}");
     }
-    let far = platforms.list(&accounts, &filter(""), page(1_000_000), ask()).await;
+    let far = platforms.list(&accounts, &filter(""), page(1_000_000), context()).await;
     assert!(far.products.is_empty());
     assert_eq!(far.failures.len(), 1, "{far:?}");
 }
 
 #[tokio::test]
-async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
+async fn a_thousand_identifiers_are_looked_up_in_batches_of_a_hundred() {
     let servers: Vec<Server> = (0..3).map(|_| start(PagingKind::Offset, 200, 100)).collect();
     let platforms = platforms();
     let accounts: Vec<_> = servers
@@ -211,7 +211,7 @@ async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
         .map(|(n, server)| open(&platforms, server, &format!("a{n}")))
         .collect();
     let page = PageRequest { number: 1, size: 600 };
-    let all = platforms.list(&accounts, &filter(""), page, ask()).await.products;
+    let all = platforms.list(&accounts, &filter(""), page, context()).await.products;
     assert_eq!(all.len(), 600);
     let iccid = |product: &gatehouse_core::Product| {
         let (_, value) = product.connection.identifiers[0].clone();
@@ -221,39 +221,42 @@ async fn a_thousand_numbers_are_looked_up_a_hundred_at_a_time() {
     let unknown = (0..400).map(|n| format!("8999{n:015}"));
     identifiers.extend(unknown.map(|it| Identifier::parse(IdentifierKind::Iccid, &it).unwrap()));
     let before: Vec<u64> = servers.iter().map(Server::requests).collect();
-    let wanted = FindRequest { identifiers, ids: Vec::new() };
-    let finding = platforms.find(&accounts, &wanted, ask()).await;
+    let request = FindRequest { identifiers, ids: Vec::new() };
+    let finding = platforms.find(&accounts, &request, context()).await;
     assert_eq!((finding.products.len(), finding.missing.identifiers.len()), (600, 400));
     for (server, before) in servers.iter().zip(before) {
         assert_eq!(server.requests() - before, 10);
     }
 }
 
-/// Remembers where calls went.
+/// Records account, path and status of each call.
 #[derive(Default)]
-struct Notes(Mutex<Vec<String>>);
+struct CallLog(Mutex<Vec<String>>);
 
-impl Observer for Notes {
+impl Observer for CallLog {
     fn observe(&self, exchange: &Exchange<'_>) {
         let (account, path) = (exchange.account, exchange.raw_url().rsplit('/').next().unwrap());
         let status = exchange.result.as_ref().unwrap().status.as_u16();
         self.0.lock().unwrap().push(format!("{account} {path} {status}"));
-        let told: Vec<_> = exchange.headers.iter().map(|(_, value)| value.as_str()).collect();
-        assert!(told.contains(&"***") && !told.concat().contains(&token(account)), "{told:?}");
+        let values: Vec<_> = exchange.headers.iter().map(|(_, value)| value.as_str()).collect();
+        assert!(
+            values.contains(&"***") && !values.concat().contains(&token(account)),
+            "{values:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn whoever_looks_on_sees_every_call() {
+async fn an_observer_sees_every_call() {
     let server = start(PagingKind::Page, 30, 10);
-    let notes = Arc::new(Notes::default());
-    let witness = Arc::clone(&notes) as Arc<dyn Observer>;
-    let platforms = Platforms::with_observer(options(), witness).unwrap();
+    let log = Arc::new(CallLog::default());
+    let observer = Arc::clone(&log) as Arc<dyn Observer>;
+    let platforms = Platforms::with_observer(options(), observer).unwrap();
     let accounts = [open(&platforms, &server, "seen")];
     let page = PageRequest { number: 2, size: 10 };
-    let listing = platforms.list(&accounts, &filter(""), page, ask()).await;
+    let listing = platforms.list(&accounts, &filter(""), page, context()).await;
     assert_eq!(listing.products.len(), 10);
-    let seen = notes.0.lock().unwrap();
+    let seen = log.0.lock().unwrap();
     assert_eq!(seen.len() as u64, server.requests(), "{seen:?}");
     assert!(seen.contains(&"seen connections?page=2&size=10 200".to_owned()), "{seen:?}");
 }

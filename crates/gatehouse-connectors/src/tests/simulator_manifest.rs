@@ -1,4 +1,4 @@
-//! `connectors/simulator.yaml` against simulated platforms: what accounts that name `simulator` get.
+//! `connectors/simulator.yaml` against simulated platforms.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -51,25 +51,23 @@ fn open(url: &str, own: Value, credentials: &Credentials) -> Box<dyn Connector> 
         connector: "simulator".parse().unwrap(),
         platform_account: "1".parse().unwrap(),
     };
-    let outside = Arc::new(ClientPool::new(here(), 8).unwrap());
+    let clients = Arc::new(ClientPool::new(here(), 8).unwrap());
     let tenant = "acme".parse().unwrap();
     let meter = PlatformMeter::new().account(&tenant, &account);
     let address_source = AddressSource::Operator;
-    let reached = AccountSetup { settings: &settings, credentials, address_source };
-    catalog()
-        .open(&tenant, &account, reached, &outside, meter)
-        .unwrap_or_else(|it| panic!("{it:?}"))
+    let setup = AccountSetup { settings: &settings, credentials, address_source };
+    catalog().open(&tenant, &account, setup, &clients, meter).unwrap_or_else(|it| panic!("{it:?}"))
 }
 
-/// A platform that runs, and a connector that fits it.
-fn pair(platform: Platform) -> (Server, Box<dyn Connector>) {
+/// Starts a platform, and opens a connector to it.
+fn start_with_connector(platform: Platform) -> (Server, Box<dyn Connector>) {
     let server = Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
-    let connector = connected(&server);
+    let connector = connector_of(&server);
     (server, connector)
 }
 
-/// A connector that fits a platform, and remembers nothing of what it did before.
-fn connected(server: &Server) -> Box<dyn Connector> {
+/// A new connector to a platform, with the settings that fit it.
+fn connector_of(server: &Server) -> Box<dyn Connector> {
     let Platform { paging, page_size_max, look_up_max, .. } = server.platform();
     let settings = json!({
         "paging": paging.as_str(),
@@ -79,35 +77,35 @@ fn connected(server: &Server) -> Box<dyn Connector> {
     open(&server.url(), settings, &credentials(&[("token", TOKEN)]))
 }
 
-/// A connector to whatever is there instead of a platform: it answers once, with this.
-async fn instead(paging: PagingKind, status: u16, body: &str) -> Box<dyn Connector> {
+/// A connector to a fake server that sends one response.
+async fn connector_to_response(paging: PagingKind, status: u16, body: &str) -> Box<dyn Connector> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let n_bytes = body.len();
-    let answer = format!("HTTP/1.1 {status} Whatever\r\nContent-Length: {n_bytes}\r\n\r\n{body}");
+    let response = format!("HTTP/1.1 {status} Whatever\r\nContent-Length: {n_bytes}\r\n\r\n{body}");
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") {
             stream.read_buf(&mut request).await.unwrap();
         }
-        stream.write_all(answer.as_bytes()).await.unwrap();
+        stream.write_all(response.as_bytes()).await.unwrap();
     });
     open(&url, json!({ "paging": paging.as_str() }), &credentials(&[]))
 }
 
-/// Long enough for whatever is to come.
-fn patient() -> CallContext {
+/// A deadline that no test reaches.
+fn context() -> CallContext {
     CallContext::until(Instant::now() + Duration::from_secs(60))
 }
 
-/// Asks for one connection by what the platform calls it.
+/// Reads one connection by the platform's id.
 async fn read(connector: &dyn Connector, id: &str) -> Result<Option<Arc<Connection>>, Failure> {
-    let found = connector.look_up(patient(), LookUpKey::Id, &[id.to_owned()]).await;
+    let found = connector.look_up(context(), LookUpKey::Id, &[id.to_owned()]).await;
     found.map(|it| it.into_iter().next())
 }
 
-/// All pages, one behind the other.
+/// The connections of all pages, in order.
 async fn walk(connector: &dyn Connector, size: u32) -> Vec<Arc<Connection>> {
     let mut seen = Vec::new();
     let mut after = None;
@@ -117,7 +115,7 @@ async fn walk(connector: &dyn Connector, size: u32) -> Vec<Arc<Connection>> {
             PagingMethod::Offset => Position::Offset { offset: index * u64::from(size), size },
             PagingMethod::Cursor => Position::Cursor { after, size },
         };
-        let page = connector.page(patient(), &at).await.unwrap();
+        let page = connector.page(context(), &at).await.unwrap();
         let is_last = page.next.is_none() && page.connections.len() < size as usize;
         seen.extend(page.connections);
         after = page.next;
@@ -129,11 +127,11 @@ async fn walk(connector: &dyn Connector, size: u32) -> Vec<Arc<Connection>> {
 }
 
 #[tokio::test]
-async fn what_is_listed_can_be_looked_up_and_read_over_http() {
-    for platform in Platform::usual() {
+async fn listed_connections_can_be_looked_up_and_read() {
+    for platform in Platform::default_set() {
         let platform = Platform { n_connections: 25, look_up_max: 10, ..platform };
         let name = platform.name.clone();
-        let (server, connector) = pair(platform);
+        let (server, connector) = start_with_connector(platform);
         let seen = walk(&*connector, 7).await;
         let ids: HashSet<&str> = seen.iter().map(|it| it.local_id.as_str()).collect();
         assert_eq!((seen.len(), ids.len()), (25, 25), "{name}");
@@ -151,7 +149,7 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
                     assert!(Identifier::parse(kind, value).is_ok(), "{value}");
                 }
                 let found =
-                    connector.look_up(patient(), LookUpKey::Number(kind), &values).await.unwrap();
+                    connector.look_up(context(), LookUpKey::Number(kind), &values).await.unwrap();
                 assert_eq!(found.iter().collect::<Vec<_>>(), some, "{name}: {kind:?}");
             }
         }
@@ -161,41 +159,41 @@ async fn what_is_listed_can_be_looked_up_and_read_over_http() {
         }
         assert_eq!(read(&*connector, "no/such id?").await.unwrap(), None);
         let unknown = ["000000".to_owned()];
-        let found = connector.look_up(patient(), IMSI, &unknown).await.unwrap();
+        let found = connector.look_up(context(), IMSI, &unknown).await.unwrap();
         assert!(found.is_empty());
         server.stop().await;
     }
 }
 
 #[tokio::test]
-async fn totals_come_from_those_who_count() {
-    for platform in Platform::usual() {
+async fn all_but_cursor_platforms_give_a_total() {
+    for platform in Platform::default_set() {
         let expected = (platform.paging != PagingKind::Cursor).then_some(1000);
-        let (_server, connector) = pair(platform);
+        let (_server, connector) = start_with_connector(platform);
         let at = match connector.capabilities().paging.steps {
             PagingMethod::Cursor => Position::Cursor { after: None, size: 1 },
             PagingMethod::Offset => Position::Offset { offset: 999, size: 1 },
             _ => Position::Page { index: 999, size: 1 },
         };
-        let page = connector.page(patient(), &at).await.unwrap();
+        let page = connector.page(context(), &at).await.unwrap();
         assert_eq!((page.connections.len(), page.total), (1, expected));
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_there_is_not_asked_for() {
-    let (server, connector) = pair(Platform::default());
-    assert_eq!(connector.look_up(patient(), IMSI, &[]).await, Ok(Vec::new()));
-    for nowhere in ["", ".", ".."] {
-        assert_eq!(read(&*connector, nowhere).await, Ok(None), "{nowhere}");
+async fn impossible_ids_are_not_requested() {
+    let (server, connector) = start_with_connector(Platform::default());
+    assert_eq!(connector.look_up(context(), IMSI, &[]).await, Ok(Vec::new()));
+    for id in ["", ".", ".."] {
+        assert_eq!(read(&*connector, id).await, Ok(None), "{id}");
     }
     assert_eq!(server.requests(), 0);
 }
 
 #[tokio::test]
-async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
+async fn a_fault_of_the_platform_is_described_by_the_failure() {
     use Misbehaviour::{Html, InvalidJson, Redirect, Throttled, Unauthorized, WrongTypes};
-    let (server, _) = pair(Platform { n_connections: 5, ..Platform::default() });
+    let (server, _) = start_with_connector(Platform { n_connections: 5, ..Platform::default() });
     let at = Position::Page { index: 0, size: 5 };
     for (fault, kind, expected) in [
         (Html, FailureKind::Error, "a web page, where JSON was expected"),
@@ -205,20 +203,20 @@ async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
         (Unauthorized, FailureKind::Error, "the platform answered 401"),
         (Throttled, FailureKind::Throttled, "the platform answered 429"),
     ] {
-        // A wait that nobody would wait for: the answer comes back as it is.
+        // Too long to wait for, so the response is returned without a retry.
         let retry_after_seconds = 3600;
         server.set_profile(Profile { fault, retry_after_seconds, ..Profile::default() });
-        let failure = connected(&server).page(patient(), &at).await.unwrap_err();
+        let failure = connector_of(&server).page(context(), &at).await.unwrap_err();
         assert_eq!(failure.kind, kind, "{failure:?}");
         assert!(failure.detail.contains(expected), "{fault:?}: {failure:?}");
         assert!(!format!("{failure:?}").contains(TOKEN));
     }
     server.set_profile(Profile { fault: WrongTypes, ..Profile::default() });
-    let connector = connected(&server);
+    let connector = connector_of(&server);
     let imsi = ["262011234567890".to_owned()];
-    assert!(connector.look_up(patient(), IMSI, &imsi).await.is_err());
+    assert!(connector.look_up(context(), IMSI, &imsi).await.is_err());
     server.set_profile(Profile::default());
-    let page = connector.page(patient(), &at).await.unwrap();
+    let page = connector.page(context(), &at).await.unwrap();
     let id = page.connections[0].local_id.clone();
     server.set_profile(Profile { fault: WrongTypes, ..Profile::default() });
     assert!(read(&*connector, &id).await.is_err());
@@ -227,15 +225,18 @@ async fn what_a_platform_does_wrong_is_a_failure_that_says_it() {
     let failure = read(&*connector, "x").await.unwrap_err();
     let message = "this request is one of those that fail";
     assert_eq!(failure.detail, format!("the platform answered 418: {message}"));
-    let said = failure.response.unwrap();
-    assert_eq!((said.status, said.message.as_deref()), (418, Some(message)));
-    assert_eq!(said.code.as_deref(), Some("I'm a teapot"));
+    let response = failure.response.unwrap();
+    assert_eq!((response.status, response.message.as_deref()), (418, Some(message)));
+    assert_eq!(response.code.as_deref(), Some("I'm a teapot"));
 }
 
 #[tokio::test]
-async fn only_the_platform_itself_can_say_that_there_is_no_such_connection() {
+async fn only_a_404_of_the_platform_itself_means_no_such_connection() {
     let own = r#"{"status": 404, "error": "Not Found", "message": "there is no connection x"}"#;
-    assert_eq!(read(&*instead(PagingKind::Page, 404, own).await, "x").await, Ok(None));
+    assert_eq!(
+        read(&*connector_to_response(PagingKind::Page, 404, own).await, "x").await,
+        Ok(None)
+    );
     for other in [
         "",
         "no route to that host",
@@ -244,7 +245,7 @@ async fn only_the_platform_itself_can_say_that_there_is_no_such_connection() {
         r#"{"message": "no Route matched with those values"}"#,
         r#"{"status": 502, "error": "Bad Gateway", "message": "nobody there"}"#,
     ] {
-        let connector = instead(PagingKind::Page, 404, other).await;
+        let connector = connector_to_response(PagingKind::Page, 404, other).await;
         let failure = read(&*connector, "x").await.unwrap_err();
         assert!(failure.detail.starts_with("the platform answered 404"), "{other}");
         assert_eq!(failure.response.unwrap().body, other);
@@ -252,13 +253,14 @@ async fn only_the_platform_itself_can_say_that_there_is_no_such_connection() {
 }
 
 #[tokio::test]
-async fn a_platform_that_fails_with_404_has_not_lost_its_connections() {
-    let (server, connector) = pair(Platform { n_connections: 5, ..Platform::default() });
+async fn a_404_as_an_error_status_is_a_failure() {
+    let (server, connector) =
+        start_with_connector(Platform { n_connections: 5, ..Platform::default() });
     let error_status = StatusCode::NOT_FOUND;
     server.set_profile(Profile { error_percent: 100, error_status, ..Profile::default() });
     let imsi = ["262011234567890".to_owned()];
-    let found = connector.look_up(patient(), IMSI, &imsi).await.unwrap_err();
-    let listed = connector.page(patient(), &Position::Page { index: 0, size: 5 }).await;
+    let found = connector.look_up(context(), IMSI, &imsi).await.unwrap_err();
+    let listed = connector.page(context(), &Position::Page { index: 0, size: 5 }).await;
     for failure in [found, listed.unwrap_err(), read(&*connector, "x").await.unwrap_err()] {
         assert!(failure.detail.starts_with("the platform answered 404"), "{failure:?}");
         assert_eq!(failure.response.unwrap().status, 404);
@@ -266,50 +268,51 @@ async fn a_platform_that_fails_with_404_has_not_lost_its_connections() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_is_cut_is_a_failure() {
+async fn an_incomplete_look_up_is_a_failure() {
     let imsi = ["262011234567890".to_owned()];
-    for (body, is_whole) in [
+    for (body, is_complete) in [
         (r#"{"connections": []}"#, true),
         (r#"{"connections": [], "next": null}"#, true),
         (r#"{"connections": [], "next": ""}"#, true),
         (r#"{"connections": [], "next": "m2"}"#, false),
     ] {
-        let connector = instead(PagingKind::Cursor, 200, body).await;
-        match connector.look_up(patient(), IMSI, &imsi).await {
-            Ok(found) => assert!(is_whole && found.is_empty(), "{body}"),
+        let connector = connector_to_response(PagingKind::Cursor, 200, body).await;
+        match connector.look_up(context(), IMSI, &imsi).await {
+            Ok(found) => assert!(is_complete && found.is_empty(), "{body}"),
             Err(failure) => {
                 let expected = "the platform gave only a part of what a look-up found";
-                assert!(!is_whole && failure.detail == expected, "{body}: {failure:?}");
+                assert!(!is_complete && failure.detail == expected, "{body}: {failure:?}");
             }
         }
     }
 }
 
 #[tokio::test]
-async fn a_page_is_taken_as_it_is() {
-    let (server, connector) = pair(Platform { n_connections: 50, ..Platform::default() });
+async fn a_page_is_returned_unchanged() {
+    let (server, connector) =
+        start_with_connector(Platform { n_connections: 50, ..Platform::default() });
     let at = Position::Page { index: 0, size: 5 };
     for (fault, n_connections, n_different) in
         [(Misbehaviour::Duplicates, 5, 4), (Misbehaviour::TooMany, 15, 10)]
     {
         server.set_profile(Profile { fault, ..Profile::default() });
-        let page = connector.page(patient(), &at).await.unwrap();
+        let page = connector.page(context(), &at).await.unwrap();
         let ids: HashSet<&str> = page.connections.iter().map(|it| it.local_id.as_str()).collect();
         assert_eq!((page.connections.len(), ids.len()), (n_connections, n_different), "{fault:?}");
     }
 }
 
 #[tokio::test]
-async fn an_account_is_read_and_what_it_leaves_out_has_a_default() {
+async fn settings_have_defaults() {
     let read = |own: Value| {
         let connector = open("http://127.0.0.1:9700", own, &credentials(&[("token", TOKEN)]));
         connector.capabilities().clone()
     };
     let searched = |values_max| LookUp::Searched { values_max };
-    let least = read(json!({}));
-    assert_eq!((least.paging, least.id), (Paging::numbered(100), searched(1)));
+    let defaults = read(json!({}));
+    assert_eq!((defaults.paging, defaults.id), (Paging::numbered(100), searched(1)));
     assert_eq!(
-        IdentifierKind::ALL.map(|kind| least.look_up(LookUpKey::Number(kind))),
+        IdentifierKind::ALL.map(|kind| defaults.look_up(LookUpKey::Number(kind))),
         [searched(100); 4]
     );
     for (name, paging) in [
@@ -325,19 +328,19 @@ async fn an_account_is_read_and_what_it_leaves_out_has_a_default() {
 }
 
 #[test]
-fn all_that_is_wrong_with_an_account_is_said_at_once_without_its_secrets() {
-    let said = |own: Value, secrets: &[(&str, &str)]| -> Vec<String> {
+fn all_faults_of_an_account_are_reported_without_its_secrets() {
+    let faults = |own: Value, secrets: &[(&str, &str)]| -> Vec<String> {
         let mut settings = settings(own);
         settings.insert("baseUrl".into(), "http://127.0.0.1:9700".into());
         let connector = "simulator".parse().unwrap();
         let faults = catalog().faults(&connector, &settings, &credentials(secrets));
         faults.iter().map(|fault| format!("{} {}", fault.name, fault.reason)).collect()
     };
-    assert_eq!(said(json!({}), &[("token", TOKEN)]), Vec::<String>::new());
-    // Without a token the platform says what becomes of it.
-    assert_eq!(said(json!({}), &[]), Vec::<String>::new());
+    assert_eq!(faults(json!({}), &[("token", TOKEN)]), Vec::<String>::new());
+    // The token is optional: without it, the platform responds with 401.
+    assert_eq!(faults(json!({}), &[]), Vec::<String>::new());
     assert_eq!(
-        said(
+        faults(
             json!({ "paging": "pages", "pageSizeMax": 0, "lookUpMax": "9", "x": 1 }),
             &[("token", "two\nlines"), ("key", "hidden")],
         ),
@@ -359,23 +362,23 @@ fn all_that_is_wrong_with_an_account_is_said_at_once_without_its_secrets() {
         ("lookUpMax", json!(101), false),
         ("paging", json!(null), false),
     ] {
-        let faults = said(json!({ setting: value }), &[("token", TOKEN)]);
+        let faults = faults(json!({ setting: value }), &[("token", TOKEN)]);
         assert_eq!(faults.is_empty(), is_good, "{setting} {value}: {faults:?}");
     }
     let (longest, too_long) = ("x".repeat(4096), "x".repeat(4097));
     for (token, is_good) in [("", false), (&*longest, true), (&*too_long, false), ("ü", false)] {
-        assert_eq!(said(json!({}), &[("token", token)]).is_empty(), is_good);
+        assert_eq!(faults(json!({}), &[("token", token)]).is_empty(), is_good);
     }
 }
 
-/// What becomes of a platform's first page.
+/// Reads a first page from a body.
 async fn read_body(text: &str) -> Result<PlatformPage, Failure> {
     let at = Position::Page { index: 0, size: 100 };
-    instead(PagingKind::Page, 200, text).await.page(patient(), &at).await
+    connector_to_response(PagingKind::Page, 200, text).await.page(context(), &at).await
 }
 
 #[tokio::test]
-async fn only_what_is_known_is_read() {
+async fn unknown_and_empty_fields_are_ignored() {
     let page = read_body(
         r#"{"connections": [{"id": "7", "state": "in-use", "connectivity": "cellular",
              "iccid": "8949", "imsi": "", "msisdn": null, "imei": "35", "pin": "1234", "serial": "5",
@@ -407,22 +410,22 @@ async fn only_what_is_known_is_read() {
 }
 
 #[tokio::test]
-async fn statuses_are_told_in_our_words() {
-    for (word, ours) in [
+async fn states_are_mapped_to_statuses() {
+    for (state, status) in [
         ("in-use", "ACTIVE"),
         ("paused", "SUSPENDED"),
         ("stock", "CREATED"),
         ("retired", "TERMINATED"),
         ("test-ready", "TEST-READY"),
     ] {
-        let one = json!({ "id": "5", "state": word, "connectivity": "cellular" });
+        let one = json!({ "id": "5", "state": state, "connectivity": "cellular" });
         let page = read_body(&json!({ "connections": [one] }).to_string()).await.unwrap();
-        assert_eq!(page.connections[0].status, ours);
+        assert_eq!(page.connections[0].status, status);
     }
 }
 
 #[tokio::test]
-async fn what_has_another_shape_is_refused() {
+async fn a_malformed_page_is_refused() {
     let long = "x".repeat(LOCAL_ID_CHARS_MAX + 1);
     let with_id = |id: &str| {
         json!({ "connections": [{ "id": id, "state": "s", "connectivity": "cellular" }] })

@@ -61,7 +61,7 @@ impl Simulate {
         }
         let mut platforms: Vec<Platform> = Vec::new();
         if self.platform.is_empty() {
-            for mut platform in Platform::usual() {
+            for mut platform in Platform::default_set() {
                 self.apply_to(&mut platform)?;
                 platforms.push(platform);
             }

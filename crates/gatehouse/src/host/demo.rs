@@ -27,7 +27,7 @@ impl Demo {
         }
         let mut text = DEMO_ESTATE.to_owned();
         let mut platforms = Vec::new();
-        for platform in simulator::Platform::usual() {
+        for platform in simulator::Platform::default_set() {
             let here = (Ipv4Addr::LOCALHOST, 0).into();
             let placeholder = format!("http://{}", platform.name);
             let server = simulator::Server::start(platform, here)

@@ -81,7 +81,7 @@ fn a_manifest_is_checked_with_file_line_and_column() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_queried_and_its_secret_is_not_shown() {
     let setup = setup_with(MANIFEST);
-    let platform = simulator::Platform::usual()[0].clone();
+    let platform = simulator::Platform::default_set()[0].clone();
     let server = simulator::Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
     std::fs::write(setup.path("token"), "s3cret-token\n").unwrap();
     let base = format!("baseUrl={}", server.url());

@@ -8,7 +8,7 @@ use gatehouse_connectors::simulator;
 async fn a_recording_has_no_secrets_and_becomes_a_test() {
     let setup = Setup::sqlite();
     std::fs::write(setup.path("mine.yaml"), MANIFEST).unwrap();
-    let platform = simulator::Platform::usual()[0].clone();
+    let platform = simulator::Platform::default_set()[0].clone();
     let server = simulator::Server::start(platform, ([127, 0, 0, 1], 0).into()).unwrap();
     let base = format!("baseUrl={}", server.url());
     let account = ["--set", &base, "--credential", "token=s3cret-token"];

@@ -12,40 +12,40 @@ fn platform(paging: PagingKind, n_connections: u32) -> Platform {
     Platform { paging, n_connections, ..Platform::default() }
 }
 
-fn asked(platform: &Platform, target: &str) -> Answer {
-    asked_with(platform, Misbehaviour::None, target)
+fn get(platform: &Platform, target: &str) -> FullResponse {
+    get_with_fault(platform, Misbehaviour::None, target)
 }
 
-fn asked_with(platform: &Platform, fault: Misbehaviour, target: &str) -> Answer {
+fn get_with_fault(platform: &Platform, fault: Misbehaviour, target: &str) -> FullResponse {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let question =
-        Question { method: &Method::GET, path, query, authorization: Some("Bearer token-1") };
-    answer(platform, &Profile { fault, ..Profile::default() }, question)
+    let head =
+        RequestHead { method: &Method::GET, path, query, authorization: Some("Bearer token-1") };
+    respond(platform, &Profile { fault, ..Profile::default() }, head)
 }
 
-fn json(reply: &Answer) -> Value {
-    assert_eq!(reply.headers()[CONTENT_TYPE], "application/json");
-    serde_json::from_slice(reply.body()).unwrap()
+fn json(response: &FullResponse) -> Value {
+    assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+    serde_json::from_slice(response.body()).unwrap()
 }
 
-fn found(reply: &Answer) -> Value {
-    assert_eq!(reply.status(), StatusCode::OK, "{reply:?}");
-    json(reply)
+fn ok_json(response: &FullResponse) -> Value {
+    assert_eq!(response.status(), StatusCode::OK, "{response:?}");
+    json(response)
 }
 
-fn message(reply: &Answer, status: u16) -> String {
-    assert_eq!(reply.status(), status, "{reply:?}");
-    let body = json(reply);
+fn message(response: &FullResponse, status: u16) -> String {
+    assert_eq!(response.status(), status, "{response:?}");
+    let body = json(response);
     assert_eq!(body["status"], status);
     body["message"].as_str().unwrap().to_owned()
 }
 
-fn ids(found: &Value) -> Vec<String> {
-    let connections = found["connections"].as_array().unwrap();
+fn ids(page: &Value) -> Vec<String> {
+    let connections = page["connections"].as_array().unwrap();
     connections.iter().map(|it| it["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Everything that a walk through all pages sees, in its order.
+/// The connections of all pages, in order.
 fn walk(platform: &Platform, size: u32) -> Vec<Value> {
     let mut seen = Vec::new();
     let mut next = None;
@@ -55,14 +55,14 @@ fn walk(platform: &Platform, size: u32) -> Vec<Value> {
             (PagingKind::Page, _) => format!("page={}&size={size}", n + 1),
             (PagingKind::Offset, _) => format!("offset={offset}&limit={size}"),
             (PagingKind::Cursor, None) => format!("limit={size}"),
-            (PagingKind::Cursor, Some(mark)) => format!("limit={size}&cursor={mark}"),
+            (PagingKind::Cursor, Some(cursor)) => format!("limit={size}&cursor={cursor}"),
         };
-        let page = found(&asked(platform, &format!("/v1/connections?{target}")));
+        let page = ok_json(&get(platform, &format!("/v1/connections?{target}")));
         let connections = page["connections"].as_array().unwrap();
         let n_expected = u64::from(platform.n_connections).saturating_sub(offset).min(size.into());
         assert_eq!(connections.len() as u64, n_expected, "page {n}");
         seen.extend(connections.iter().cloned());
-        next = page.get("next").map(|mark| mark.as_str().unwrap().to_owned());
+        next = page.get("next").map(|cursor| cursor.as_str().unwrap().to_owned());
         let is_last = match platform.paging {
             PagingKind::Cursor => {
                 assert!(page.get("total").is_none());
@@ -85,7 +85,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_walk_gives_every_connection_once_and_each_can_be_looked_up(
+    fn all_pages_list_every_connection_once_and_each_can_be_looked_up(
         kind in prop_oneof![Just(PagingKind::Page), Just(PagingKind::Offset), Just(PagingKind::Cursor)],
         is_satellite: bool,
         shows_check_digit: bool,
@@ -103,7 +103,7 @@ proptest! {
         prop_assert_eq!(seen.len(), n as usize);
         for connection in &seen {
             let id = connection["id"].as_str().unwrap();
-            let read = found(&asked(&platform, &format!("/v1/connections/{id}")));
+            let read = ok_json(&get(&platform, &format!("/v1/connections/{id}")));
             prop_assert_eq!(&read, connection);
         }
         for parameter in ["iccid", "imsi", "msisdn", "serial"] {
@@ -112,7 +112,7 @@ proptest! {
             for some in carrying.chunks(100) {
                 let values: Vec<_> = some.iter().map(|it| it[parameter].as_str().unwrap()).collect();
                 let target = format!("/v1/connections?{parameter}={}", values.join(","));
-                let page = found(&asked(&platform, &target));
+                let page = ok_json(&get(&platform, &target));
                 let looked_up: Vec<&Value> = page["connections"].as_array().unwrap().iter().collect();
                 prop_assert_eq!(&looked_up, &some);
             }
@@ -120,36 +120,36 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_asked_there_is_an_answer(path in "/\\PC{0,20}", query in "\\PC{0,60}") {
+    fn every_request_gets_a_response(path in "/\\PC{0,20}", query in "\\PC{0,60}") {
         for kind in PagingKind::ALL {
             let platform = platform(kind, 10);
-            asked(&platform, &format!("{path}?{query}"));
-            asked(&platform, &format!("/v1/connections?{query}"));
-            asked(&platform, &format!("/v1/connections{path}"));
+            get(&platform, &format!("{path}?{query}"));
+            get(&platform, &format!("/v1/connections?{query}"));
+            get(&platform, &format!("/v1/connections{path}"));
         }
     }
 }
 
 #[test]
-fn the_last_page_of_a_million_is_there() {
+fn the_last_page_of_a_million_connections_is_served() {
     for (kind, target) in
         [(PagingKind::Page, "page=10000&size=100"), (PagingKind::Offset, "offset=999900&limit=100")]
     {
         let platform = platform(kind, 1_000_000);
-        let page = found(&asked(&platform, &format!("/v1/connections?{target}")));
+        let page = ok_json(&get(&platform, &format!("/v1/connections?{target}")));
         assert_eq!((ids(&page).len(), &page["total"]), (100, &1_000_000.into()));
         let past = target.replace("10000", "10001").replace("999900", "1000000");
-        assert!(ids(&found(&asked(&platform, &format!("/v1/connections?{past}")))).is_empty());
+        assert!(ids(&ok_json(&get(&platform, &format!("/v1/connections?{past}")))).is_empty());
     }
     let platform = platform(PagingKind::Cursor, 1_000_000);
-    let mark = Fleet::of(&platform, "token-1").mark(999_950);
-    let page = found(&asked(&platform, &format!("/v1/connections?cursor={mark}")));
+    let cursor = Fleet::of(&platform, "token-1").cursor(999_950);
+    let page = ok_json(&get(&platform, &format!("/v1/connections?cursor={cursor}")));
     assert_eq!(ids(&page).len(), 50);
     assert!(page.get("next").is_none());
 }
 
 #[test]
-fn what_is_wrong_with_a_list_is_said() {
+fn faults_of_a_list_request_are_reported() {
     use PagingKind::{Cursor, Offset, Page};
     #[rustfmt::skip]
     let cases = [
@@ -174,149 +174,149 @@ fn what_is_wrong_with_a_list_is_said() {
         (Page,   "page=1&msisdn=2",          "page can't stand beside msisdn"),
     ];
     for (kind, query, expected) in cases {
-        let reply = asked(&platform(kind, 10), &format!("/v1/connections?{query}"));
-        let said = message(&reply, 400);
-        assert!(said.starts_with(expected), "{query}: {said}");
+        let response = get(&platform(kind, 10), &format!("/v1/connections?{query}"));
+        let message = message(&response, 400);
+        assert!(message.starts_with(expected), "{query}: {message}");
     }
 }
 
 #[test]
-fn limits_hold_on_both_sides() {
+fn requests_at_a_limit_are_accepted_and_beyond_it_refused() {
     let platform = Platform { page_size_max: 7, look_up_max: 3, ..platform(PagingKind::Page, 20) };
-    let asked = |query: &str| asked(&platform, &format!("/v1/connections?{query}"));
-    assert_eq!(ids(&found(&asked("size=7"))).len(), 7);
-    message(&asked("size=8"), 400);
-    assert_eq!(ids(&found(&asked(""))).len(), 7, "a page that nobody measured");
-    found(&asked("imsi=1,2,3"));
-    assert_eq!(message(&asked("imsi=1,2,3,4"), 400), "imsi must name at most 3, not 4");
-    assert!(ids(&found(&asked(&format!("page={}", u64::MAX)))).is_empty());
+    let get = |query: &str| get(&platform, &format!("/v1/connections?{query}"));
+    assert_eq!(ids(&ok_json(&get("size=7"))).len(), 7);
+    message(&get("size=8"), 400);
+    assert_eq!(ids(&ok_json(&get(""))).len(), 7, "the default size");
+    ok_json(&get("imsi=1,2,3"));
+    assert_eq!(message(&get("imsi=1,2,3,4"), 400), "imsi must name at most 3, not 4");
+    assert!(ids(&ok_json(&get(&format!("page={}", u64::MAX)))).is_empty());
 }
 
 #[test]
-fn a_card_is_looked_up_in_both_forms_and_shown_once() {
+fn an_iccid_is_looked_up_with_and_without_its_check_digit_and_listed_once() {
     let platform = platform(PagingKind::Page, 20);
-    let first = found(&asked(&platform, "/v1/connections?size=1"));
+    let first = ok_json(&get(&platform, "/v1/connections?size=1"));
     let short = first["connections"][0]["iccid"].as_str().unwrap();
     let long = format!("{short}{}", luhn_digit(short).unwrap());
     let target = format!("/v1/connections?iccid={long},{short}%2C{short},891234567890123456");
-    assert_eq!(ids(&found(&asked(&platform, &target))), ids(&first));
+    assert_eq!(ids(&ok_json(&get(&platform, &target))), ids(&first));
 }
 
 #[test]
-fn a_token_chooses_the_account() {
+fn the_token_selects_the_account() {
     let platform = platform(PagingKind::Page, 5);
-    let seen = |platform: &Platform, authorization: Option<&str>| {
-        let question =
-            Question { method: &Method::GET, path: CONNECTIONS, query: "", authorization };
-        answer(platform, &Profile::default(), question)
+    let list = |platform: &Platform, authorization: Option<&str>| {
+        let head =
+            RequestHead { method: &Method::GET, path: CONNECTIONS, query: "", authorization };
+        respond(platform, &Profile::default(), head)
     };
-    let (one, two) = (seen(&platform, Some("Bearer one")), seen(&platform, Some("Bearer two")));
-    assert_ne!(ids(&found(&one)), ids(&found(&two)));
-    assert_eq!(ids(&found(&one)), ids(&found(&seen(&platform, Some("bearer  one")))));
+    let (one, two) = (list(&platform, Some("Bearer one")), list(&platform, Some("Bearer two")));
+    assert_ne!(ids(&ok_json(&one)), ids(&ok_json(&two)));
+    assert_eq!(ids(&ok_json(&one)), ids(&ok_json(&list(&platform, Some("bearer  one")))));
     for missing in
         [None, Some(""), Some("Bearer"), Some("Bearer "), Some("Basic b25l"), Some("one")]
     {
-        let reply = seen(&platform, missing);
-        assert!(message(&reply, 401).contains("Authorization: Bearer <token>"), "{missing:?}");
-        assert_eq!(reply.headers()[WWW_AUTHENTICATE], "Bearer");
+        let response = list(&platform, missing);
+        assert!(message(&response, 401).contains("Authorization: Bearer <token>"), "{missing:?}");
+        assert_eq!(response.headers()[WWW_AUTHENTICATE], "Bearer");
     }
     let strict = Platform { tokens: Tokens::only(vec!["sesame".into()]), ..platform };
-    found(&seen(&strict, Some("Bearer sesame")));
-    message(&seen(&strict, Some("Bearer one")), 401);
+    ok_json(&list(&strict, Some("Bearer sesame")));
+    message(&list(&strict, Some("Bearer one")), 401);
     assert!(!format!("{strict:?}").contains("sesame"));
 }
 
 #[test]
-fn what_is_not_there_is_not_found_and_only_reading_is_allowed() {
+fn unknown_paths_are_404_and_only_get_is_allowed() {
     let platform = platform(PagingKind::Page, 5);
     for path in
         ["/", "/v1", "/v1/connection", "/v1/connectionsx", "/v1/connections/", "/v2/connections"]
     {
-        assert_eq!(message(&asked(&platform, path), 404), format!("there is nothing at {path}"));
+        assert_eq!(message(&get(&platform, path), 404), format!("there is nothing at {path}"));
     }
     for id in ["x", "0000000000", "../x", "%2e%2e", "%ff"] {
-        let said = message(&asked(&platform, &format!("/v1/connections/{id}")), 404);
-        assert!(said.contains("in this account"), "{id}: {said}");
+        let message = message(&get(&platform, &format!("/v1/connections/{id}")), 404);
+        assert!(message.contains("in this account"), "{id}: {message}");
     }
-    message(&asked(&platform, "/v1/connections/0000000000?page=1"), 400);
+    message(&get(&platform, "/v1/connections/0000000000?page=1"), 400);
     for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE, Method::HEAD] {
         let authorization = Some("Bearer t");
-        let question = Question { method: &method, path: CONNECTIONS, query: "", authorization };
-        let reply = answer(&platform, &Profile::default(), question);
-        assert_eq!(message(&reply, 405), "this is only for GET");
-        assert_eq!(reply.headers()[ALLOW], "GET");
+        let head = RequestHead { method: &method, path: CONNECTIONS, query: "", authorization };
+        let response = respond(&platform, &Profile::default(), head);
+        assert_eq!(message(&response, 405), "this is only for GET");
+        assert_eq!(response.headers()[ALLOW], "GET");
     }
 }
 
 const LIST: &str = "/v1/connections?size=4";
 
 #[test]
-fn statuses_that_misbehave_are_those_that_are_named() {
+fn faults_of_the_status_have_their_headers() {
     let platform = platform(PagingKind::Page, 10);
     for (fault, status, name, value) in [
         (Misbehaviour::Unauthorized, 401, WWW_AUTHENTICATE, "Bearer"),
         (Misbehaviour::Throttled, 429, RETRY_AFTER, "1"),
         (Misbehaviour::Redirect, 302, LOCATION, "http://elsewhere.invalid/v1/connections"),
     ] {
-        let reply = asked_with(&platform, fault, LIST);
-        message(&reply, status);
-        assert_eq!(reply.headers()[name], value);
+        let response = get_with_fault(&platform, fault, LIST);
+        message(&response, status);
+        assert_eq!(response.headers()[name], value);
     }
-    let reply = asked_with(&platform, Misbehaviour::Html, LIST);
-    assert_eq!(reply.status(), StatusCode::OK);
-    assert_eq!(reply.headers()[CONTENT_TYPE], "text/html; charset=utf-8");
-    assert!(reply.body().starts_with(b"<!doctype html>"));
+    let response = get_with_fault(&platform, Misbehaviour::Html, LIST);
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.headers()[CONTENT_TYPE], "text/html; charset=utf-8");
+    assert!(response.body().starts_with(b"<!doctype html>"));
 }
 
 #[test]
-fn json_breaks_off() {
+fn invalid_json_breaks_off() {
     let platform = platform(PagingKind::Page, 10);
-    let reply = asked_with(&platform, Misbehaviour::InvalidJson, LIST);
-    assert_eq!(reply.status(), StatusCode::OK);
-    assert!(reply.body().starts_with(b"{\"connections\":[{\"id\""));
-    assert!(serde_json::from_slice::<Value>(reply.body()).is_err());
+    let response = get_with_fault(&platform, Misbehaviour::InvalidJson, LIST);
+    assert_eq!(response.status(), StatusCode::OK);
+    assert!(response.body().starts_with(b"{\"connections\":[{\"id\""));
+    assert!(serde_json::from_slice::<Value>(response.body()).is_err());
 }
 
 #[test]
-fn types_are_wrong_where_names_are_right() {
+fn wrong_types_have_the_right_names() {
     let platform = platform(PagingKind::Page, 10);
-    let page = found(&asked_with(&platform, Misbehaviour::WrongTypes, LIST));
+    let page = ok_json(&get_with_fault(&platform, Misbehaviour::WrongTypes, LIST));
     assert!(page["connections"].is_object() && page["total"].is_string() && page["next"].is_u64());
-    let id = ids(&found(&asked(&platform, LIST))).remove(0);
+    let id = ids(&ok_json(&get(&platform, LIST))).remove(0);
     let target = format!("/v1/connections/{id}");
-    let one = found(&asked_with(&platform, Misbehaviour::WrongTypes, &target));
+    let one = ok_json(&get_with_fault(&platform, Misbehaviour::WrongTypes, &target));
     assert!(one["id"].is_u64() && one["properties"].is_string());
 }
 
 #[test]
-fn one_connection_comes_twice_in_place_of_another() {
+fn duplicates_repeat_the_first_connection_as_the_last() {
     let platform = platform(PagingKind::Page, 10);
-    let right = ids(&found(&asked(&platform, LIST)));
-    let seen = ids(&found(&asked_with(&platform, Misbehaviour::Duplicates, LIST)));
+    let right = ids(&ok_json(&get(&platform, LIST)));
+    let seen = ids(&ok_json(&get_with_fault(&platform, Misbehaviour::Duplicates, LIST)));
     assert_eq!(seen, [0, 1, 2, 0].map(|n: usize| right[n].clone()));
-    let alone = asked_with(&platform, Misbehaviour::Duplicates, "/v1/connections?size=1");
-    assert_eq!(ids(&found(&alone)), [0, 0].map(|n: usize| right[n].clone()));
+    let alone = get_with_fault(&platform, Misbehaviour::Duplicates, "/v1/connections?size=1");
+    assert_eq!(ids(&ok_json(&alone)), [0, 0].map(|n: usize| right[n].clone()));
     let empty = Platform { n_connections: 0, ..platform };
-    assert!(ids(&found(&asked_with(&empty, Misbehaviour::Duplicates, LIST))).is_empty());
+    assert!(ids(&ok_json(&get_with_fault(&empty, Misbehaviour::Duplicates, LIST))).is_empty());
 }
 
 #[test]
-fn more_comes_than_was_asked_for() {
+fn too_many_exceeds_the_requested_number() {
     let platform = platform(PagingKind::Page, 10);
     for target in [LIST, "/v1/connections?page=3&size=4", "/v1/connections?imsi=1,2,3,4"] {
-        let seen = ids(&found(&asked_with(&platform, Misbehaviour::TooMany, target)));
+        let seen = ids(&ok_json(&get_with_fault(&platform, Misbehaviour::TooMany, target)));
         assert_eq!(seen.len(), 14, "{target}");
     }
 }
 
 #[test]
-fn a_cursor_never_ends() {
+fn an_endless_cursor_never_ends() {
     for n in [0, 1, 10] {
         let platform = platform(PagingKind::Cursor, n);
         let mut target = "/v1/connections?limit=4".to_owned();
         let mut n_seen = 0;
         for _ in 0..20 {
-            let page = found(&asked_with(&platform, Misbehaviour::EndlessCursor, &target));
+            let page = ok_json(&get_with_fault(&platform, Misbehaviour::EndlessCursor, &target));
             n_seen += ids(&page).len();
             target = format!("/v1/connections?limit=4&cursor={}", page["next"].as_str().unwrap());
         }

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn what_was_permuted_can_be_turned_back(
+    fn invert_undoes_apply(
         base in 1_u64..2_000_000,
         key: u64,
         number: u64,
@@ -17,16 +17,16 @@ proptest! {
 }
 
 #[test]
-fn every_number_is_hit_once() {
+fn each_number_is_the_image_of_one_number() {
     let permutation = Permutation::new(30, 5);
-    let mut hit: Vec<u64> = (0..900).map(|number| permutation.apply(number)).collect();
-    assert_ne!(hit, (0..900).collect::<Vec<_>>());
-    hit.sort_unstable();
-    assert_eq!(hit, (0..900).collect::<Vec<_>>());
+    let mut permuted: Vec<u64> = (0..900).map(|number| permutation.apply(number)).collect();
+    assert_ne!(permuted, (0..900).collect::<Vec<_>>());
+    permuted.sort_unstable();
+    assert_eq!(permuted, (0..900).collect::<Vec<_>>());
 }
 
 #[test]
-fn what_is_too_large_comes_from_nowhere() {
+fn a_number_that_is_too_large_has_no_inverse() {
     let permutation = Permutation::new(30, 5);
     assert!(permutation.invert(899).is_some());
     assert_eq!(permutation.invert(900), None);

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_profile_that_was_shown_can_be_put_back() {
+fn a_profile_written_as_json_can_be_read_again() {
     for fault in Misbehaviour::ALL {
         let profile = Profile {
             latency_ms: 1,
@@ -13,16 +13,16 @@ fn a_profile_that_was_shown_can_be_put_back() {
             fault,
         };
         let shown = profile.to_json().to_string();
-        assert_eq!(Profile::default().changed(shown.as_bytes()), Ok(profile), "{shown}");
+        assert_eq!(Profile::default().with_changes(shown.as_bytes()), Ok(profile), "{shown}");
     }
 }
 
 #[test]
-fn what_a_body_leaves_out_stays() {
+fn fields_that_a_body_omits_stay() {
     let slow = Profile { latency_ms: 300, ..Profile::default() };
     let hanging = Profile { fault: Misbehaviour::Hang, ..slow };
-    assert_eq!(slow.changed(br#"{"fault": "hang"}"#), Ok(hanging));
-    assert_eq!(hanging.changed(b"{}"), Ok(hanging));
+    assert_eq!(slow.with_changes(br#"{"fault": "hang"}"#), Ok(hanging));
+    assert_eq!(hanging.with_changes(b"{}"), Ok(hanging));
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn each_field_has_its_bounds() {
         ("{}", "[]", "the body must be an object of JSON"),
         ("{}", "", "the body must be an object of JSON"),
     ] {
-        assert!(Profile::default().changed(within.as_bytes()).is_ok(), "{within}");
-        let faults = Profile::default().changed(beyond.as_bytes()).unwrap_err();
+        assert!(Profile::default().with_changes(within.as_bytes()).is_ok(), "{within}");
+        let faults = Profile::default().with_changes(beyond.as_bytes()).unwrap_err();
         assert!(faults[0].starts_with(reason), "{beyond}: {faults:?}");
     }
 }
@@ -90,12 +90,12 @@ fn each_field_has_its_bounds() {
 #[test]
 fn all_faults_are_reported_at_once() {
     let body = br#"{"latencyMs": -1, "fault": 3, "errorPercent": 5, "x": null}"#;
-    let faults = Profile::default().changed(body).unwrap_err();
+    let faults = Profile::default().with_changes(body).unwrap_err();
     assert_eq!(faults.len(), 3, "{faults:?}");
 }
 
 #[test]
-fn as_many_fail_as_the_profile_says_and_the_same_ones_again() {
+fn the_configured_percentage_fails_and_the_same_requests_again() {
     let failing = |percent, seed| {
         let profile = Profile { error_percent: percent, ..Profile::default() };
         (0..10_000).filter(|n| profile.fails(seed, *n)).collect::<Vec<u64>>()
@@ -108,7 +108,7 @@ fn as_many_fail_as_the_profile_says_and_the_same_ones_again() {
 }
 
 #[test]
-fn latency_lies_between_its_bounds_and_reaches_them() {
+fn latency_takes_every_value_within_its_bounds() {
     let profile = Profile { latency_ms: 10, latency_jitter_ms: 3, ..Profile::default() };
     let mut seen: Vec<u128> = (0..1000).map(|n| profile.latency(1, n).as_millis()).collect();
     seen.sort_unstable();

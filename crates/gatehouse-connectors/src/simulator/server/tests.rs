@@ -18,15 +18,15 @@ fn with_fault(fault: Misbehaviour) -> Server {
 }
 
 fn client() -> reqwest::Client {
-    // What never comes must fail the test, and not hold it up for ever.
+    // A response that never comes must fail the test, not block it.
     reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().unwrap()
 }
 
-async fn ask(server: &Server, target: &str) -> reqwest::Response {
-    ask_with(&client(), server, target).await
+async fn get(server: &Server, target: &str) -> reqwest::Response {
+    get_with(&client(), server, target).await
 }
 
-async fn ask_with(client: &reqwest::Client, server: &Server, target: &str) -> reqwest::Response {
+async fn get_with(client: &reqwest::Client, server: &Server, target: &str) -> reqwest::Response {
     let url = format!("{}{target}", server.url());
     client.get(url).bearer_auth("token-1").send().await.unwrap()
 }
@@ -37,7 +37,7 @@ async fn json_of(response: reqwest::Response, status: u16) -> Value {
     response.json().await.unwrap()
 }
 
-/// Asks for the profile, and says what the answer was.
+/// Status and body of a request for the profile.
 async fn profile(server: &Server, method: Method, body: &str) -> (u16, Value) {
     let url = format!("{}/-/profile", server.url());
     let response = client().request(method, url).body(body.to_owned()).send().await.unwrap();
@@ -47,24 +47,24 @@ async fn profile(server: &Server, method: Method, body: &str) -> (u16, Value) {
 const LIST: &str = "/v1/connections?size=3";
 const RAW_LIST: &str = "GET /v1/connections?size=3 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token-1\r\nConnection: close\r\n\r\n";
 
-/// All that comes back for what is sent, until the connection ends.
+/// Sends a raw request; returns all bytes until the connection ends.
 async fn raw(server: &Server, request: &str) -> String {
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    // A connection that was cut off ends too.
-    let _ = stream.read_to_end(&mut answer).await;
-    String::from_utf8(answer).unwrap()
+    let mut response = Vec::new();
+    // A reset connection ends too.
+    let _ = stream.read_to_end(&mut response).await;
+    String::from_utf8(response).unwrap()
 }
 
-async fn until(is_so: impl Fn() -> bool) {
-    while !is_so() {
+async fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
-async fn every_way_to_page_gives_every_connection_once() {
+async fn every_kind_of_paging_lists_every_connection_once() {
     for paging in PagingKind::ALL {
         let server = start(Platform { paging, n_connections: 23, ..Platform::default() });
         let mut seen = HashSet::new();
@@ -75,12 +75,13 @@ async fn every_way_to_page_gives_every_connection_once() {
                 PagingKind::Offset => format!("offset={}&limit=5", n * 5),
                 PagingKind::Cursor => format!("limit=5{next}"),
             };
-            let page = json_of(ask(&server, &format!("/v1/connections?{query}")).await, 200).await;
+            let page = json_of(get(&server, &format!("/v1/connections?{query}")).await, 200).await;
             for connection in page["connections"].as_array().unwrap() {
                 n_seen += 1;
                 seen.insert(connection["id"].as_str().unwrap().to_owned());
             }
-            next = page["next"].as_str().map(|mark| format!("&cursor={mark}")).unwrap_or_default();
+            next =
+                page["next"].as_str().map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
         }
         assert_eq!((n_seen, seen.len(), next.as_str()), (23, 23, ""), "{paging:?}");
         assert_eq!(server.requests(), 5);
@@ -112,7 +113,7 @@ async fn a_platform_out_of_bounds_does_not_start() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_refused() {
+async fn an_address_in_use_is_refused() {
     let server = start(Platform::default());
     let why = Server::start(Platform::default(), server.address()).unwrap_err();
     assert_eq!(why.kind(), io::ErrorKind::AddrInUse);
@@ -130,21 +131,21 @@ async fn a_profile_is_shown_changed_and_replaced_without_a_token() {
     assert_eq!((status, &changed["errorPercent"]), (200, &json!(100)));
     let (_, changed) = profile(&server, Method::PATCH, r#"{"errorStatus": 500}"#).await;
     assert_eq!((&changed["errorPercent"], &changed["errorStatus"]), (&json!(100), &json!(500)));
-    assert_eq!(ask(&server, LIST).await.status(), 500);
+    assert_eq!(get(&server, LIST).await.status(), 500);
     let (_, replaced) = profile(&server, Method::PUT, r#"{"fault": "html"}"#).await;
     assert_eq!((&replaced["errorPercent"], &replaced["fault"]), (&json!(0), &json!("html")));
     let (status, refused) = profile(&server, Method::PATCH, r#"{"fault": "slow", "x": 1}"#).await;
     assert_eq!(status, 400);
     let message = refused["message"].as_str().unwrap();
     assert!(message.contains("fault must be one of none, hang") && message.contains("; x is not"));
-    assert_eq!(server.profile().fault, Misbehaviour::Html, "what is refused changes nothing");
+    assert_eq!(server.profile().fault, Misbehaviour::Html, "a refused change has no effect");
     assert_eq!(profile(&server, Method::PUT, "{}").await, (200, usual));
     assert_eq!(profile(&server, Method::DELETE, "").await.0, 405);
-    assert_eq!(server.requests(), 1, "those for the profile don't count");
+    assert_eq!(server.requests(), 1, "requests for the profile don't count");
 }
 
 #[tokio::test]
-async fn a_profile_has_a_length() {
+async fn the_length_of_a_profile_is_bounded() {
     let server = start(Platform::default());
     let spaces = |n: usize| format!("{{{}}}", " ".repeat(n - 2));
     assert_eq!(profile(&server, Method::PUT, &spaces(PROFILE_BYTES_MAX)).await.0, 200);
@@ -152,50 +153,50 @@ async fn a_profile_has_a_length() {
 }
 
 #[tokio::test]
-async fn a_request_line_has_a_length() {
+async fn the_length_of_a_request_line_is_bounded() {
     let server = start(Platform::default());
     let target = |n: usize| format!("/{}", "x".repeat(n - "GET / HTTP/1.1".len()));
-    let fits = json_of(ask(&server, &target(REQUEST_LINE_BYTES_MAX)).await, 404).await;
+    let fits = json_of(get(&server, &target(REQUEST_LINE_BYTES_MAX)).await, 404).await;
     assert_eq!(fits["error"], "Not Found");
-    let too_long = json_of(ask(&server, &target(REQUEST_LINE_BYTES_MAX + 1)).await, 414).await;
+    let too_long = json_of(get(&server, &target(REQUEST_LINE_BYTES_MAX + 1)).await, 414).await;
     assert!(too_long["message"].as_str().unwrap().contains("8192"));
     let head = |n: usize| {
         let (start, end) = ("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: ", "\r\n\r\n");
         format!("{start}{}{end}", "x".repeat(n - start.len() - end.len()))
     };
     assert!(raw(&server, &head(HEAD_BYTES_MAX)).await.starts_with("HTTP/1.1 401 "));
-    // Who is cut off while it still sends may not read why.
+    // A client that is cut off while sending may not get the response.
     let refused = raw(&server, &head(HEAD_BYTES_MAX + 1)).await;
     assert!(refused.is_empty() || refused.starts_with("HTTP/1.1 431 "), "{refused}");
 }
 
 #[tokio::test]
-async fn a_hanging_platform_says_nothing_until_it_ends() {
+async fn a_hanging_platform_sends_nothing_until_it_stops() {
     let server = with_fault(Misbehaviour::Hang);
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
-    until(|| server.requests() == 1).await;
+    wait_until(|| server.requests() == 1).await;
     assert!(stream.try_read(&mut [0; 10]).is_err_and(|it| it.kind() == io::ErrorKind::WouldBlock));
     server.stop().await;
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    assert_eq!(answer, b"");
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response).await;
+    assert_eq!(response, b"");
 }
 
 #[tokio::test]
-async fn who_goes_away_while_it_hangs_leaves_its_place() {
+async fn a_client_that_disconnects_from_a_hanging_platform_frees_its_connection() {
     let server = with_fault(Misbehaviour::Hang);
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
-    until(|| server.requests() == 1).await;
-    // The one that is being waited for has its place already.
+    wait_until(|| server.requests() == 1).await;
+    // The hanging request's connection counts as open.
     assert_eq!(server.http.n_connections(), 1);
     drop(stream);
-    until(|| server.http.n_connections() == 0).await;
+    wait_until(|| server.http.n_connections() == 0).await;
 }
 
 #[tokio::test]
-async fn a_connection_is_closed_without_an_answer() {
+async fn a_connection_is_closed_without_a_response() {
     let server = with_fault(Misbehaviour::Reset);
     assert_eq!(raw(&server, RAW_LIST).await, "");
     assert_eq!(server.requests(), 1);
@@ -204,7 +205,7 @@ async fn a_connection_is_closed_without_an_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_trickles_a_byte_at_a_time() {
+async fn a_response_trickles_a_byte_at_a_time() {
     let server = start(Platform { n_connections: 10, ..Platform::default() });
     let whole = raw(&server, RAW_LIST).await;
     let (_, expected) = whole.split_once("\r\n\r\n").unwrap();
@@ -224,16 +225,16 @@ async fn an_answer_trickles_a_byte_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_are_held_back() {
+async fn responses_have_the_latency_of_the_profile() {
     let profile = Profile { latency_ms: 300, ..Profile::default() };
     let server = start(Platform { profile, ..Platform::default() });
     let began = Instant::now();
     assert!(raw(&server, RAW_LIST).await.starts_with("HTTP/1.1 200 OK\r\n"));
-    assert!(began.elapsed() >= Duration::from_millis(300), "by the test's own clock");
+    assert!(began.elapsed() >= Duration::from_millis(300), "by the paused clock");
 }
 
 #[tokio::test]
-async fn a_huge_answer_goes_on_and_on() {
+async fn a_huge_response_has_200_mib() {
     let mut body = body::huge();
     let mut n_bytes = 0;
     let mut beginning = Vec::new();
@@ -246,7 +247,7 @@ async fn a_huge_answer_goes_on_and_on() {
     }
     assert_eq!((n_bytes, beginning.as_slice()), (200 << 20, &b"{\"connections\":["[..]));
     let server = with_fault(Misbehaviour::Huge);
-    let mut response = ask(&server, LIST).await;
+    let mut response = get(&server, LIST).await;
     assert_eq!(response.status(), 200);
     let mut n_bytes = 0;
     while n_bytes < 17 << 20 {
@@ -255,7 +256,7 @@ async fn a_huge_answer_goes_on_and_on() {
 }
 
 #[tokio::test]
-async fn what_is_said_wrongly_comes_over_http_as_well() {
+async fn faults_of_the_content_are_sent_over_http() {
     for (fault, status, content_type) in [
         (Misbehaviour::Html, 200, "text/html; charset=utf-8"),
         (Misbehaviour::InvalidJson, 200, "application/json"),
@@ -263,7 +264,7 @@ async fn what_is_said_wrongly_comes_over_http_as_well() {
         (Misbehaviour::Unauthorized, 401, "application/json"),
         (Misbehaviour::Throttled, 429, "application/json"),
     ] {
-        let response = ask(&with_fault(fault), LIST).await;
+        let response = get(&with_fault(fault), LIST).await;
         assert_eq!(response.status(), status, "{fault:?}");
         assert_eq!(response.headers()["content-type"], content_type, "{fault:?}");
     }
@@ -279,7 +280,7 @@ async fn the_same_requests_fail_in_every_run() {
         let server = start(Platform { seed, profile, ..Platform::default() });
         let (client, mut statuses) = (client(), Vec::new());
         for _ in 0..40 {
-            statuses.push(ask_with(&client, &server, LIST).await.status().as_u16());
+            statuses.push(get_with(&client, &server, LIST).await.status().as_u16());
         }
         statuses
     };
@@ -290,64 +291,64 @@ async fn the_same_requests_fail_in_every_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_too_often_is_told_to_wait() {
+async fn requests_beyond_the_rate_limit_get_429() {
     let profile = Profile { throttle_per_second: 2, retry_after_seconds: 7, ..Profile::default() };
     let server = start(Platform { profile, ..Platform::default() });
-    let status = async || raw(&server, RAW_LIST).await;
+    let list = async || raw(&server, RAW_LIST).await;
     for expected in ["200 OK", "200 OK", "429 Too Many Requests"] {
-        let answer = status().await;
-        assert!(answer.starts_with(&format!("HTTP/1.1 {expected}\r\n")), "{answer}");
-        assert_eq!(answer.contains("retry-after: 7\r\n"), expected.starts_with("429"));
+        let response = list().await;
+        assert!(response.starts_with(&format!("HTTP/1.1 {expected}\r\n")), "{response}");
+        assert_eq!(response.contains("retry-after: 7\r\n"), expected.starts_with("429"));
     }
     tokio::time::advance(Duration::from_secs(1)).await;
-    assert!(status().await.starts_with("HTTP/1.1 200 OK"));
+    assert!(list().await.starts_with("HTTP/1.1 200 OK"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_finishes_what_is_under_way_and_frees_the_address() {
+async fn stopping_completes_requests_in_progress_and_frees_the_address() {
     let profile = Profile { latency_ms: 100, ..Profile::default() };
     let server = start(Platform { profile, ..Platform::default() });
     let (address, responder) = (server.address(), Arc::clone(&server.responder));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
-    until(|| responder.n_requests.load(Ordering::Relaxed) == 1).await;
+    wait_until(|| responder.n_requests.load(Ordering::Relaxed) == 1).await;
     server.stop().await;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).await.unwrap();
-    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).await.unwrap();
+    assert!(response.starts_with(b"HTTP/1.1 200 OK\r\n"));
     let again = Server::start(Platform::default(), address).unwrap();
     assert_eq!(again.address(), address);
 }
 
 #[tokio::test(start_paused = true)]
-async fn stopping_cuts_off_what_takes_too_long() {
+async fn stopping_cuts_off_a_slow_response() {
     let server = with_fault(Misbehaviour::Trickle);
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
-    let mut answer = vec![0];
-    stream.read_exact(&mut answer).await.unwrap();
+    let mut response = vec![0];
+    stream.read_exact(&mut response).await.unwrap();
     server.stop().await;
-    let _ = stream.read_to_end(&mut answer).await;
-    let answer = String::from_utf8(answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert!(!answer.ends_with("0\r\n\r\n"), "the last chunk did not come: {answer}");
+    let _ = stream.read_to_end(&mut response).await;
+    let response = String::from_utf8(response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
+    assert!(!response.ends_with("0\r\n\r\n"), "the last chunk did not come: {response}");
 }
 
 #[tokio::test]
-async fn what_is_dropped_ends() {
+async fn dropping_a_server_closes_its_connections() {
     let server = with_fault(Misbehaviour::Hang);
     let mut stream = TcpStream::connect(server.address()).await.unwrap();
     stream.write_all(RAW_LIST.as_bytes()).await.unwrap();
-    until(|| server.requests() == 1).await;
+    wait_until(|| server.requests() == 1).await;
     drop(server);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    assert_eq!(answer, b"");
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response).await;
+    assert_eq!(response, b"");
 }
 
 #[tokio::test]
-async fn where_it_listens_everywhere_it_is_reached_at_home() {
+async fn the_url_of_an_unspecified_address_is_loopback() {
     let server = Server::start(Platform::default(), ([0, 0, 0, 0], 0).into()).unwrap();
     assert_eq!(server.url(), format!("http://127.0.0.1:{}", server.address().port()));
-    assert_eq!(ask(&server, LIST).await.status(), 200);
+    assert_eq!(get(&server, LIST).await.status(), 200);
 }

@@ -32,7 +32,7 @@ impl World {
     }
 
     async fn around(gate: Gatehouse) -> Self {
-        let [alpha, beta, gamma] = Platform::usual().map(|platform| {
+        let [alpha, beta, gamma] = Platform::default_set().map(|platform| {
             let platform = Platform {
                 n_connections: N_CONNECTIONS,
                 page_size_max: 3,
