@@ -125,11 +125,6 @@ impl PagingKind {
             Self::Cursor => "cursor",
         }
     }
-
-    /// The kind with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
 }
 
 /// The tokens that a platform accepts; an empty list accepts every token.
