@@ -1,7 +1,7 @@
 //! The fuzzer: libFuzzer around every target of every crate, one at a time.
 //!
 //! The variable `FUZZ_TARGET` says which; `cargo xtask fuzz` sets it. One program has them all, because linking the server
-//! once for each of them would take longer than to run them. What a target does is in its crate's module `fuzzing`.
+//! once for each of them would take longer than to run them. A target's code is in its crate's module `fuzzing`.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 
-/// What a target does with any bytes.
+/// A target's code: takes any bytes, and panics when a promise is broken.
 type Check = fn(&[u8]);
 
 static CHOSEN: OnceLock<Check> = OnceLock::new();

@@ -56,7 +56,7 @@ inBrowser(
     await leaveForIssuer(page);
     await page.getByRole('button', { name: 'Refuse' }).click();
     await untilReady(page, 'sign-in');
-    assert.match(await page.getByRole('alert').innerText(), /somebody said no/);
+    assert.match(await page.getByRole('alert').innerText(), /the person refused/);
     assert.equal(page.url(), `${server.url}/-/console/#/acme/contracts`);
     await leaveForIssuer(page);
     await page.getByRole('button', { name: 'Sign in as ann' }).click();

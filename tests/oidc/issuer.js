@@ -1,8 +1,9 @@
 // A real OpenID Connect issuer on this machine, for the tests.
 //
-// It gives tokens to two clients by their secrets, and to people by two more: one shows a code that a test approves in their
-// place, the other sends their browser here, to a page with a button. It rotates its keys when it is told to, and counts who
-// asks for them. What a test tells it stands under /test/; everything else is the issuer itself.
+// The issuer gives tokens to two clients for their secrets. Two more clients get tokens for people: the first shows a code,
+// which a test approves in the person's place; the second sends the person's browser here, to a page with a button. A test
+// controls the issuer by requests below /test/: it rotates keys, refuses, is down or busy, and counts requests. Everything
+// else is the provider's own.
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -29,11 +30,11 @@ const asked = { keys: 0, document: 0, tokens: 0, refusals: 0 };
 rotate('ES256', false);
 console.log(`issuer ${issuer}`);
 
-// Nobody leaves it behind: when the test is gone, so is its end of this pipe.
+// The issuer ends with its test: the test's end of this pipe closes then.
 process.stdin.resume();
 process.stdin.on('end', () => process.exit(0));
 
-/** Makes a new key the one that signs; the older ones stay in the set, or don't. */
+/** Signs with a new key from now on; the older keys stay in the set only if `keepsOlder`. */
 function rotate(algorithm, keepsOlder) {
   const kinds = {
     ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -77,7 +78,7 @@ function rotate(algorithm, keepsOlder) {
       {
         client_id: 'gatehouse-console',
         token_endpoint_auth_method: 'none',
-        // To a native client, every port of the loopback is as good as the one that is registered.
+        // A native client may redirect to any port of the loopback address.
         application_type: 'native',
         grant_types: ['authorization_code', 'refresh_token'],
         redirect_uris: ['http://127.0.0.1/-/console/'],
@@ -120,9 +121,9 @@ function rotate(algorithm, keepsOlder) {
     },
     enabledJWA: { idTokenSigningAlgValues: [algorithm] },
   });
-  // The usual five seconds between two looks are long for a test.
+  // Clients poll every second instead of every five, for the sake of the tests.
   provider.use(async (ctx, next) => {
-    // Some issuers take a secret from each client in one way alone.
+    // Some issuers accept a client's secret in one way only: here, this client's only in the form.
     const [, basic] = /^Basic (.*)$/.exec(ctx.get('authorization')) ?? [];
     if (basic && Buffer.from(basic, 'base64').toString().startsWith('robot-by-form:')) {
       Object.assign(ctx, { status: 401, body: { error: 'invalid_client' } });
@@ -134,7 +135,7 @@ function rotate(algorithm, keepsOlder) {
   });
 }
 
-/** What a browser would bring about: somebody signs in, and lets the client have all that it asks for. */
+/** Approves a user code in the browser's place: Ann signs in and grants every scope that the client asks for. */
 async function approve(userCode) {
   const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ''));
   const grantId = await grantAll(code.clientId, code.params.scope);
@@ -144,7 +145,7 @@ async function approve(userCode) {
   await code.save();
 }
 
-/** Ann lets a client have every scope that it asks for. */
+/** Grants a client every scope that it asks for, in Ann's name. */
 async function grantAll(clientId, scope) {
   const grant = new provider.Grant({ accountId: 'ann', clientId });
   grant.addOIDCScope(scope);
@@ -152,14 +153,14 @@ async function grantAll(clientId, scope) {
   return grant.save();
 }
 
-/** Or somebody who doesn't want to. */
+/** Denies a user code in the browser's place. */
 async function deny(userCode) {
   const code = await provider.DeviceCode.findByUserCode(userCode.replace(/\W/g, ''));
-  Object.assign(code, { error: 'access_denied', errorDescription: 'somebody said no' });
+  Object.assign(code, { error: 'access_denied', errorDescription: 'the person refused' });
   await code.save();
 }
 
-/** What a browser shows while somebody signs in, and what comes of the button that they press. */
+/** Shows the page to sign in, or answers the button that the person pressed. */
 async function interact(request, response, choice) {
   const { uid, params } = await provider.interactionDetails(request, response);
   if (choice === 'sign-in') {
@@ -167,7 +168,7 @@ async function interact(request, response, choice) {
     return provider.interactionFinished(request, response, { login: { accountId: 'ann' }, consent: { grantId } });
   }
   if (choice === 'refuse') {
-    const refusal = { error: 'access_denied', error_description: 'somebody said no' };
+    const refusal = { error: 'access_denied', error_description: 'the person refused' };
     return provider.interactionFinished(request, response, refusal);
   }
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' });
@@ -181,7 +182,7 @@ async function interact(request, response, choice) {
 </html>`);
 }
 
-/** What a browser shows to somebody who wants to leave. */
+/** Shows the page that asks whether to sign out. */
 function askToLeave(ctx, form) {
   ctx.body = `<!doctype html>
 <html lang="en">
