@@ -58,7 +58,7 @@ pub(crate) fn measure(setup: &Setup, n_rounds: usize) -> Result<Vec<ResultLine>,
     let concurrent_pages = |tenant, platforms, how| {
         concurrent_pages::measure(&requester, &server, tenant, platforms, how, n_rounds)
     };
-    lines.extend(concurrent_pages(MIXED, mixed, "three with known marks")?);
+    lines.extend(concurrent_pages(MIXED, mixed, "three with known cursors")?);
     lines.extend(search::measure(&requester, &simulation, mixed, n_rounds)?);
     if options.quick {
         // A platform that hangs takes twenty seconds in each round, and the others some.

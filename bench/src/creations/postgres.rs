@@ -1,9 +1,9 @@
 //! Case 8: creations on PostgreSQL, grouped, with a transaction each, and on several servers.
 //!
 //! A tenant's creations lock its counter one after the other, so a server groups the waiting ones in one transaction
-//! (`gather.rs` of the store). The gain is measured without a server, since only the store can run without groups: the
-//! same statements, in a transaction each. Several servers, each with its own groups, are measured over HTTP. All modes
-//! alternate on one database.
+//! (`creation_groups.rs` of the store). The gain is measured without a server, since only the store can run without
+//! groups: the same statements, in a transaction each. Several servers, each with its own groups, are measured over
+//! HTTP. All modes alternate on one database.
 
 use std::path::Path;
 use std::time::Duration;

@@ -120,7 +120,7 @@ pub(super) fn measure_without_marks(
     requester: &Requester,
     n_rounds: usize,
 ) -> Result<ResultLine, Failure> {
-    eprintln!("bench: {N_PAGES_MANY} pages at once, without marks");
+    eprintln!("bench: {N_PAGES_MANY} pages at once, without cursors");
     let mut client = requester.connect()?;
     let mut clients = ConcurrentClients::gather(requester)?;
     let mut rounds = Vec::new();
@@ -134,7 +134,7 @@ pub(super) fn measure_without_marks(
         );
         rounds.push((clients.call(requester, &tenant, N_PAGES_MANY)?, one));
     }
-    let what = format!("{N_PAGES_MANY} pages at once, beside one: three with unknown marks");
+    let what = format!("{N_PAGES_MANY} pages at once, beside one: three with unknown cursors");
     Ok(ResultLine::new(&what, "ms", rounds))
 }
 

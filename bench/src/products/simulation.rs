@@ -154,8 +154,8 @@ impl Platform {
                 }
                 Paging::Offset => format!("offset={}&limit={PAGE_SIZE_MAX}", iccids.len()),
                 Paging::Cursor => {
-                    let mark = page["next"].as_str().unwrap_or_default();
-                    format!("cursor={mark}&limit={PAGE_SIZE_MAX}")
+                    let cursor = page["next"].as_str().unwrap_or_default();
+                    format!("cursor={cursor}&limit={PAGE_SIZE_MAX}")
                 }
             };
             request = client::get(&format!("/v1/connections?{query}"), token);

@@ -126,7 +126,7 @@ impl PlatformClient {
             // Another server may just have used a share that became this server's a moment ago.
             let filled_within = Duration::try_from_secs_f64(f64::from(limits.burst) / rate);
             let (filled_within, now) = (filled_within.unwrap_or(Duration::MAX), Instant::now());
-            let share = pool.share().narrowest_for(filled_within, now.into_std());
+            let share = pool.share().smallest_within(filled_within, now.into_std());
             Bucket::new(rate, limits.burst, share, now)
         });
         let host = base.host_and_port();
@@ -185,18 +185,18 @@ impl PlatformClient {
         context: CallContext,
         request: PlatformRequest,
     ) -> Result<PlatformResponse, Failure> {
-        self.send_hiding(context, Vec::new(), request).await
+        self.send_with_secrets(context, Vec::new(), request).await
     }
 
     /// Sends a request that holds further secrets, such as a log-in's token.
-    pub(crate) async fn send_hiding(
+    pub(crate) async fn send_with_secrets(
         &self,
         context: CallContext,
         further: Vec<Zeroizing<String>>,
         request: PlatformRequest,
     ) -> Result<PlatformResponse, Failure> {
         let url = self.locate(&request.target)?;
-        let secrets = self.secrets.and(further).and_of(&request.headers);
+        let secrets = self.secrets.and(further).with_header_secrets(&request.headers);
         let is_repeatable = request.is_repeatable || request.method.is_safe();
         let mut result = self.attempt(context, &request, &url, &secrets).await;
         for retry in 0..ATTEMPTS_MAX - 1 {
@@ -406,7 +406,7 @@ impl PlatformClient {
     /// Counts a call that was not made because of the platform's pause or a budget.
     fn count_not_sent(&self, failure: Failure) -> AttemptError {
         match failure.kind {
-            FailureKind::Open => self.meter.count(Outcome::Refused),
+            FailureKind::Open => self.meter.count(Outcome::NotSent),
             FailureKind::Throttled => self.meter.count_throttled(),
             // The deadline passed in a queue.
             _ => {}

@@ -67,7 +67,7 @@ pub(crate) enum Outcome {
     /// The platform limits the calls.
     Throttled,
     /// No call, since the circuit is open.
-    Refused,
+    NotSent,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(crate) enum Circuit {
 }
 
 impl Outcome {
-    const ALL: [Self; 5] = [Self::Ok, Self::Error, Self::Timeout, Self::Throttled, Self::Refused];
+    const ALL: [Self; 5] = [Self::Ok, Self::Error, Self::Timeout, Self::Throttled, Self::NotSent];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl Outcome {
             Self::Error => "error",
             Self::Timeout => "timeout",
             Self::Throttled => "throttled",
-            Self::Refused => "refused",
+            Self::NotSent => "refused",
         }
     }
 }

@@ -179,7 +179,7 @@ where
     H: Fn(Request<Incoming>) -> F,
     F: Future<Output = Reply>,
 {
-    // A response is written in one piece: waiting to fill a packet would only delay it.
+    // Waiting to fill a packet would only delay a response.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| async {
         match handler(request).await {

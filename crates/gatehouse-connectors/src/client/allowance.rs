@@ -12,7 +12,7 @@ use gatehouse_core::{ConnectorName, CurrentShare, ReplicaShare};
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::quota::Tally;
+use super::quota::CallHistory;
 use crate::connector::{CallContext, CallKind, Quota, QuotaScope};
 use crate::failure::{Failure, FailureKind};
 
@@ -24,7 +24,7 @@ pub(in crate::client) struct Allowance {
     quota: Quota,
     share: CurrentShare,
     queue: tokio::sync::Mutex<()>,
-    tally: Mutex<Tally>,
+    history: Mutex<CallHistory>,
 }
 
 /// Quotas that several clients share, and this server's share of every quota.
@@ -49,7 +49,7 @@ impl Reservation<'_> {
     pub(in crate::client) fn commit(self, now: Instant) {
         for (_queue, allowance) in self.0 {
             // Reserved already. If the share has shrunk since, the next calls wait for longer.
-            allowance.tally.lock().count(now);
+            allowance.history.lock().count(now);
         }
     }
 }
@@ -103,8 +103,9 @@ impl Allowances {
 impl Allowance {
     fn new(quota: Quota, share: CurrentShare) -> Self {
         let past = share.past().into_iter().map(|(began, it)| (Instant::from_std(began), it));
-        let tally = Mutex::new(Tally::after(&quota, &past.collect::<Vec<_>>(), Instant::now()));
-        Self { quota, share, queue: tokio::sync::Mutex::default(), tally }
+        let history =
+            Mutex::new(CallHistory::after(&quota, &past.collect::<Vec<_>>(), Instant::now()));
+        Self { quota, share, queue: tokio::sync::Mutex::default(), history }
     }
 
     fn applies_to(&self, kind: CallKind) -> bool {
@@ -122,7 +123,7 @@ impl Allowance {
 
     /// Whether a call is admitted now, or the time until one is.
     fn check_now(&self) -> Result<(), Duration> {
-        self.tally.lock().check(self.share.get(), Instant::now())
+        self.history.lock().check(self.share.get(), Instant::now())
     }
 
     fn spent(&self, wait: Option<Duration>) -> Failure {
@@ -150,7 +151,7 @@ impl SharedQuotas {
     fn get(&self, key: SharedKey) -> Arc<Allowance> {
         let now = Instant::now();
         let mut all = self.all.lock();
-        all.retain(|_, it| Arc::strong_count(it) > 1 || !it.tally.lock().is_empty(now));
+        all.retain(|_, it| Arc::strong_count(it) > 1 || !it.history.lock().is_empty(now));
         let quota = key.quota.clone();
         let new = || Arc::new(Allowance::new(quota, self.share.clone()));
         Arc::clone(all.entry(key).or_insert_with(new))

@@ -71,8 +71,8 @@ impl<'a> Call<'a> {
 
     /// Verdict on a platform that has not responded until now.
     fn timeout_verdict(&self) -> Verdict {
-        let had_fair_time = self.began.elapsed() >= self.gate.lock().fair_time();
-        if had_fair_time { Verdict::Fails } else { Verdict::Unknown }
+        let had_enough_time = self.began.elapsed() >= self.gate.lock().timeout_that_counts();
+        if had_enough_time { Verdict::Fails } else { Verdict::Unknown }
     }
 
     /// Records a response; `is_failure` if the failure check says so, whatever the status.

@@ -24,8 +24,8 @@ pub(in crate::client) struct CallGate {
 
 /// A timeout after less time than this says nothing about the platform. The same holds for less than twice the recent
 /// latency, up to the maximum.
-pub(in crate::client) const FAIR_TIMEOUT_MIN: Duration = Duration::from_millis(250);
-const FAIR_TIMEOUT_MAX: Duration = Duration::from_secs(5);
+pub(in crate::client) const COUNTED_TIMEOUT_MIN: Duration = Duration::from_millis(250);
+const COUNTED_TIMEOUT_MAX: Duration = Duration::from_secs(5);
 
 impl CallGate {
     /// Whether a call may be made.
@@ -69,8 +69,8 @@ impl CallGate {
     }
 
     /// Time after which a timeout counts as the platform's failure.
-    pub(in crate::client) fn fair_time(&self) -> Duration {
-        (2 * self.recent_latency).clamp(FAIR_TIMEOUT_MIN, FAIR_TIMEOUT_MAX)
+    pub(in crate::client) fn timeout_that_counts(&self) -> Duration {
+        (2 * self.recent_latency).clamp(COUNTED_TIMEOUT_MIN, COUNTED_TIMEOUT_MAX)
     }
 
     /// End of the pause that the platform asked for.

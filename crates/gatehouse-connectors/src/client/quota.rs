@@ -14,7 +14,7 @@ use crate::connector::Quota;
 
 /// Calls that count against this server's share of a quota. Has no clock.
 #[derive(Debug)]
-pub(in crate::client) struct Tally {
+pub(in crate::client) struct CallHistory {
     /// The whole quota: calls, and their period.
     whole: (u32, Duration),
     /// Calls in this server's latest share.
@@ -28,8 +28,8 @@ pub(in crate::client) struct Tally {
     made: VecDeque<Instant>,
 }
 
-impl Tally {
-    /// An empty tally. At least one call is allowed, and no more than can be remembered.
+impl CallHistory {
+    /// An empty history. At least one call is allowed, and no more than can be remembered.
     pub(in crate::client) fn new(quota: &Quota, share: ReplicaShare, now: Instant) -> Self {
         let whole = (quota.calls.clamp(1, Quota::CALLS_MAX), quota.per);
         let (calls, per) = share.calls(whole.0, whole.1);
@@ -37,7 +37,7 @@ impl Tally {
         Self { whole, calls_max, per, inherited: 0, inherited_at: now, made }
     }
 
-    /// An empty tally on a server with this history of shares. A tally is built on first use, and other servers may
+    /// An empty history on a server that had these shares. It is built on first use, and other servers may
     /// have used calls that have passed to this server meanwhile.
     pub(in crate::client) fn after(
         quota: &Quota,
@@ -45,11 +45,11 @@ impl Tally {
         now: Instant,
     ) -> Self {
         let (began, first) = shares.first().copied().unwrap_or((now, ReplicaShare::WHOLE));
-        let mut tally = Self::new(quota, first, began);
+        let mut history = Self::new(quota, first, began);
         for (began, share) in shares {
-            tally.change_share(*share, *began);
+            history.change_share(*share, *began);
         }
-        tally
+        history
     }
 
     pub(in crate::client) fn count(&mut self, now: Instant) {

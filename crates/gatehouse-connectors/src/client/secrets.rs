@@ -44,7 +44,7 @@ impl Secrets {
     }
 
     /// Hides the secrets in a request's headers as well.
-    pub(in crate::client) fn and_of(&self, headers: &HeaderMap) -> Self {
+    pub(in crate::client) fn with_header_secrets(&self, headers: &HeaderMap) -> Self {
         let carried: Vec<_> = headers
             .iter()
             .filter(|(name, value)| holds_secret(name, value))

@@ -25,7 +25,7 @@ use tokio_rustls::rustls::pki_types::PrivatePkcs8KeyDer;
 use rustix::io::Errno;
 
 use self::platform::{Platform, Reaction, reply};
-use super::call_gate::FAIR_TIMEOUT_MIN;
+use super::call_gate::COUNTED_TIMEOUT_MIN;
 use super::call_gate::PAUSE_MAX;
 use super::client_pool::{LARGE_BYTES, LARGE_RESPONSES_OF_TENANT_MAX};
 use super::resolver::{HostLookUp, system_look_up};

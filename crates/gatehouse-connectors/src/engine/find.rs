@@ -56,7 +56,7 @@ impl Platforms {
                 state.add(at, result);
             }
             let is_complete = |n: usize| hints[n].is_none() || lost[n];
-            state.remember(self, &search, is_complete);
+            state.fill_cache(self, &search, is_complete);
             state.finish(&search)
         })
     }
@@ -163,8 +163,8 @@ impl FindState {
         result.failures.into_iter().for_each(|failure| all.failures.add(failure));
     }
 
-    /// Stores the results in memory; holders of an identifier only if every account answered.
-    fn remember(
+    /// Stores the results in the holder cache; holders of an identifier only if every account answered.
+    fn fill_cache(
         &self,
         platforms: &Platforms,
         search: &Search<'_>,
@@ -179,7 +179,7 @@ impl FindState {
                 );
             }
         }
-        // If two accounts show the same product, memory keeps the first in order.
+        // If two accounts show the same product, the cache keeps the first in order.
         for (at, result) in self.results.iter().enumerate().rev() {
             let local_ids = result.matches.iter().map(|(it, _)| it.local_id.as_str());
             platforms.holder_cache.store_products(search.account_set, at, local_ids);

@@ -37,7 +37,7 @@ struct Entry {
     since: Instant,
 }
 
-/// The accounts of a search, in their present versions.
+/// The accounts of a search or a list, in their present versions.
 pub(crate) struct AccountSet<'a> {
     pub(crate) accounts: &'a [Arc<LiveAccount>],
     digests: Vec<u64>,

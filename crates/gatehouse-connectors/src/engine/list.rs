@@ -46,7 +46,7 @@ impl Platforms {
                 too_many_accounts: share.is_small.then_some(matching.len()),
                 ..Listing::default()
             };
-            // If two accounts show the same product, memory keeps the first in order.
+            // If two accounts show the same product, the cache keeps the first in order.
             for (((n, _), _), fetched) in matching.iter().zip(&results).rev() {
                 let local_ids = fetched.connections.iter().map(|it| it.local_id.as_str());
                 self.holder_cache.store_products(&account_set, *n, local_ids);

@@ -26,7 +26,7 @@ fn an_account_has_all_its_metrics_from_the_start() {
     let demo = "demo".parse().unwrap();
     let figures = meter.account(&demo, &account("acme-eu"));
     figures.observe(Outcome::Timeout, Duration::from_secs(2));
-    figures.count(Outcome::Refused);
+    figures.count(Outcome::NotSent);
     figures.count_retry();
     figures.show(Circuit::Open);
     let _in_flight = figures.in_flight();

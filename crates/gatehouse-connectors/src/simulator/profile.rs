@@ -29,7 +29,7 @@ pub struct Profile {
     pub error_status: StatusCode,
     /// Rate limit in requests per second; requests beyond it get 429. Zero is no limit.
     pub throttle_per_second: u32,
-    /// `Retry-After` of every 429, in seconds.
+    /// `Retry-After` of every 429 of the rate limit and of the fault `throttled`, in seconds.
     pub retry_after_seconds: u32,
     /// Fault of the responses.
     pub fault: Misbehaviour,
@@ -70,7 +70,7 @@ pub enum Misbehaviour {
     WrongTypes,
     /// The last connection of a page is the first one again.
     Duplicates,
-    /// Pages have more connections than requested.
+    /// Pages and look-ups have more connections than requested.
     TooMany,
     /// Every page has a next one.
     EndlessCursor,

@@ -117,7 +117,7 @@ impl Replayer {
             (place.to_owned(), pairs)
         };
         let recorded = match recorded.split_once("{settings.") {
-            // Every address is this server's.
+            // The address of a setting is recorded as `{settings.NAME}`. Here it is this server's, below `/-NAME`.
             Some((method, rest)) => {
                 format!("{method}/-{}", rest.replacen('}', "", 1))
             }

@@ -54,7 +54,7 @@ pub(crate) enum FailureMode {
     None,
     /// Every call for data gets this response.
     Response(ReplayResponse),
-    /// No call gets a response.
+    /// No call for data gets a response.
     Silence,
     /// Links to the next page lead to another host.
     HostileLinks,

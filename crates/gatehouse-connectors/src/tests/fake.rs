@@ -29,12 +29,12 @@ pub(super) struct Fake {
     pub(super) failure: Mutex<Option<Failure>>,
     pub(super) hangs: AtomicBool,
     /// Prefix of its cursors: others are rejected.
-    pub(super) marks: Mutex<String>,
+    pub(super) cursor_prefix: Mutex<String>,
     /// Whether its first connection disappears after the next page.
     pub(super) shrinks: AtomicBool,
     pub(super) latency: Duration,
     /// Number of removed connections that cursors still count.
-    pub(super) marks_offset: Mutex<u64>,
+    pub(super) removed_before_cursor: Mutex<u64>,
     /// Whether its cursors all lead to the start.
     pub(super) circles: bool,
     /// Whether its list begins again at its end.
@@ -73,9 +73,9 @@ impl Fake {
             size_taken: u32::MAX,
             failure: Mutex::default(),
             hangs: AtomicBool::default(),
-            marks: Mutex::new("mark".into()),
+            cursor_prefix: Mutex::new("cursor-".into()),
             shrinks: AtomicBool::default(),
-            marks_offset: Mutex::default(),
+            removed_before_cursor: Mutex::default(),
             latency: Duration::ZERO,
             circles: false,
             begins_again: false,
@@ -164,19 +164,19 @@ impl Fake {
             (PagingMethod::Numbered, Position::Page { index, .. }) => Ok(numbered(index * size)),
             (PagingMethod::Offset, Position::Offset { offset, .. }) => Ok(numbered(*offset)),
             (PagingMethod::Cursor, Position::Cursor { after, .. }) => {
-                let marks = self.marks.lock().unwrap().clone();
-                let gone = *self.marks_offset.lock().unwrap();
+                let prefix = self.cursor_prefix.lock().unwrap().clone();
+                let gone = *self.removed_before_cursor.lock().unwrap();
                 let start = match after {
                     None => 0,
-                    Some(mark) => match mark.strip_prefix(&marks) {
+                    Some(cursor) => match cursor.strip_prefix(&prefix) {
                         Some(position) => position.parse::<u64>().unwrap().saturating_sub(gone),
-                        None => return Err(refused("no such mark")),
+                        None => return Err(refused("no such cursor")),
                     },
                 };
                 let start = if self.circles { 0 } else { start };
                 let end = start + size - self.short_by.min(size - 1);
                 let next = if end < self.n() { Some(end) } else { self.begins_again.then_some(0) };
-                let next = next.map(|place| format!("{marks}{}", place + gone));
+                let next = next.map(|place| format!("{prefix}{}", place + gone));
                 let connections = self.slice(start, end - start);
                 Ok(PlatformPage { connections, next, total: None, is_last: false })
             }
@@ -262,8 +262,8 @@ impl Connector for Arc<Fake> {
 }
 
 fn refused(why: &str) -> Failure {
-    let said = UnexpectedResponse { status: 400, code: None, message: None, body: why.into() };
-    Failure::new(FailureKind::Error, why).with_response(said)
+    let response = UnexpectedResponse { status: 400, code: None, message: None, body: why.into() };
+    Failure::new(FailureKind::Error, why).with_response(response)
 }
 
 fn alike(kind: IdentifierKind, carried: &str, asked: &str) -> bool {

@@ -142,7 +142,7 @@ async fn a_found_target_is_searched_at_its_last_account_first() {
     fakes[2].connections.lock().unwrap().push(moved);
     assert_eq!(found(&find(&platforms, &accounts, &cards([105])).await), ["c/BETA-card-105"]);
     assert_eq!(n_look_ups(), [2, 3, 2]);
-    // With other accounts, memory has nothing.
+    // For other accounts, the cache has nothing.
     find(&platforms, &accounts[..2], &cards([105])).await;
     assert_eq!(n_look_ups(), [3, 4, 2]);
 }
@@ -166,7 +166,7 @@ async fn all_connections_with_a_number_are_found() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn memory_expires() {
+async fn cached_holders_expire() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     find(&platforms, &accounts, &cards([105])).await;
@@ -292,7 +292,7 @@ async fn one_product_is_read_from_the_account_that_showed_it() {
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 1, 0]);
     platforms.read(&accounts, &id, context()).await;
     assert_eq!(fakes.each_ref().map(|it| it.n_calls().2), [1, 2, 0]);
-    // A list is stored in memory, too.
+    // A list fills the cache, too.
     let page = gatehouse_core::PageRequest { number: 1, size: 30 };
     platforms.list(&accounts, &super::filter(""), page, context()).await;
     platforms.read(&accounts, &"ALPHA-card-3".parse().unwrap(), context()).await;
@@ -313,7 +313,7 @@ async fn a_missing_product_differs_from_an_unknown_one() {
 }
 
 #[tokio::test]
-async fn lists_of_one_account_fill_the_memory_too() {
+async fn lists_of_one_account_fill_the_cache_too() {
     let (fakes, accounts) = three();
     let platforms = platforms();
     let page = gatehouse_core::PageRequest { number: 1, size: 10 };

@@ -137,7 +137,7 @@ async fn cursors_beyond_the_end_are_removed() {
     assert_eq!(all().await.len(), 60);
     fake.connections.lock().unwrap().drain(..15);
     // Cursors name the connection before them, as on many platforms.
-    *fake.marks_offset.lock().unwrap() = 15;
+    *fake.removed_before_cursor.lock().unwrap() = 15;
     assert_eq!(all().await, (15..60).map(|n| format!("a/card-{n}")).collect::<Vec<_>>());
 }
 
@@ -161,7 +161,7 @@ async fn an_expired_cursor_is_replaced_by_a_new_walk() {
     let fake = Arc::new(Fake::new(BY_TEN, 0, 100));
     let accounts = [account("ALPHA", "a", &fake)];
     list(&accounts, "", 5, 10).await;
-    *fake.marks.lock().unwrap() = "other".into();
+    *fake.cursor_prefix.lock().unwrap() = "other".into();
     let listing = list(&accounts, "", 6, 10).await;
     assert_eq!(names(&listing)[0], "a/card-50");
     assert!(listing.failures.is_empty());

@@ -1,20 +1,20 @@
 use super::*;
 use crate::connector::QuotaScope;
 
-fn tally(calls: u32, per: Duration) -> Tally {
-    tally_of(ReplicaShare::WHOLE, calls, per)
+fn history(calls: u32, per: Duration) -> CallHistory {
+    history_of(ReplicaShare::WHOLE, calls, per)
 }
 
-fn tally_of(share: ReplicaShare, calls: u32, per: Duration) -> Tally {
+fn history_of(share: ReplicaShare, calls: u32, per: Duration) -> CallHistory {
     let quota = Quota { calls, per, of: Vec::new(), scope: QuotaScope::Account };
-    Tally::new(&quota, share, Instant::now())
+    CallHistory::new(&quota, share, Instant::now())
 }
 
 fn share(rank: u32, of: u32) -> ReplicaShare {
     ReplicaShare::new(rank, of).unwrap()
 }
 
-impl Tally {
+impl CallHistory {
     /// Makes a call if one is allowed.
     fn take(&mut self, now: Instant) -> Result<(), Duration> {
         self.take_of(ReplicaShare::WHOLE, now)
@@ -35,88 +35,88 @@ impl Tally {
 async fn calls_come_together_up_to_the_quota_and_then_as_the_oldest_no_longer_count() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let second = start + Duration::from_secs(10);
-    let mut tally = tally(2, per);
-    assert_eq!([tally.take(start), tally.take(second)], [Ok(()); 2]);
-    assert_eq!(tally.take(second), Err(Duration::from_secs(50)));
-    assert_eq!(tally.take(start + per), Ok(()));
-    assert_eq!(tally.take(start + per), Err(Duration::from_secs(10)));
+    let mut history = history(2, per);
+    assert_eq!([history.take(start), history.take(second)], [Ok(()); 2]);
+    assert_eq!(history.take(second), Err(Duration::from_secs(50)));
+    assert_eq!(history.take(start + per), Ok(()));
+    assert_eq!(history.take(start + per), Err(Duration::from_secs(10)));
 }
 
 #[tokio::test]
 async fn checking_counts_no_call() {
     let start = Instant::now();
-    let mut tally = tally(1, Duration::from_secs(1));
+    let mut history = history(1, Duration::from_secs(1));
     assert_eq!(
         [
-            tally.check(ReplicaShare::WHOLE, start),
-            tally.check(ReplicaShare::WHOLE, start),
-            tally.take(start)
+            history.check(ReplicaShare::WHOLE, start),
+            history.check(ReplicaShare::WHOLE, start),
+            history.take(start)
         ],
         [Ok(()); 3]
     );
-    assert_eq!(tally.check(ReplicaShare::WHOLE, start), Err(Duration::from_secs(1)));
-    assert!(!tally.is_empty(start) && tally.is_empty(start + Duration::from_secs(1)));
+    assert_eq!(history.check(ReplicaShare::WHOLE, start), Err(Duration::from_secs(1)));
+    assert!(!history.is_empty(start) && history.is_empty(start + Duration::from_secs(1)));
 }
 
 #[tokio::test]
 async fn a_quota_allows_at_least_one_call_and_at_most_the_limit() {
     let (start, per) = (Instant::now(), Duration::MAX);
     for (calls, allowed) in [(0, 1), (Quota::CALLS_MAX, 10_000), (u32::MAX, 10_000)] {
-        let mut tally = tally(calls, per);
-        let n_calls = (0..20_000).filter(|_| tally.take(start).is_ok()).count();
+        let mut history = history(calls, per);
+        let n_calls = (0..20_000).filter(|_| history.take(start).is_ok()).count();
         assert_eq!(n_calls, allowed);
-        assert_eq!(tally.take(start), Err(per));
+        assert_eq!(history.take(start), Err(per));
     }
 }
 
 #[tokio::test]
 async fn a_larger_share_brings_further_calls_only_a_period_later() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
-    let mut tally = tally_of(share(1, 3), 10, per);
-    assert_eq!(tally.drain(share(1, 3), start), 3);
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 0);
+    let mut history = history_of(share(1, 3), 10, per);
+    assert_eq!(history.drain(share(1, 3), start), 3);
+    assert_eq!(history.drain(ReplicaShare::WHOLE, start), 0);
     let noticed = start + Duration::from_secs(5);
-    assert_eq!(tally.check(ReplicaShare::WHOLE, noticed), Err(Duration::from_secs(55)));
+    assert_eq!(history.check(ReplicaShare::WHOLE, noticed), Err(Duration::from_secs(55)));
     assert_eq!(
-        tally.drain(ReplicaShare::WHOLE, start + per),
+        history.drain(ReplicaShare::WHOLE, start + per),
         10,
         "the stopped servers' calls no longer count"
     );
 
     // A smaller share first takes the inherited calls that could not be used yet.
-    let mut tally = tally_of(share(1, 2), 10, per);
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, start), 5);
-    assert_eq!(tally.take_of(share(1, 2), start), Err(per));
-    assert_eq!(tally.drain(share(1, 2), start + per), 5);
-    assert_eq!(tally.drain(share(1, 5), start + per), 0, "what was used stays used");
-    assert_eq!(tally.check(share(1, 5), start + per), Err(per));
+    let mut history = history_of(share(1, 2), 10, per);
+    assert_eq!(history.drain(ReplicaShare::WHOLE, start), 5);
+    assert_eq!(history.take_of(share(1, 2), start), Err(per));
+    assert_eq!(history.drain(share(1, 2), start + per), 5);
+    assert_eq!(history.drain(share(1, 5), start + per), 0, "what was used stays used");
+    assert_eq!(history.check(share(1, 5), start + per), Err(per));
 }
 
 #[tokio::test]
 async fn inherited_calls_are_waited_for_no_longer_than_own_ones() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
     let second = |n| start + Duration::from_secs(n);
-    let mut tally = tally_of(share(0, 2), 4, per);
-    assert_eq!(tally.drain(share(0, 2), start), 2);
+    let mut history = history_of(share(0, 2), 4, per);
+    assert_eq!(history.drain(share(0, 2), start), 2);
     assert_eq!(
-        tally.check(ReplicaShare::WHOLE, second(20)),
+        history.check(ReplicaShare::WHOLE, second(20)),
         Err(Duration::from_secs(40)),
         "its own come first"
     );
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, second(60)), 2);
-    assert_eq!(tally.take(second(70)), Err(Duration::from_secs(10)), "then those of others");
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, second(80)), 2);
+    assert_eq!(history.drain(ReplicaShare::WHOLE, second(60)), 2);
+    assert_eq!(history.take(second(70)), Err(Duration::from_secs(10)), "then those of others");
+    assert_eq!(history.drain(ReplicaShare::WHOLE, second(80)), 2);
 }
 
 #[tokio::test]
 async fn with_more_servers_than_calls_each_waits_for_longer() {
     let (start, per) = (Instant::now(), Duration::from_secs(60));
-    let mut tally = tally_of(share(2, 3), 1, per);
-    assert_eq!(tally.take_of(share(2, 3), start), Ok(()));
-    assert_eq!(tally.check(share(2, 3), start + per), Err(2 * per));
-    assert_eq!(tally.check(ReplicaShare::WHOLE, start + per), Ok(()));
+    let mut history = history_of(share(2, 3), 1, per);
+    assert_eq!(history.take_of(share(2, 3), start), Ok(()));
+    assert_eq!(history.check(share(2, 3), start + per), Err(2 * per));
+    assert_eq!(history.check(ReplicaShare::WHOLE, start + per), Ok(()));
     // A call that no longer counted in the larger share counts again.
-    assert_eq!(tally.check(share(1, 2), start + per), Err(per));
+    assert_eq!(history.check(share(1, 2), start + per), Err(per));
 }
 
 /// Makes every allowed call, every second, on servers whose shares `shares` gives.
@@ -127,13 +127,13 @@ fn drive(
     shares: impl Fn(usize, u64) -> Option<ReplicaShare>,
 ) -> Vec<u64> {
     let start = Instant::now();
-    let mut servers: Vec<Option<Tally>> = (0..n_servers).map(|_| None).collect();
+    let mut servers: Vec<Option<CallHistory>> = (0..n_servers).map(|_| None).collect();
     let mut made = Vec::new();
     for second in 0..seconds {
         for (nth, server) in servers.iter_mut().enumerate() {
             let Some(share) = shares(nth, second) else { continue };
-            let tally = server.get_or_insert_with(|| tally_of(share, quota.0, quota.1));
-            let n_calls = tally.drain(share, start + Duration::from_secs(second));
+            let history = server.get_or_insert_with(|| history_of(share, quota.0, quota.1));
+            let n_calls = history.drain(share, start + Duration::from_secs(second));
             made.extend(std::iter::repeat_n(second, n_calls));
         }
     }
@@ -221,11 +221,11 @@ proptest::proptest! {
         gaps in proptest::collection::vec(0u64..1_000_000, 1..300),
     ) {
         let per = Duration::from_micros(per);
-        let mut tally = tally(calls, per);
+        let mut history = history(calls, per);
         let (mut now, mut made) = (Instant::now(), Vec::new());
         for gap in gaps {
             now += Duration::from_micros(gap);
-            if tally.take(now).is_ok() {
+            if history.take(now).is_ok() {
                 made.push(now);
             }
         }
@@ -239,15 +239,15 @@ proptest::proptest! {
         calls in 1u32..5,
         gaps in proptest::collection::vec(0u64..1_000_000, 1..50),
     ) {
-        let mut tally = tally(calls, Duration::from_secs(1));
+        let mut history = history(calls, Duration::from_secs(1));
         let mut now = Instant::now();
         for gap in gaps {
             now += Duration::from_micros(gap);
-            if let Err(wait) = tally.take(now) {
+            if let Err(wait) = history.take(now) {
                 let almost = now + wait - Duration::from_nanos(1);
-                proptest::prop_assert!(tally.take(almost).is_err());
+                proptest::prop_assert!(history.take(almost).is_err());
                 now += wait;
-                proptest::prop_assert_eq!(tally.take(now), Ok(()));
+                proptest::prop_assert_eq!(history.take(now), Ok(()));
             }
         }
     }
@@ -261,13 +261,13 @@ async fn a_late_tally_leaves_calls_that_other_servers_may_have_made() {
     let shares =
         [(start, ReplicaShare::WHOLE), (start, share(1, 2)), (remaining, ReplicaShare::WHOLE)];
     let now = remaining + Duration::from_secs(3);
-    let mut tally = Tally::after(&quota, &shares, now);
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, now), 5, "the other one may have made five");
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, remaining + per - Duration::from_secs(1)), 0);
-    assert_eq!(tally.drain(ReplicaShare::WHOLE, remaining + per), 5);
+    let mut history = CallHistory::after(&quota, &shares, now);
+    assert_eq!(history.drain(ReplicaShare::WHOLE, now), 5, "the other one may have made five");
+    assert_eq!(history.drain(ReplicaShare::WHOLE, remaining + per - Duration::from_secs(1)), 0);
+    assert_eq!(history.drain(ReplicaShare::WHOLE, remaining + per), 5);
 
-    let mut much_later = Tally::after(&quota, &shares, remaining + per);
+    let mut much_later = CallHistory::after(&quota, &shares, remaining + per);
     assert_eq!(much_later.drain(ReplicaShare::WHOLE, remaining + per), 10);
-    let mut alone = Tally::after(&quota, &shares[..1], now);
+    let mut alone = CallHistory::after(&quota, &shares[..1], now);
     assert_eq!(alone.drain(ReplicaShare::WHOLE, now), 10);
 }

@@ -47,7 +47,7 @@ fn secrets_in_headers_are_hidden_too() {
     let mut other = HeaderValue::from_static("whoever");
     other.set_sensitive(true);
     headers.insert("x-customer", other);
-    let secrets = secrets(&["abcd"]).and_of(&headers);
+    let secrets = secrets(&["abcd"]).with_header_secrets(&headers);
     let text = "abcd hunter22 key-of-ann whoever application/json";
     assert_eq!(secrets.clean(text.as_bytes(), 100), "*** *** *** *** application/json");
 }

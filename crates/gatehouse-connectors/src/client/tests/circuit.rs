@@ -93,7 +93,7 @@ async fn a_waiting_call_respects_a_pause_requested_meanwhile() {
 async fn the_circuit_opens_for_a_hanging_platform() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
-    let context = || CallContext::until(Instant::now() + FAIR_TIMEOUT_MIN);
+    let context = || CallContext::until(Instant::now() + COUNTED_TIMEOUT_MIN);
     for _ in 0..breaker::FAILURES_TO_OPEN {
         assert_eq!(get(&client, context()).await.unwrap_err().kind, FailureKind::Timeout);
     }
@@ -105,14 +105,14 @@ async fn a_call_dropped_at_its_deadline_counts_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     for _ in 0..breaker::FAILURES_TO_OPEN {
-        let deadline = Instant::now() + FAIR_TIMEOUT_MIN;
+        let deadline = Instant::now() + COUNTED_TIMEOUT_MIN;
         let mut received_lines = Box::pin(get(&client, CallContext::until(deadline)));
         tokio::select! {
             biased;
             _ = &mut received_lines => panic!("the platform hangs"),
             () = std::future::ready(()) => {}
         }
-        tokio::time::advance(FAIR_TIMEOUT_MIN).await;
+        tokio::time::advance(COUNTED_TIMEOUT_MIN).await;
         drop(received_lines);
     }
     assert_eq!(get(&client, patient()).await.unwrap_err().kind, FailureKind::Open);
@@ -123,7 +123,8 @@ async fn a_call_with_too_little_time_does_not_count_as_failed() {
     let platform = Platform::new(|_, _| Reaction::Hang(Vec::new())).await;
     let client = client(&platform.url());
     for _ in 0..2 * breaker::FAILURES_TO_OPEN {
-        let failure = get(&client, CallContext::until(Instant::now() + FAIR_TIMEOUT_MIN / 2)).await;
+        let failure =
+            get(&client, CallContext::until(Instant::now() + COUNTED_TIMEOUT_MIN / 2)).await;
         assert_eq!(failure.unwrap_err().kind, FailureKind::Timeout);
     }
 }

@@ -29,13 +29,15 @@ async fn timeouts_count_in_the_latency() {
     let fast = Duration::from_millis(5);
     for _ in 0..2 * breaker::FAILURES_TO_OPEN {
         latency.record(fast);
-        get(&client, CallContext::until(Instant::now() + FAIR_TIMEOUT_MIN / 2)).await.unwrap_err();
+        get(&client, CallContext::until(Instant::now() + COUNTED_TIMEOUT_MIN / 2))
+            .await
+            .unwrap_err();
     }
     assert_eq!(latency.median(), Some(fast), "it had no chance");
 
     for _ in 0..breaker::FAILURES_TO_OPEN {
-        let context = CallContext::until(Instant::now() + FAIR_TIMEOUT_MIN);
+        let context = CallContext::until(Instant::now() + COUNTED_TIMEOUT_MIN);
         assert_eq!(get(&client, context).await.unwrap_err().kind, FailureKind::Timeout);
     }
-    assert!(latency.median() >= Some(FAIR_TIMEOUT_MIN), "when it is left alone, one sees why");
+    assert!(latency.median() >= Some(COUNTED_TIMEOUT_MIN), "when it is left alone, one sees why");
 }

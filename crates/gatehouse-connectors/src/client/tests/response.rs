@@ -115,7 +115,7 @@ async fn a_lack_of_large_response_permits_does_not_count_as_failed() {
         .map(|_| client.pool.large_response_permit(patient(), client.meter.tenant()));
     let take_notes = futures_util::future::join_all(take_notes).await;
     // Enough time for a response, so that a timeout would count against the platform.
-    let context = CallContext::until(Instant::now() + 2 * FAIR_TIMEOUT_MIN);
+    let context = CallContext::until(Instant::now() + 2 * COUNTED_TIMEOUT_MIN);
     let calls = (0..breaker::FAILURES_TO_OPEN).map(|_| get(&client, context));
     for result in futures_util::future::join_all(calls).await {
         assert_eq!(result.unwrap_err().kind, FailureKind::Timeout);

@@ -15,10 +15,10 @@ async fn a_platforms_text_is_shown_without_secrets() {
     let failure = response.failure("the platform refuses the credentials");
     let shown = format!("{failure:?} {response:?}");
     assert!(!shown.contains("hunter22") && !shown.contains("drawn-for-this-hour"), "{shown}");
-    let said = failure.response.unwrap();
-    assert!(said.body.starts_with("no such token *** in GET /x HTTP/1.1  "), "{said:?}");
-    assert!(said.body.contains("authorization: ***"), "{said:?}");
-    assert_eq!((said.status, said.body.len()), (401, SHOWN_BYTES_MAX));
+    let shown = failure.response.unwrap();
+    assert!(shown.body.starts_with("no such token *** in GET /x HTTP/1.1  "), "{shown:?}");
+    assert!(shown.body.contains("authorization: ***"), "{shown:?}");
+    assert_eq!((shown.status, shown.body.len()), (401, SHOWN_BYTES_MAX));
 }
 
 /// A client that trusts one certificate, valid in these years, and a platform that presents it.

@@ -1,5 +1,7 @@
 //! Conditions on a response, or on a connection in it.
 
+use std::ops::ControlFlow;
+
 use http::StatusCode;
 #[cfg(test)]
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -43,12 +45,14 @@ impl Condition {
             return false;
         }
         let Some(path) = &self.path else { return true };
-        let (mut has_value, mut fits) = (false, false);
-        path.visit(document, &mut |value| {
-            has_value |= !value.is_null();
-            fits |= !value.is_null() && self.fits(value);
+        let is_wanted_absent = self.exists == Some(false);
+        let found = path.visit(document, &mut |value| match !value.is_null()
+            && (is_wanted_absent || self.fits(value))
+        {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         });
-        if self.exists == Some(false) { !has_value } else { fits }
+        found.is_break() != is_wanted_absent
     }
 
     fn fits(&self, value: &Value) -> bool {

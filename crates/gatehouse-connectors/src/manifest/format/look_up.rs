@@ -87,8 +87,8 @@ pub(crate) struct Search {
     pub(crate) at_once: u32,
     /// Path to the connections in the response: a list, or a single one.
     pub(crate) items: Path,
-    /// Whether the platform returns exact matches, or similar values too. Results are checked in any case; this is for
-    /// readers.
+    /// Whether the platform returns exact matches, or similar values too: documentation for people who read the
+    /// manifest. Every result is checked anyway.
     #[serde(default, rename = "match")]
     pub(crate) matching: Match,
     /// Pattern that a value must match to be searched for; others don't exist on the platform.
@@ -121,7 +121,7 @@ impl Search {
 }
 
 impl LookUp {
-    /// How the platform is asked, where it can be.
+    /// The search; `None` if the platform can't search by this key.
     pub(crate) fn search(&self) -> Option<&Search> {
         match self {
             Self::Searched(search) => Some(search),

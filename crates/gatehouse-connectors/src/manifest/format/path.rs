@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::ControlFlow;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -18,11 +19,13 @@ pub(crate) struct Path {
     /// Normalised text.
     text: String,
     meaning: JsonPath,
-    /// Its steps, unless it has a filter, a slice or a descent: most have none, and a step is much cheaper than a query.
+    /// The steps of a path that has only plain names, indexes and `*`. Most are such, and a step is much cheaper than
+    /// a query.
     steps: Option<Vec<Step>>,
 }
 
 #[derive(Clone, PartialEq)]
+#[cfg_attr(test, derive(Debug))]
 enum Step {
     Name(String),
     Index(usize),
@@ -34,22 +37,32 @@ impl Path {
     /// All values, in the document's order.
     pub(crate) fn all<'v>(&self, document: &'v Value) -> Vec<&'v Value> {
         let mut all = Vec::new();
-        self.visit(document, &mut |value| all.push(value));
+        self.for_each(document, &mut |value| all.push(value));
         all
     }
 
     /// The first value.
     pub(crate) fn first<'v>(&self, document: &'v Value) -> Option<&'v Value> {
-        let mut first = None;
-        self.visit(document, &mut |value| first = first.or(Some(value)));
-        first
+        self.visit(document, &mut ControlFlow::Break).break_value()
     }
 
     /// Visits all values, in the document's order.
-    pub(crate) fn visit<'v>(&self, document: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
+    pub(crate) fn for_each<'v>(&self, document: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
+        let _ = self.visit(document, &mut |value| {
+            visitor(value);
+            ControlFlow::<()>::Continue(())
+        });
+    }
+
+    /// Visits the values in the document's order, until the visitor breaks.
+    pub(crate) fn visit<'v, B>(
+        &self,
+        document: &'v Value,
+        visitor: &mut impl FnMut(&'v Value) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
         match &self.steps {
             Some(steps) => visit(steps, document, visitor),
-            None => self.meaning.query(document).into_iter().for_each(visitor),
+            None => self.meaning.query(document).into_iter().try_for_each(visitor),
         }
     }
 
@@ -58,7 +71,8 @@ impl Path {
         self.steps.as_ref().is_some_and(|steps| !steps.contains(&Step::Each))
     }
 
-    /// Writes a value there, and creates missing objects and lists on the path. Does nothing for a path that isn't single.
+    /// Writes a value there, and creates missing objects and lists on the path. Does nothing for a path that isn't
+    /// single.
     pub(crate) fn write(&self, document: &mut Value, value: Value) {
         let Some(steps) = self.steps.as_ref().filter(|_| self.is_single()) else { return };
         let mut at = document;
@@ -88,22 +102,23 @@ impl Path {
     }
 }
 
-fn visit<'v>(steps: &[Step], at: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
+fn visit<'v, B>(
+    steps: &[Step],
+    at: &'v Value,
+    visitor: &mut impl FnMut(&'v Value) -> ControlFlow<B>,
+) -> ControlFlow<B> {
     let Some((step, further)) = steps.split_first() else { return visitor(at) };
+    let visit_next = |next| visit(further, next, visitor);
     match (step, at) {
         (Step::Name(name), Value::Object(members)) => {
-            members.get(name).into_iter().for_each(|it| visit(further, it, visitor));
+            members.get(name).into_iter().try_for_each(visit_next)
         }
         (Step::Index(index), Value::Array(members)) => {
-            members.get(*index).into_iter().for_each(|it| visit(further, it, visitor));
+            members.get(*index).map_or(ControlFlow::Continue(()), visit_next)
         }
-        (Step::Each, Value::Array(members)) => {
-            members.iter().for_each(|it| visit(further, it, visitor));
-        }
-        (Step::Each, Value::Object(members)) => {
-            members.values().for_each(|it| visit(further, it, visitor));
-        }
-        _ => {}
+        (Step::Each, Value::Array(members)) => members.iter().try_for_each(visit_next),
+        (Step::Each, Value::Object(members)) => members.values().try_for_each(visit_next),
+        _ => ControlFlow::Continue(()),
     }
 }
 
@@ -170,6 +185,15 @@ impl TryFrom<String> for Path {
         let is_same = JsonPath::parse(&printed).is_ok_and(|it| it == meaning);
         let text = if is_same { printed } else { text };
         Ok(Self { steps: steps(&text), text, meaning })
+    }
+}
+
+#[cfg(any(test, fuzzing))]
+impl Path {
+    /// Fails unless steps and query select the same values.
+    pub(in crate::manifest) fn assert_steps_are_the_query(&self, document: &Value) {
+        assert_eq!(self.all(document), self.meaning.query(document).all(), "{self}");
+        assert_eq!(self.first(document), self.meaning.query(document).first(), "{self}");
     }
 }
 

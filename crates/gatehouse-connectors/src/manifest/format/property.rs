@@ -44,7 +44,7 @@ impl PropertyRule {
     /// Adds the properties of a document.
     pub(crate) fn collect(&self, document: &Value, found: &mut Vec<Property>) {
         match &self.each {
-            Some(each) => each.visit(document, &mut |part| self.collect_part(part, found)),
+            Some(each) => each.for_each(document, &mut |part| self.collect_part(part, found)),
             None => self.collect_part(document, found),
         }
     }

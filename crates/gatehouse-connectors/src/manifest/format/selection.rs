@@ -1,6 +1,7 @@
 //! Selections: values of a document that become a product's numbers, names or values.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use indexmap::IndexSet;
 #[cfg(test)]
@@ -48,10 +49,11 @@ impl Selection {
 
     /// Whether a number has lost digits: more than JSON numbers are parsed with.
     pub(crate) fn loses_digits(&self, document: &Value) -> bool {
-        let mut is_any_lost = false;
-        let mut look = |value: &Value| is_any_lost |= value.is_number() && text_of(value).is_none();
-        self.0.iter().for_each(|pick| pick.visit(document, &mut look));
-        is_any_lost
+        let mut look = |value: &Value| match value.is_number() && text_of(value).is_none() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        self.0.iter().any(|pick| pick.visit(document, &mut look).is_break())
     }
 
     /// The first value.
@@ -66,7 +68,11 @@ impl Selection {
 }
 
 impl Pick {
-    fn visit<'v>(&self, document: &'v Value, visitor: &mut impl FnMut(&'v Value)) {
+    fn visit<'v, B>(
+        &self,
+        document: &'v Value,
+        visitor: &mut impl FnMut(&'v Value) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
         match &self.within {
             Some(within) => within.visit(document, &mut |root| self.path.visit(root, visitor)),
             None => self.path.visit(document, visitor),
@@ -76,11 +82,14 @@ impl Pick {
     /// Adds its values as texts: a list gives those of its members.
     fn collect(&self, document: &Value, texts: &mut Vec<SmolStr>) {
         let n_before = texts.len();
-        self.visit(document, &mut |value| match value {
-            Value::Array(members) => {
-                texts.extend(members.iter().filter_map(text_of).map(SmolStr::from))
+        let _ = self.visit(document, &mut |value| {
+            match value {
+                Value::Array(members) => {
+                    texts.extend(members.iter().filter_map(text_of).map(SmolStr::from));
+                }
+                other => texts.extend(text_of(other).map(SmolStr::from)),
             }
-            other => texts.extend(text_of(other).map(SmolStr::from)),
+            ControlFlow::<()>::Continue(())
         });
         if !self.transforms.is_empty() {
             let own = texts.split_off(n_before);

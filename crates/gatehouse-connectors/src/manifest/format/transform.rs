@@ -5,7 +5,7 @@ use gatehouse_core::identifier::{self, luhn_digit};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use smol_str::{SmolStr, StrExt, format_smolstr};
+use smol_str::{SmolStr, format_smolstr};
 
 use super::pattern::Pattern;
 
@@ -64,8 +64,9 @@ impl Transform {
     pub(crate) fn one(&self, text: SmolStr) -> SmolStr {
         match self {
             Self::Trim => text.trim().into(),
-            Self::Lower => text.to_lowercase_smolstr(),
-            Self::Upper => text.to_uppercase_smolstr(),
+            // The library's own function for short texts ignores that a final sigma is written differently.
+            Self::Lower => text.to_lowercase().into(),
+            Self::Upper => text.to_uppercase().into(),
             Self::Digits => text.chars().filter(char::is_ascii_digit).collect(),
             Self::LuhnAdd if text.len() == CARD_DIGITS => match luhn_digit(&text) {
                 Some(digit) => format_smolstr!("{text}{digit}"),

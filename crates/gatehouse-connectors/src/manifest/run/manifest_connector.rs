@@ -110,7 +110,7 @@ impl ManifestConnector {
             };
             let target = request.target.clone();
             let secrets = session.as_ref().map(|it| it.secrets()).unwrap_or_default();
-            let response = self.client.send_hiding(context, secrets, request).await?;
+            let response = self.client.send_with_secrets(context, secrets, request).await?;
             let meaning = self.manifest.errors.meaning(response.status, response.document());
             if let (Some(session), Meaning::Fine | Meaning::NotFound) = (&session, meaning) {
                 session.record_success(spec.kind);

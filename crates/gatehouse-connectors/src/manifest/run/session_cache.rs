@@ -193,7 +193,7 @@ async fn log_in(
             let detail = "the log-in can't be made with the account's settings and credentials";
             transient(Failure::new(FailureKind::Error, detail))
         })?;
-        let response = client.send_hiding(
+        let response = client.send_with_secrets(
             context,
             values.values().cloned().collect(),
             PlatformRequest {

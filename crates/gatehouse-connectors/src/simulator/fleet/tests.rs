@@ -62,9 +62,9 @@ proptest! {
         let platform =
             Platform { shows_check_digit, ..platform(seed, 10, Connectivity::Cellular) };
         let fleet = Fleet::of(&platform, "t");
-        let connection = fleet.at(3).iccid.unwrap();
-        prop_assert_eq!(connection.len(), if shows_check_digit { 20 } else { 19 });
-        let short = &connection[..19];
+        let iccid = fleet.at(3).iccid.unwrap();
+        prop_assert_eq!(iccid.len(), if shows_check_digit { 20 } else { 19 });
+        let short = &iccid[..19];
         let check = luhn_digit(short).unwrap();
         prop_assert_eq!(fleet.index_of(IdentifierKind::Iccid, short), Some(3));
         let long = format!("{short}{check}");
@@ -133,16 +133,16 @@ fn a_connection_of_one_account_is_not_found_in_another() {
 
 #[test]
 fn a_connection_is_the_same_in_every_release() {
-    let connection = |platform: &Platform| {
+    let first_json = |platform: &Platform| {
         serde_json::to_string(&Fleet::of(platform, "alpha-token").at(0)).unwrap()
     };
     let [alpha, _, gamma] = Platform::default_set();
     assert_eq!(
-        connection(&alpha),
+        first_json(&alpha),
         r#"{"id":"3221e64f70","state":"in-use","connectivity":"cellular","iccid":"8948692742341277051","imsi":"260668864362168","msisdn":"487016466663624","imei":"861831058982261","properties":[{"name":"fleet","value":"harbour"}]}"#
     );
     assert_eq!(
-        connection(&gamma),
+        first_json(&gamma),
         r#"{"id":"382fd4c472","state":"in-use","connectivity":"satellite","serial":"SL-DF-7541681-61412-09","properties":[{"name":"site","value":"Leeds"},{"name":"label","value":"unit 6282"}]}"#
     );
 }

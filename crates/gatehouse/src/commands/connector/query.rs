@@ -85,7 +85,8 @@ pub(in crate::commands::connector) fn run_query(
         QueryTarget::Recording(path) => {
             let recording = Recording::load(path)?;
             let starting = ReplayPlatform::start(Arc::clone(manifest), &recording);
-            let replay = runtime.block_on(starting)?;
+            let replay = runtime.block_on(starting);
+            let replay = replay.map_err(|why| format!("the platform can't be replayed: {why}"))?;
             let given = QueriedAccount::of_replay(connector, &replay)?;
             (Some(replay), given)
         }

@@ -72,7 +72,9 @@ fn a_path_that_is_expensive_to_parse_is_rejected() {
 
 #[test]
 fn a_path_of_plain_steps_leads_where_a_query_does() {
-    let document = json!({"a": {"b c": [1, {"d": null}], "b": 2, "'": 3}, "é": "x", "l": [[4]]});
+    let document = json!({
+        "a": {"b c": [1, {"d": null}], "b": 2, "'": 3, "*": 5}, "é": "x", "l": [[4]], "☺": 6,
+    });
     for (text, is_single) in [
         ("$", true),
         ("$.a", true),
@@ -85,6 +87,7 @@ fn a_path_of_plain_steps_leads_where_a_query_does() {
         ("$.a[0]", true),
         ("$.l.b", true),
         ("$.nowhere.b", true),
+        ("$.a['*']", true),
         ("$.l[-1]", false),
         ("$.l[0:1]", false),
         ("$['a','l']", false),
@@ -93,19 +96,45 @@ fn a_path_of_plain_steps_leads_where_a_query_does() {
         ("$.a.*", false),
         ("$.l[*]", false),
         ("$.l[*][*]", false),
-        ("$.*[1].d", false),
+        ("$.*", false),
+        ("$.a.*[1].d", false),
+        ("$.a[*][*]", false),
         ("$[*].b", false),
         ("$..d", false),
         ("$.a[?@ == 2]", false),
     ] {
         let path = Path::try_from(text.to_owned()).unwrap();
         assert_eq!(path.is_single(), is_single, "{text}");
-        assert_eq!(path.all(&document), path.meaning.query(&document).all(), "{text}");
-        assert_eq!(path.first(&document), path.meaning.query(&document).first(), "{text}");
+        path.assert_steps_are_the_query(&document);
         let mut written = document.clone();
         path.write(&mut written, json!("here"));
         let expected = if is_single { vec![json!("here")] } else { Vec::new() };
         let found = path.all(&written).into_iter().filter(|it| **it == "here").cloned();
         assert_eq!(found.collect::<Vec<_>>(), expected, "{text}");
     }
+}
+
+#[test]
+fn names_indexes_and_each_need_no_query() {
+    #[rustfmt::skip]
+    let cases = [
+        ("$.a.b[0]",  true),
+        ("$.a[*].b",  true),
+        ("$.*",       true),
+        ("$['a b'].*", true),
+        ("$['*']",    true),
+        ("$..a",      false),
+        ("$.a[1:]",   false),
+        ("$.a[-1]",   false),
+        ("$['a','b']", false),
+        ("$.a[?@.b]", false),
+    ];
+    for (text, has_steps) in cases {
+        let path = Path::try_from(text.to_owned()).unwrap();
+        assert_eq!(path.steps.is_some(), has_steps, "{text}");
+    }
+    assert_eq!(
+        Path::try_from("$['*']".to_owned()).unwrap().steps,
+        Some(vec![Step::Name("*".into())])
+    );
 }

@@ -42,10 +42,10 @@ async fn a_rejected_second_call_reveals_no_value_of_the_first() {
     .await;
     // Secrets in headers are hidden in any case; this one is in a form.
     let twice = TWICE.replace("headers: { X-Code", "form: { code");
-    let connector =
-        connector(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.response }"]);
+    let connector = connector(&platform, &[&twice, NUMBERED, REST, "errors: { message: $.said }"]);
     let failure = first(&connector).await.unwrap_err();
-    assert!(failure.detail.starts_with("the platform answered 403 to the log-in"), "{failure:?}");
+    let shown = "the platform answered 403 to the log-in of the account: *** is not known";
+    assert_eq!(failure.detail, shown);
     assert!(!format!("{failure:?}").contains("code-1"), "{failure:?}");
     assert_eq!(platform.received_lines(), ["POST /token", "POST /session"]);
 }
