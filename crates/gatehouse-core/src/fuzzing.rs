@@ -126,11 +126,12 @@ fn time(text: &str) {
     let at = read_again::<Timestamp>(text);
     for operator in Operator::ALL {
         // An offset may lead out of the calendar: then the text can be compared with, and is no instant.
-        let span = TimeSpan::compared(operator, text);
+        let span = TimeSpan::satisfying(operator, text);
         if let (Some(at), Ok(span)) = (at, &span) {
             let includes = matches!(operator, Operator::GreaterOrEqual | Operator::LessOrEqual);
             // A text finer than a millisecond is after the instant that is kept of it.
-            let is_whole = TimeSpan::compared(Operator::Equal, text).is_ok_and(|it| !it.is_empty());
+            let is_whole =
+                TimeSpan::satisfying(Operator::Equal, text).is_ok_and(|it| !it.is_empty());
             let expected = is_whole && (includes || operator == Operator::Equal)
                 || !is_whole && matches!(operator, Operator::Less | Operator::LessOrEqual);
             assert_eq!(span.contains(at), expected, "{operator:?}");

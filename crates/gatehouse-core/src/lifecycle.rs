@@ -32,8 +32,8 @@ pub enum StateConflict {
     ContractNotStarted(Timestamp),
     /// The contract's quota is used up.
     #[error(
-        "the contract may have {0} accesses that are not TERMINATED and has as many, those included for \
-         which batches have reserved room"
+        "the contract's quota of {0} accesses that are not TERMINATED is used up; accesses that batches \
+         have reserved count too"
     )]
     QuotaReached(u64),
     /// The contract's quota is too small for the batch.
@@ -66,7 +66,7 @@ pub struct InitialState {
 }
 
 /// Initial state of a new access under `contract`, which has `n_live` accesses that are not terminated.
-pub fn open(
+pub fn initial_state(
     contract: &Contract,
     n_live: u64,
     now: Timestamp,
@@ -99,7 +99,7 @@ pub fn reserve(
     n_wanted: u64,
     now: Timestamp,
 ) -> Result<(), StateConflict> {
-    open(contract, 0, now)?;
+    initial_state(contract, 0, now)?;
     match contract.n_accesses_max {
         Some(max) if n_taken.saturating_add(n_wanted) > max => {
             Err(StateConflict::BatchOverQuota { max, n_taken, n_wanted })
@@ -113,12 +113,12 @@ pub fn reserve(
 /// A sweep later stores exactly this state, with the same version, so clients see no difference.
 pub fn at(access: &Access, now: Timestamp) -> Access {
     let mut access = access.clone();
-    settle(&mut access, now);
+    advance_to(&mut access, now);
     access
 }
 
 /// Brings an access to its state as of `now`, in place.
-pub fn settle(access: &mut Access, now: Timestamp) {
+pub fn advance_to(access: &mut Access, now: Timestamp) {
     if has_ended(access.status, access.end, now) {
         access.status = Status::Terminated;
         access.termination = None;
@@ -127,7 +127,7 @@ pub fn settle(access: &mut Access, now: Timestamp) {
 }
 
 /// Brings a shown access to its state as of `now`, in place.
-pub fn settle_shown(access: &mut ShownAccess<'_>, now: Timestamp) {
+pub fn advance_shown_to(access: &mut ShownAccess<'_>, now: Timestamp) {
     if has_ended(access.status, access.end, now) {
         access.status = Status::Terminated;
     }

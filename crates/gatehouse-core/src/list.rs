@@ -9,8 +9,8 @@
 //!
 //! So equalities reduce to the narrowest set that they name, or to nothing when they contradict each other. The set's
 //! size is the exact total, and any page is an interval. Creation times rise with the numbers, so a time span is an
-//! interval as well. Two sets are nested or disjoint, so alternatives become disjoint once each set leaves out what the
-//! sets around it have already. Totals then add up, and [`crate::list::selection`] finds any page among several runs.
+//! interval as well. Two sets are nested or disjoint, so alternatives become disjoint once each set leaves out what its
+//! enclosing sets have already. Totals then add up, and [`crate::list::selection`] finds any page among several runs.
 //!
 //! At most one access that isn't terminated has a username, and any number of terminated ones: each is a run of its
 //! own, as long as they are few.
@@ -108,7 +108,7 @@ pub enum UsernameHolders {
 
 /// Accesses that one alternative selects by running number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TermReach {
+pub enum TermScope {
     /// The accesses of a set.
     Set(NumberedSet),
     /// One access, by its number in the tenant.
@@ -119,9 +119,9 @@ pub enum TermReach {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     /// The accesses that running numbers select.
-    pub reach: TermReach,
-    /// Sets that are known to contain all of these.
-    pub around: Vec<NumberedSet>,
+    pub scope: TermScope,
+    /// Sets known to contain every access of `scope`.
+    pub enclosing_sets: Vec<NumberedSet>,
     /// Creation time.
     pub created: TimeSpan,
     /// Conditions that only the rows can tell.
@@ -134,7 +134,7 @@ pub struct RowConditions {
     /// The username.
     pub username: Option<Username>,
     /// The device's name.
-    pub device: Device,
+    pub device: DeviceNameCondition,
     /// Start of the active period.
     pub start: TimeSpan,
     /// End of the active period; `None` also admits accesses without an end.
@@ -143,13 +143,17 @@ pub struct RowConditions {
 
 impl RowConditions {
     /// No condition.
-    pub const NOTHING: Self =
-        Self { username: None, device: Device::Any, start: TimeSpan::ALWAYS, end: None };
+    pub const NONE: Self = Self {
+        username: None,
+        device: DeviceNameCondition::Any,
+        start: TimeSpan::ALWAYS,
+        end: None,
+    };
 }
 
 /// Condition on a device's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Device {
+pub enum DeviceNameCondition {
     /// The device may have any name, or none.
     Any,
     /// The device has this name.
@@ -158,7 +162,7 @@ pub enum Device {
     Unnamed,
 }
 
-impl From<Option<DeviceName>> for Device {
+impl From<Option<DeviceName>> for DeviceNameCondition {
     fn from(name: Option<DeviceName>) -> Self {
         name.map_or(Self::Any, Self::Named)
     }
@@ -229,9 +233,9 @@ fn many(alternative: &Alternative, username: Option<Username>, answers: &PlanAns
     // An access without a device name is named after its username.
     let unnamed =
         name.filter(|name| username.as_ref().is_some_and(|it| it.as_str() == name.as_str()));
-    let unnamed = unnamed.map(|_| Device::Unnamed);
+    let unnamed = unnamed.map(|_| DeviceNameCondition::Unnamed);
     // Without a username in the alternative, the accesses with the device name are in another term.
-    let named = alternative.username.is_some().then(|| Device::from(name.cloned()));
+    let named = alternative.username.is_some().then(|| DeviceNameCondition::from(name.cloned()));
     let devices = unnamed.into_iter().chain(named);
     devices.filter_map(|it| all_of_set(alternative, username.clone(), it, answers)).collect()
 }
@@ -248,20 +252,20 @@ fn one(
     // An access with a device name is found by that name.
     let is_found = alternative.username.is_some() || access.device_name.is_none();
     (is_counted && is_found && alternative.passes(access)).then(|| Term {
-        reach: TermReach::One(number),
-        around: sets_of(access),
+        scope: TermScope::One(number),
+        enclosing_sets: sets_of(access),
         created: TimeSpan {
             from: access.created_at.as_millisecond(),
             until: access.created_at.as_millisecond() + 1,
         },
-        rest: RowConditions::NOTHING,
+        rest: RowConditions::NONE,
     })
 }
 
 fn all_of_set(
     alternative: &Alternative,
     username: Option<Username>,
-    device: Device,
+    device: DeviceNameCondition,
     answers: &PlanAnswers,
 ) -> Option<Term> {
     let set = narrowest(alternative);
@@ -277,38 +281,39 @@ fn all_of_set(
         // All of a set's accesses belong to the same wider sets, so its first access stands for all.
         named.passes(first).then_some(())?;
     }
-    let mut around = first.map(sets_of).unwrap_or_else(|| vec![NumberedSet::Tenant]);
-    around.retain(|wider| *wider < set);
+    let mut enclosing_sets = first.map(sets_of).unwrap_or_else(|| vec![NumberedSet::Tenant]);
+    enclosing_sets.retain(|wider| *wider < set);
     Some(Term {
-        around,
+        enclosing_sets,
         created: alternative.created,
         rest: RowConditions { username, device, start: alternative.start, end: alternative.end },
-        reach: TermReach::Set(set),
+        scope: TermScope::Set(set),
     })
 }
 
 /// Whether running numbers decide these terms completely.
 pub fn is_numbered(terms: &[Term]) -> bool {
-    terms.iter().all(|term| term.rest == RowConditions::NOTHING)
+    terms.iter().all(|term| term.rest == RowConditions::NONE)
 }
 
-/// Makes terms disjoint: for each reach, the spans of creation time that no set around it has.
-pub fn disjoint(terms: &[Term]) -> Vec<(TermReach, Vec<TimeSpan>)> {
-    let mut spans: BTreeMap<&TermReach, Vec<TimeSpan>> = BTreeMap::new();
-    let mut around: BTreeMap<&TermReach, &[NumberedSet]> = BTreeMap::new();
+/// Makes terms disjoint: for each scope, the spans of creation time that no enclosing set has.
+pub fn disjoint(terms: &[Term]) -> Vec<(TermScope, Vec<TimeSpan>)> {
+    let mut spans: BTreeMap<&TermScope, Vec<TimeSpan>> = BTreeMap::new();
+    let mut enclosing_sets: BTreeMap<&TermScope, &[NumberedSet]> = BTreeMap::new();
     for term in terms {
-        spans.entry(&term.reach).or_default().push(term.created);
-        around.insert(&term.reach, &term.around);
+        spans.entry(&term.scope).or_default().push(term.created);
+        enclosing_sets.insert(&term.scope, &term.enclosing_sets);
     }
-    let spans: BTreeMap<&TermReach, Vec<TimeSpan>> =
-        spans.into_iter().map(|(reach, spans)| (reach, time_span::union(spans))).collect();
+    let spans: BTreeMap<&TermScope, Vec<TimeSpan>> =
+        spans.into_iter().map(|(scope, spans)| (scope, time_span::union(spans))).collect();
     let mut disjoint = Vec::new();
-    for (reach, own) in &spans {
-        let held = around[reach].iter().filter_map(|set| spans.get(&TermReach::Set(set.clone())));
+    for (scope, own) in &spans {
+        let held =
+            enclosing_sets[scope].iter().filter_map(|set| spans.get(&TermScope::Set(set.clone())));
         let held = time_span::union(held.flatten().copied().collect());
         let left = time_span::without(own, &held);
         if !left.is_empty() {
-            disjoint.push(((*reach).clone(), left));
+            disjoint.push(((*scope).clone(), left));
         }
     }
     disjoint

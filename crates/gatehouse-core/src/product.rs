@@ -35,7 +35,7 @@ pub struct Connection {
     pub connectivity: Connectivity,
     /// The connection's identifiers, perhaps several of one kind.
     pub identifiers: Vec<(IdentifierKind, SmolStr)>,
-    /// Devices in which the platform has seen the connection.
+    /// IMEIs of the devices in which the platform has seen the connection.
     pub imeis: Vec<SmolStr>,
     /// The customer's properties.
     pub properties: Vec<Property>,

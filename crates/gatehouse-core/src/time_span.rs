@@ -16,10 +16,10 @@ impl TimeSpan {
     /// All of time.
     pub const ALWAYS: Self = Self { from: i64::MIN, until: i64::MAX };
 
-    /// The instants that compare like this with the instant of a text.
+    /// The instants `t` for which `t operator text` holds.
     ///
     /// Instants are whole milliseconds, but a text may be finer: no instant equals a text between two milliseconds.
-    pub fn compared(operator: Operator, text: &str) -> Result<Self, BadTime> {
+    pub fn satisfying(operator: Operator, text: &str) -> Result<Self, BadTime> {
         let (at, is_whole) = parse_milliseconds(text)?;
         // The first millisecond that is not before the instant.
         let from = if is_whole { at } else { at + 1 };

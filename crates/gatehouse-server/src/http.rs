@@ -8,7 +8,7 @@ mod answer;
 mod api;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
-mod gate;
+mod http_api;
 pub(crate) mod intake;
 mod openapi;
 mod pages;
@@ -17,7 +17,7 @@ mod routes;
 
 pub use answer::answer_body::{AnswerBody, TruncatedBody};
 pub use answer::csv::{Cell as CsvCell, write_row as write_csv_row};
-pub use gate::{Gate, Offer};
+pub use http_api::{HttpApi, OptionalFeatures};
 pub use intake::connection_info::{ConnectionInfo, ListenerKind};
 pub(crate) use intake::request_headers::HEADER_BYTES_MAX;
 pub use route::address::SEGMENT;

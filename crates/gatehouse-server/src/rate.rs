@@ -39,7 +39,7 @@ struct TenantRate {
 
 /// Result of counting a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Allowance {
+pub(crate) struct RateLimitResult {
     /// Allowed requests per second, over all servers.
     pub(crate) limit: u64,
     /// This server's share.
@@ -60,7 +60,7 @@ impl RateLimiter {
         &self,
         store: &Store,
         tenant: &TenantName,
-    ) -> Result<Option<Allowance>, StoreError> {
+    ) -> Result<Option<RateLimitResult>, StoreError> {
         let (now, share) = (Instant::now(), self.share.get());
         if let Some(entry) = self.tenants.lock().get_mut(tenant)
             && now.duration_since(entry.loaded_at) < RELOAD_INTERVAL
@@ -71,11 +71,11 @@ impl RateLimiter {
         let Some(found) = Box::pin(store.tenant(tenant)).await? else { return Ok(None) };
         let limit = found.requests_per_second.unwrap_or(self.default);
         let mut tenants = self.tenants.lock();
-        // Other servers may just have used what is newly this server's.
-        let narrowest = self.share.narrowest_for(FILL_TIME, now.into_std());
+        // Another server may have used this share within the fill time.
+        let smallest = self.share.smallest_within(FILL_TIME, now.into_std());
         let entry =
-            tenants.entry(tenant.clone()).or_insert_with(|| TenantRate::new(limit, narrowest, now));
-        entry.reload(limit, narrowest, now);
+            tenants.entry(tenant.clone()).or_insert_with(|| TenantRate::new(limit, smallest, now));
+        entry.reload(limit, smallest, now);
         Ok(entry.take(share, now))
     }
 
@@ -85,7 +85,7 @@ impl RateLimiter {
     }
 }
 
-impl Allowance {
+impl RateLimitResult {
     /// Seconds until an unused bucket is full, or an empty one has a token: more than one with many servers.
     pub(crate) fn seconds(self) -> u64 {
         u64::from(self.share.of()).div_ceil(self.limit.max(1))
@@ -106,7 +106,7 @@ impl TenantRate {
         self.loaded_at = now;
     }
 
-    fn take(&mut self, share: ReplicaShare, now: Instant) -> Option<Allowance> {
+    fn take(&mut self, share: ReplicaShare, now: Instant) -> Option<RateLimitResult> {
         let limit = self.limit;
         if limit == 0 {
             return None;
@@ -114,7 +114,7 @@ impl TenantRate {
         self.bucket.fill(share, now.saturating_duration_since(self.filled_at));
         self.filled_at = self.filled_at.max(now);
         let is_allowed = self.bucket.take().is_ok();
-        Some(Allowance { limit, share, remaining: self.bucket.left(), is_allowed })
+        Some(RateLimitResult { limit, share, remaining: self.bucket.left(), is_allowed })
     }
 }
 
@@ -127,10 +127,10 @@ mod tests {
         let start = Instant::now();
         let mut tenant = TenantRate::new(10, ReplicaShare::WHOLE, start);
         let mut at = |milliseconds| {
-            let allowance = tenant
+            let result = tenant
                 .take(ReplicaShare::WHOLE, start + Duration::from_millis(milliseconds))
                 .unwrap();
-            (allowance.is_allowed, allowance.remaining)
+            (result.is_allowed, result.remaining)
         };
         let burst: Vec<_> = (0..10).map(|_| at(0)).collect();
         assert!(burst.iter().all(|(is_allowed, _)| *is_allowed));

@@ -47,7 +47,7 @@ use crate::auth::{Auth, BadIssuer, Issuer};
 use crate::config::Config;
 use crate::data_dir::lock;
 use crate::estate::Estate;
-use crate::http::{Gate, ListenerKind, Offer};
+use crate::http::{HttpApi, ListenerKind, OptionalFeatures};
 use crate::keys::{self, KeysError};
 use crate::restore::{UnfinishedRestore, refuse_unfinished};
 use crate::transfer::{StoreMoved, refuse_moved};
@@ -122,7 +122,7 @@ impl StartError {
     /// Whether the disk of the embedded store has failed.
     pub fn is_disk_failure(&self) -> bool {
         let (Self::Store(cause) | Self::Keys(KeysError::Store(cause))) = self else { return false };
-        matches!(cause, StoreError::Disk(_) | StoreError::Unsure(_))
+        matches!(cause, StoreError::Disk(_) | StoreError::OutcomeUnknown(_))
     }
 }
 
@@ -155,7 +155,7 @@ impl Disk {
 
 /// A listening server.
 pub struct Server {
-    gate: Gate,
+    api: HttpApi,
     app: App,
     listener: Listener,
     operator_listener: Option<Listener>,
@@ -170,7 +170,7 @@ impl Server {
     pub fn start<'a>(
         config: &'a Config,
         estate: Option<&'a Estate>,
-        offer: Offer,
+        features: OptionalFeatures,
         start_empty: bool,
     ) -> BoxFuture<'a, Result<Self, StartError>> {
         Box::pin(async move {
@@ -186,7 +186,7 @@ impl Server {
             let calls_at_once = open_files.calls_at_once();
             let mut options =
                 PlatformOptions { calls_at_once, ..config.platforms.options(manifests) };
-            options.addresses.allowed_sockets.clone_from(&offer.platforms);
+            options.addresses.allowed_sockets.clone_from(&features.platforms);
             let platforms = Arc::new(Platforms::new(options)?);
             let tls = Tls::load(&config.tls)?.map(Arc::new);
             let socket = listener::listen(config.listen);
@@ -215,12 +215,12 @@ impl Server {
                 .trusting(issuers)
                 .with_revocations(app.revocations.clone(), app.store.clone())
                 .with_key_reload(keys.token_store, app.clock.clone());
-            let gate = Gate::new(app.clone(), auth, config, offer);
+            let api = HttpApi::new(app.clone(), auth, config, features);
             if let Some(tls) = &tls {
-                gate.metrics().register(tls.metrics());
+                api.metrics().register(tls.metrics());
             }
             let setup = |listener, capacity, tls| Setup {
-                gate: gate.clone(),
+                api: api.clone(),
                 clock: app.clock.clone(),
                 listener,
                 capacity,
@@ -235,7 +235,7 @@ impl Server {
             // Before the first request, so that each is counted against this server's share of a limit.
             let listen = listener.address().unwrap_or(config.listen);
             let heartbeat = Heartbeat::begin(&app, listen).await?;
-            Ok(Self { gate, app, listener, operator_listener, tls, heartbeat, _lock: lock })
+            Ok(Self { api, app, listener, operator_listener, tls, heartbeat, _lock: lock })
         })
     }
 
@@ -256,7 +256,7 @@ impl Server {
 
     /// Checks and issues tokens.
     pub fn auth(&self) -> &Auth {
-        self.gate.auth()
+        self.api.auth()
     }
 
     /// The disk of the embedded store.
@@ -279,7 +279,7 @@ impl Server {
         let stop = async {
             stop.await;
             tracing::info!("stopping: requests that are under way are finished");
-            self.gate.begin_to_stop();
+            self.api.begin_to_stop();
             stopping.cancel();
         };
         let main = async {
@@ -311,12 +311,12 @@ impl Server {
                 None => std::future::pending().await,
             }
         };
-        let gate = self.gate.clone();
+        let api = self.api.clone();
         tokio::select! {
             () = finished => {}
             () = out_of_time => tracing::warn!("some requests took too long and were cut off"),
             () = keep_fresh => {}
-            () = gate.auth().keep_fresh() => {}
+            () = api.auth().keep_fresh() => {}
         }
         tracing::info!("stopped");
     }

@@ -166,7 +166,7 @@ impl App {
     }
 
     /// Result of an upkeep step: `None` if another worker has taken over. Postpones failed work.
-    async fn settle<T>(
+    async fn finish_step<T>(
         &self,
         lease: &Lease,
         done: Result<T, WorkError>,

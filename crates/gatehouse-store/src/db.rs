@@ -202,17 +202,17 @@ impl Db {
     }
 
     /// Returns a function that makes a transaction of a driver's connection.
-    fn tx(&self) -> impl FnOnce(Link) -> Tx + Clone + Send + 'static {
+    fn tx(&self) -> impl FnOnce(TxSession) -> Tx + Clone + Send + 'static {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
         let network = match &self.engine {
             Engine::Sqlite(_) | Engine::Postgres(_) => None,
             Engine::InMemory(db) => Some(db.network()),
         };
-        move |link| Tx { link, clock, meter, network }
+        move |session| Tx { session, clock, meter, network }
     }
 
-    /// Runs one write: all of it happens, durably, or, when it returns an error other than [`StoreError::Unsure`],
-    /// nothing. PostgreSQL may run `work` more than once, until one run is committed.
+    /// Runs one write: all of it happens, durably, or, when it returns an error other than
+    /// [`StoreError::OutcomeUnknown`], nothing. PostgreSQL may run `work` more than once, until one run is committed.
     pub(crate) async fn write<T, E, Work, Run>(&self, kind: WriteKind, work: Work) -> Result<T, E>
     where
         T: Send + 'static,
@@ -416,7 +416,7 @@ pub enum Waiters {
 /// An open transaction.
 #[derive(Clone)]
 pub(crate) struct Tx {
-    link: Link,
+    session: TxSession,
     clock: Clock,
     meter: Arc<StoreMeter>,
     /// Network of a database in memory, which simulates elapsed time and waiters.
@@ -424,7 +424,7 @@ pub(crate) struct Tx {
 }
 
 #[derive(Clone)]
-enum Link {
+enum TxSession {
     // The lock is never contended: a connection may change threads, but isn't `Sync`.
     Sqlite(Arc<Mutex<sqlite::Session>>),
     Postgres(Arc<postgres::Session>),
@@ -432,9 +432,9 @@ enum Link {
 
 impl Tx {
     pub(crate) fn dialect(&self) -> Dialect {
-        match self.link {
-            Link::Sqlite(_) => Dialect::Sqlite,
-            Link::Postgres(_) => Dialect::Postgres,
+        match self.session {
+            TxSession::Sqlite(_) => Dialect::Sqlite,
+            TxSession::Postgres(_) => Dialect::Postgres,
         }
     }
 
@@ -456,9 +456,9 @@ impl Tx {
         values: &[Value<'_>],
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
-        match &self.link {
-            Link::Sqlite(link) => link.lock().rows(sql, values, each),
-            Link::Postgres(session) => session.rows(sql, values, each).await,
+        match &self.session {
+            TxSession::Sqlite(session) => session.lock().rows(sql, values, each),
+            TxSession::Postgres(session) => session.rows(sql, values, each).await,
         }
     }
 
@@ -481,9 +481,9 @@ impl Tx {
     ) -> Result<Vec<T>, StoreError> {
         let mut found = Vec::new();
         let mut each = collect_into(&mut found, read);
-        match &self.link {
-            Link::Sqlite(link) => link.lock().rows_once(sql, values, &mut each),
-            Link::Postgres(session) => session.rows_once(sql, values, &mut each).await,
+        match &self.session {
+            TxSession::Sqlite(session) => session.lock().rows_once(sql, values, &mut each),
+            TxSession::Postgres(session) => session.rows_once(sql, values, &mut each).await,
         }?;
         drop(each);
         Ok(found)
@@ -512,10 +512,10 @@ impl Tx {
         values: &[Value<'_>],
         each: &mut ReadRow<'_>,
     ) -> Result<(), StoreError> {
-        match &self.link {
+        match &self.session {
             // SQLite has one writer, so every row is locked already.
-            Link::Sqlite(link) => link.lock().rows(sql, values, each),
-            Link::Postgres(session) => session.locked_rows(sql, values, each).await,
+            TxSession::Sqlite(session) => session.lock().rows(sql, values, each),
+            TxSession::Postgres(session) => session.locked_rows(sql, values, each).await,
         }
     }
 
@@ -525,17 +525,17 @@ impl Tx {
         sql: &'static str,
         values: &[Value<'_>],
     ) -> Result<u64, StoreError> {
-        match &self.link {
-            Link::Sqlite(link) => link.lock().execute(sql, values),
-            Link::Postgres(session) => session.execute(sql, values).await,
+        match &self.session {
+            TxSession::Sqlite(session) => session.lock().execute(sql, values),
+            TxSession::Postgres(session) => session.execute(sql, values).await,
         }
     }
 
     /// Runs several statements without values, as migrations do.
     pub(crate) async fn script(&self, sql: &str) -> Result<(), StoreError> {
-        match &self.link {
-            Link::Sqlite(link) => link.lock().script(sql),
-            Link::Postgres(session) => session.script(sql).await,
+        match &self.session {
+            TxSession::Sqlite(session) => session.lock().script(sql),
+            TxSession::Postgres(session) => session.script(sql).await,
         }
     }
 
@@ -548,9 +548,9 @@ impl Tx {
 
     /// Current time by the clock that all servers share: PostgreSQL's, or this machine's.
     pub(crate) async fn now(&self) -> Result<Timestamp, StoreError> {
-        match &self.link {
-            Link::Postgres(session) if self.clock.is_machine() => session.now().await,
-            Link::Sqlite(_) | Link::Postgres(_) => Ok(self.clock.now()),
+        match &self.session {
+            TxSession::Postgres(session) if self.clock.is_machine() => session.now().await,
+            TxSession::Sqlite(_) | TxSession::Postgres(_) => Ok(self.clock.now()),
         }
     }
 
@@ -560,9 +560,9 @@ impl Tx {
         sql: &'static str,
         rows: &[[Value<'_>; N]],
     ) -> Result<(), StoreError> {
-        match &self.link {
-            Link::Sqlite(link) => link.lock().execute_each(sql, rows),
-            Link::Postgres(session) => {
+        match &self.session {
+            TxSession::Sqlite(session) => session.lock().execute_each(sql, rows),
+            TxSession::Postgres(session) => {
                 for row in rows {
                     session.execute(sql, row).await?;
                 }
@@ -588,14 +588,14 @@ impl Tx {
         if let Some(network) = &self.network {
             return Ok(network.waiters());
         }
-        let (n_requests, n_batches) = match &self.link {
-            Link::Sqlite(_) => {
+        let (n_requests, n_batches) = match &self.session {
+            TxSession::Sqlite(_) => {
                 let n_batches = self.meter.batches_waiting.get();
                 let n_writes = self.meter.writer_waiting.get() - n_batches;
-                // Creations that wait in `gather` reach the writer only when those before them are done.
+                // Creations that wait in `creation_groups` reach the writer only when those before them are done.
                 (n_writes + self.meter.gather_waiting.get(), n_batches)
             }
-            Link::Postgres(session) => (i64::from(session.others_wait().await?), 0),
+            TxSession::Postgres(session) => (i64::from(session.others_wait().await?), 0),
         };
         Ok(match (n_requests > 0, n_batches > 0) {
             (true, _) => Waiters::Requests,
@@ -606,9 +606,9 @@ impl Tx {
 
     /// PostgreSQL's connection, for a bulk statement; `None` on SQLite.
     pub(crate) fn postgres(&self) -> Option<&postgres::Session> {
-        match &self.link {
-            Link::Sqlite(_) => None,
-            Link::Postgres(session) => Some(session),
+        match &self.session {
+            TxSession::Sqlite(_) => None,
+            TxSession::Postgres(session) => Some(session),
         }
     }
 }

@@ -21,9 +21,9 @@ pub enum StoreError {
     /// The embedded store must not be opened.
     #[error("{0}")]
     Refused(OpenRefused),
-    /// The connection was lost during a COMMIT: the write may have happened or not.
-    #[error("the database was lost while it committed")]
-    Unsure(#[source] Cause),
+    /// A COMMIT failed or wasn't answered: the write may have happened or not.
+    #[error("a COMMIT failed or wasn't answered")]
+    OutcomeUnknown(#[source] Cause),
     /// The database returned an error or a value that the store doesn't expect.
     #[error("the database returned an unexpected response")]
     Unexpected(#[source] Cause),
@@ -86,7 +86,7 @@ pub(crate) enum ErrorKind {
     Disk,
     NotReady,
     Refused,
-    Unsure,
+    OutcomeUnknown,
     Locked,
     Unexpected,
     Taken,
@@ -102,7 +102,7 @@ impl ErrorKind {
     pub(crate) const OF_OPEN_STORE: [Self; 8] = [
         Self::Unavailable,
         Self::Disk,
-        Self::Unsure,
+        Self::OutcomeUnknown,
         Self::Locked,
         Self::Unexpected,
         Self::Taken,
@@ -117,7 +117,7 @@ impl ErrorKind {
             Self::Disk => "disk",
             Self::NotReady => "not_ready",
             Self::Refused => "refused",
-            Self::Unsure => "unsure",
+            Self::OutcomeUnknown => "unsure",
             Self::Locked => "locked",
             Self::Unexpected => "unexpected",
             Self::Taken => "taken",
@@ -141,7 +141,7 @@ impl StoreError {
             Self::Disk(_) => ErrorKind::Disk,
             Self::NotReady(_) => ErrorKind::NotReady,
             Self::Refused(_) => ErrorKind::Refused,
-            Self::Unsure(_) => ErrorKind::Unsure,
+            Self::OutcomeUnknown(_) => ErrorKind::OutcomeUnknown,
             Self::Locked(_) => ErrorKind::Locked,
             Self::Unexpected(_) => ErrorKind::Unexpected,
             Self::Taken(_) => ErrorKind::Taken,
@@ -173,7 +173,7 @@ impl StoreError {
             Self::Disk(cause) => Self::Disk(cause.to_string().into()),
             Self::NotReady(trouble) => Self::NotReady(*trouble),
             Self::Refused(refused) => Self::Refused(refused.clone()),
-            Self::Unsure(cause) => Self::Unsure(cause.to_string().into()),
+            Self::OutcomeUnknown(cause) => Self::OutcomeUnknown(cause.to_string().into()),
             Self::Locked(cause) => Self::Locked(cause.to_string().into()),
             Self::Unexpected(cause) => Self::Unexpected(cause.to_string().into()),
             Self::Taken(cause) => Self::Taken(cause.to_string().into()),

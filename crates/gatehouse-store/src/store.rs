@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use gatehouse_core::Timestamp;
 
-use crate::access::{gather, username_reuse};
+use crate::access::creation_groups::CreationGroups;
+use crate::access::username_reuse;
 use crate::db::{self, DatabaseUrl, InMemoryDatabase, LastShutdown, Network, OpenMode};
 use crate::error::{DiskTrouble, StoreError};
 use crate::failpoint::{Failpoint, Failpoints};
@@ -25,7 +26,7 @@ pub enum Put {
 #[derive(Clone)]
 pub struct Store {
     pub(crate) db: db::Db,
-    pub(crate) gather: gather::Gather,
+    pub(crate) creation_groups: CreationGroups,
     pub(crate) usernames: username_reuse::Usernames,
     pub(crate) failpoints: Failpoints,
     pub(crate) known_damage: integrity::KnownDamage,
@@ -137,9 +138,9 @@ impl Store {
 
     async fn of(db: db::Db) -> Result<Self, StoreError> {
         let usernames = username_reuse::Usernames::read(&db).await?;
-        let (gather, known_damage) = Default::default();
+        let (creation_groups, known_damage) = Default::default();
         let (failpoints, last_shutdown) = (Failpoints::default(), LastShutdown::Clean);
-        Ok(Self { db, gather, usernames, failpoints, known_damage, last_shutdown })
+        Ok(Self { db, creation_groups, usernames, failpoints, known_damage, last_shutdown })
     }
 
     /// The store with failpoints, for tests of its workers.
@@ -206,7 +207,7 @@ impl Store {
 
     /// Finishes the writes that have begun and closes the database. No other call may follow.
     pub async fn close(&self) {
-        self.gather.finish().await;
+        self.creation_groups.finish().await;
         self.db.close().await;
     }
 }

@@ -25,10 +25,10 @@ pub(crate) struct BatchHasher {
     hasher: Hasher,
     meter: Arc<VaultMeter>,
     /// Queue of the threads, which start at the first use and end when the sender is dropped.
-    jobs: OnceLock<mpsc::Sender<Job>>,
+    queue: OnceLock<mpsc::Sender<Job>>,
 }
 
-/// One hash to make, unless its caller has gone.
+/// One hash to make, unless its caller no longer waits for it.
 struct Job {
     password: Password,
     salt: Salt,
@@ -38,7 +38,7 @@ struct Job {
 
 impl BatchHasher {
     pub(crate) fn new(hasher: Hasher, meter: Arc<VaultMeter>) -> Self {
-        Self { hasher, meter, jobs: OnceLock::new() }
+        Self { hasher, meter, queue: OnceLock::new() }
     }
 
     /// Hashes all passwords, in order.
@@ -58,9 +58,9 @@ impl BatchHasher {
             )
         });
         let (jobs, hashes): (Vec<Job>, Vec<oneshot::Receiver<StoredHash>>) = jobs.unzip();
-        let lane = self.jobs.get_or_init(|| self.open());
+        let queue = self.queue.get_or_init(|| self.start_threads());
         for job in jobs {
-            lane.send(job).await.expect(NEVER_ENDS);
+            queue.send(job).await.expect(NEVER_ENDS);
         }
         let mut made = Vec::with_capacity(hashes.len());
         for hash in hashes {
@@ -69,10 +69,9 @@ impl BatchHasher {
         made
     }
 
-    /// Starts the threads.
-    ///
-    /// They are not joined: dropping the vault, or ending the process, doesn't wait for unread hashes.
-    fn open(&self) -> mpsc::Sender<Job> {
+    /// Starts the threads, which are not joined: dropping the vault, or ending the process, doesn't wait for unread
+    /// hashes.
+    fn start_threads(&self) -> mpsc::Sender<Job> {
         let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
         let (jobs, queue) = mpsc::channel(n_threads * READY_PER_THREAD);
         let queue = Arc::new(Mutex::new(queue));
@@ -101,7 +100,7 @@ fn work(queue: &Mutex<mpsc::Receiver<Job>>, hasher: &Hasher, meter: &VaultMeter)
         drop(waiting);
         let hash = hasher.hash_slow(&password, &salt, &mut memory);
         meter.batch_made.inc();
-        // The caller may have gone meanwhile.
+        // Fails if the caller no longer waits.
         let _ = reply.send(hash);
     }
 }

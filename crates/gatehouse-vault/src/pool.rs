@@ -30,7 +30,7 @@ pub struct HashCaller<'a> {
     /// The tenant that the permit counts for.
     pub tenant: &'a TenantName,
     /// Signals that the client has disconnected: the pool then drops a queued hash.
-    pub gone: &'a dyn Disconnection,
+    pub disconnection: &'a dyn Disconnection,
 }
 
 /// Signals that a client has disconnected.
@@ -105,7 +105,7 @@ impl HashPool {
     /// Waits for a permit until the client disconnects.
     async fn permit(
         &self,
-        HashCaller { tenant, gone }: HashCaller<'_>,
+        HashCaller { tenant, disconnection }: HashCaller<'_>,
     ) -> Result<Permit, PoolBusy> {
         if let Some(permit) = self.permits.take_now(tenant) {
             return Ok(permit);
@@ -117,7 +117,7 @@ impl HashPool {
                 self.meter.refused.inc();
                 PoolBusy
             }),
-            () = gone.wait() => Err(PoolBusy),
+            () = disconnection.wait() => Err(PoolBusy),
         }
     }
 }

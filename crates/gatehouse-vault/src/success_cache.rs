@@ -1,7 +1,8 @@
 //! A cache of successful slow checks, which makes the next check fast.
 //!
-//! An entry is a digest of hash and password under a key that dies with the process. It includes the stored hash, so a
-//! rotation makes it useless at once. Every check still reads the row, so a suspension holds. Failures are not cached.
+//! An entry is a digest of hash and password under a random key, which is only in this process's memory. The digest
+//! includes the stored hash, so a rotation makes it useless at once. Every check still reads the row, so a suspension
+//! holds. Failures are not cached.
 
 use aws_lc_rs::hmac;
 use gatehouse_core::GenerationalCache;

@@ -12,7 +12,7 @@ fn vault() -> Vault {
 pub(crate) fn caller() -> HashCaller<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(|| "acme".parse().unwrap());
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    HashCaller { tenant: &ACME, gone: &*NEVER }
+    HashCaller { tenant: &ACME, disconnection: &*NEVER }
 }
 
 fn password(text: &str) -> Password {

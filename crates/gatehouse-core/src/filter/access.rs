@@ -96,7 +96,7 @@ impl Alternative {
     fn narrow(&mut self, condition: &Condition) -> Result<bool, FilterFault> {
         let value = condition.value.as_str();
         let span = || {
-            TimeSpan::compared(condition.operator, &with_sign(value))
+            TimeSpan::satisfying(condition.operator, &with_sign(value))
                 .map_err(|bad| FilterFault { name: condition.name.into(), reason: bad.to_string() })
         };
         Ok(match condition.name {

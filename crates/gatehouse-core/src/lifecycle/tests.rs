@@ -146,17 +146,17 @@ fn shown(access: &Access) -> String {
 #[test]
 fn the_contract_decides_the_initial_state() {
     let by_use = contract(BillingModel::PayPerUse);
-    let opening = open(&by_use, 0, day(3)).unwrap();
-    assert_eq!(opening, InitialState { status: Status::Active, start: day(3), end: None });
+    let initial = initial_state(&by_use, 0, day(3)).unwrap();
+    assert_eq!(initial, InitialState { status: Status::Active, start: day(3), end: None });
 
     let later =
         Contract { start: Some(day(7)), end: Some(day(9)), ..contract(BillingModel::Prepaid) };
-    let opening = open(&later, 0, day(3)).unwrap();
+    let initial = initial_state(&later, 0, day(3)).unwrap();
     assert_eq!(
-        opening,
+        initial,
         InitialState { status: Status::PendingActive, start: day(7), end: Some(day(9)) }
     );
-    assert_eq!(open(&later, 0, day(8)).unwrap().start, day(8));
+    assert_eq!(initial_state(&later, 0, day(8)).unwrap().start, day(8));
 }
 
 #[test]
@@ -164,19 +164,19 @@ fn an_ended_suspended_or_full_contract_gets_no_accesses() {
     let base = contract(BillingModel::PayPerUse);
     let with_status = |status| Contract { status, ..base.clone() };
     assert_eq!(
-        open(&with_status(ContractStatus::Suspended), 0, day(0)),
+        initial_state(&with_status(ContractStatus::Suspended), 0, day(0)),
         Err(StateConflict::ContractSuspended)
     );
     assert_eq!(
-        open(&with_status(ContractStatus::Terminated), 0, day(0)),
+        initial_state(&with_status(ContractStatus::Terminated), 0, day(0)),
         Err(StateConflict::ContractEnded)
     );
     let ended = Contract { end: Some(day(1)), ..base.clone() };
-    assert!(open(&ended, 0, after(day(1), -1)).is_ok());
-    assert_eq!(open(&ended, 0, day(1)), Err(StateConflict::ContractEnded));
+    assert!(initial_state(&ended, 0, after(day(1), -1)).is_ok());
+    assert_eq!(initial_state(&ended, 0, day(1)), Err(StateConflict::ContractEnded));
     let full = Contract { n_accesses_max: Some(2), ..base };
-    assert!(open(&full, 1, day(0)).is_ok());
-    assert_eq!(open(&full, 2, day(0)), Err(StateConflict::QuotaReached(2)));
+    assert!(initial_state(&full, 1, day(0)).is_ok());
+    assert_eq!(initial_state(&full, 2, day(0)), Err(StateConflict::QuotaReached(2)));
 }
 
 #[test]

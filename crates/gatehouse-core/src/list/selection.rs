@@ -24,9 +24,9 @@ struct Run {
     known: Vec<(u64, u64)>,
 }
 
-/// Numbers that a selection has to look up.
+/// Positions of one run whose numbers are needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountQuery {
+pub struct PositionLookUp {
     /// Index of the run.
     pub run: usize,
     /// Positions, counted from one. The first that are needed are among them.
@@ -63,18 +63,17 @@ impl RunSelection {
         Self { n: surely + n_more, runs: bounds.iter().map(run).collect() }
     }
 
-    /// The next look-ups; none when the selection is done. With more than one look, also what the following looks may
-    /// need, in any run.
-    pub fn queries(&self, n_looks: u32) -> Vec<CountQuery> {
+    /// The positions that the next `n_look_ups` look-ups of each run may need; none when the selection is done.
+    pub fn look_ups(&self, n_look_ups: u32) -> Vec<PositionLookUp> {
         if !self.runs.iter().any(Run::is_waiting) {
             return Vec::new();
         }
-        let query = |(n, run): (usize, &Run)| {
-            let mut positions = run.bracket.ahead(n_looks);
+        let look_up = |(n, run): (usize, &Run)| {
+            let mut positions = run.bracket.ahead(n_look_ups);
             positions.retain(|position| !run.known.iter().any(|known| known.0 == *position));
-            (!positions.is_empty()).then_some(CountQuery { run: n, positions })
+            (!positions.is_empty()).then_some(PositionLookUp { run: n, positions })
         };
-        self.runs.iter().enumerate().filter_map(query).collect()
+        self.runs.iter().enumerate().filter_map(look_up).collect()
     }
 
     /// Adds the numbers at some positions of a run.

@@ -5,7 +5,7 @@ use crate::access::Status;
 use crate::filter::Expression;
 use crate::filter::access::FILTER_FIELDS;
 use crate::ids::AccessId;
-use crate::list::selection::{CountQuery, RunSelection};
+use crate::list::selection::{PositionLookUp, RunSelection};
 use proptest::prelude::*;
 
 /// One of the two jobs of a contract.
@@ -74,12 +74,12 @@ fn answer(questions: &PlanQuestions, population: &[Access]) -> PlanAnswers {
 
 fn find_runs(terms: &[Term], population: &[Access]) -> Vec<NumberRun> {
     let mut pieces = Vec::new();
-    for (reach, spans) in disjoint(terms) {
-        match reach {
-            TermReach::One(number) => {
+    for (scope, spans) in disjoint(terms) {
+        match scope {
+            TermScope::One(number) => {
                 pieces.push((NumberedSet::Tenant, Interval { after: number - 1, to: number }));
             }
-            TermReach::Set(set) => pieces.extend(spans.iter().map(|span| {
+            TermScope::Set(set) => pieces.extend(spans.iter().map(|span| {
                 let rank = |at: i64| {
                     let members = members(&set, population);
                     let before = |it: &&(u64, &Access)| it.1.created_at.as_millisecond() < at;
@@ -108,7 +108,8 @@ fn page(runs: &[NumberRun], offset: u64, size: u64, population: &[Access]) -> Ve
     let mut counts = Vec::new();
     for n in [offset, offset + size] {
         let mut selection = RunSelection::new(&bounds, n);
-        while let Some(CountQuery { run, positions }) = selection.queries(1).into_iter().next() {
+        while let Some(PositionLookUp { run, positions }) = selection.look_ups(1).into_iter().next()
+        {
             selection.learn(run, positions.into_iter().map(|it| (it, number(run, it))));
         }
         counts.push(selection.counts());
@@ -226,16 +227,16 @@ fn a_username_of_very_many_accesses_is_checked_row_by_row() {
         access.username = "mac".parse().unwrap();
         access.device_name = (n % 2 == 0).then(|| "pump".parse().unwrap());
     }
-    let named = |name: &str| Device::Named(name.parse().unwrap());
+    let named = |name: &str| DeviceNameCondition::Named(name.parse().unwrap());
     #[rustfmt::skip]
     let cases = [
         // query                        // username, device
-        ("username=mac",                vec![(true, Device::Any)]),
-        ("username=mac&contractId=c0",  vec![(true, Device::Any)]),
+        ("username=mac",                vec![(true, DeviceNameCondition::Any)]),
+        ("username=mac&contractId=c0",  vec![(true, DeviceNameCondition::Any)]),
         ("username=mac&contractId=c1",  vec![]),
         ("username=mac&name=pump",      vec![(true, named("pump"))]),
-        ("username=mac&name=mac",       vec![(true, Device::Unnamed), (true, named("mac"))]),
-        ("name=mac",                    vec![(true, Device::Unnamed), (false, named("mac"))]),
+        ("username=mac&name=mac",       vec![(true, DeviceNameCondition::Unnamed), (true, named("mac"))]),
+        ("name=mac",                    vec![(true, DeviceNameCondition::Unnamed), (false, named("mac"))]),
         ("name=pump",                   vec![(false, named("pump"))]),
     ];
     for (query, expected) in cases {

@@ -29,9 +29,9 @@ impl Bucket {
 
     /// Fills the bucket for the elapsed time, and continues with this share.
     pub fn fill(&mut self, share: ReplicaShare, passed: Duration) {
-        let narrower = self.share.narrower(share);
-        let come = passed.as_secs_f64() * narrower.part(self.per_second);
-        self.tokens = (self.tokens + come).min(self.capacity(narrower));
+        let smaller = self.share.smaller(share);
+        let come = passed.as_secs_f64() * smaller.part(self.per_second);
+        self.tokens = (self.tokens + come).min(self.capacity(smaller));
         self.share = share;
     }
 

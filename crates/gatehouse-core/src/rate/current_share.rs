@@ -50,19 +50,19 @@ impl CurrentShare {
         self.0.now.store(packed(share), Ordering::Relaxed);
     }
 
-    /// The past shares with their begins, the oldest first and the present last. For limits that begin to count only
-    /// now: other servers may have used what is this server's share since.
+    /// The past shares with their begins, the oldest first and the present last. A limit that starts to count needs
+    /// the history: another server may already have used this share.
     pub fn past(&self) -> Vec<(Instant, ReplicaShare)> {
         self.0.past.lock().iter().copied().collect()
     }
 
-    /// The smallest share of the time before `now`.
-    pub fn narrowest_for(&self, time: Duration, now: Instant) -> ReplicaShare {
+    /// The smallest share that this server had within `time` before `now`.
+    pub fn smallest_within(&self, time: Duration, now: Instant) -> ReplicaShare {
         let past = self.past();
         // A share lasts until the next one begins.
         let ends = past.iter().skip(1).map(|(began, _)| *began).chain([now]);
         let lasted = past.iter().zip(ends).filter(|(_, end)| now.duration_since(*end) < time);
-        lasted.fold(self.get(), |narrowest, ((_, share), _)| narrowest.narrower(*share))
+        lasted.fold(self.get(), |smallest, ((_, share), _)| smallest.smaller(*share))
     }
 }
 
@@ -90,12 +90,12 @@ mod tests {
     #[test]
     fn past_shares_are_remembered_for_a_while() {
         let (long, none) = (Duration::from_secs(3600), Duration::ZERO);
-        let place = CurrentShare::default();
-        place.set(ReplicaShare::new(2, 3).unwrap(), Instant::now());
-        place.set(ReplicaShare::new(2, 3).unwrap(), Instant::now());
-        place.set(ReplicaShare::new(1, 2).unwrap(), Instant::now());
-        place.set(ReplicaShare::WHOLE, Instant::now());
-        let past: Vec<_> = place.clone().past().into_iter().map(|(_, share)| share).collect();
+        let current = CurrentShare::default();
+        current.set(ReplicaShare::new(2, 3).unwrap(), Instant::now());
+        current.set(ReplicaShare::new(2, 3).unwrap(), Instant::now());
+        current.set(ReplicaShare::new(1, 2).unwrap(), Instant::now());
+        current.set(ReplicaShare::WHOLE, Instant::now());
+        let past: Vec<_> = current.clone().past().into_iter().map(|(_, share)| share).collect();
         assert_eq!(
             past,
             [
@@ -106,12 +106,17 @@ mod tests {
             ]
         );
         assert_eq!(
-            (place.narrowest_for(long, Instant::now()), place.narrowest_for(none, Instant::now())),
+            (
+                current.smallest_within(long, Instant::now()),
+                current.smallest_within(none, Instant::now())
+            ),
             (ReplicaShare::new(2, 3).unwrap(), ReplicaShare::WHOLE)
         );
         for n in 0..200 {
-            place.set(ReplicaShare::new(0, 1 + n % 2).unwrap(), Instant::now());
+            current.set(ReplicaShare::new(0, 1 + n % 2).unwrap(), Instant::now());
         }
-        assert!(place.past().len() == PAST_MAX && place.past().last().unwrap().1 == place.get());
+        assert!(
+            current.past().len() == PAST_MAX && current.past().last().unwrap().1 == current.get()
+        );
     }
 }

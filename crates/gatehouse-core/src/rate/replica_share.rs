@@ -55,7 +55,7 @@ impl ReplicaShare {
     }
 
     /// The smaller of two shares.
-    pub fn narrower(self, other: Self) -> Self {
+    pub fn smaller(self, other: Self) -> Self {
         if self.of < other.of { other } else { self }
     }
 }

@@ -31,11 +31,11 @@ fn comparisons_are_exact_to_the_millisecond_and_between() {
         (Operator::Less,             "2026-01-01",                    [false, false, false]),
     ];
     for (operator, text, expected) in cases {
-        let span = TimeSpan::compared(operator, text).unwrap();
+        let span = TimeSpan::satisfying(operator, text).unwrap();
         let found = [before, exact, after].map(|it| span.contains(at(it)));
         assert_eq!(found, expected, "{} {text}", operator.as_str());
     }
-    assert!(TimeSpan::compared(Operator::Equal, "soon").is_err());
+    assert!(TimeSpan::satisfying(Operator::Equal, "soon").is_err());
 }
 
 fn spans() -> impl Strategy<Value = Vec<TimeSpan>> {

@@ -75,7 +75,7 @@ impl App {
         secret: &Password,
     ) -> Result<bool, Error> {
         let id = &client.id;
-        let caller = HashCaller { tenant: id.tenant(), gone: disconnection };
+        let caller = HashCaller { tenant: id.tenant(), disconnection };
         let is_right = match self.vault.check(caller, hash, secret).await {
             Err(VaultError::UnknownKey) => {
                 tracing::warn!(client = %id, "the master key of the client's secret is missing");

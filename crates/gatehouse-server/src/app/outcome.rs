@@ -404,7 +404,7 @@ fn success(
     password: Option<Password>,
     now: Timestamp,
 ) -> SucceededItem<'_> {
-    lifecycle::settle_shown(&mut access, now);
+    lifecycle::advance_shown_to(&mut access, now);
     SucceededItem { index, access, password: password.map(OneTimePassword::new) }
 }
 

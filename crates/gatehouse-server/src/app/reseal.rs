@@ -37,7 +37,9 @@ impl App {
                 KeyUseKind::Access | KeyUseKind::Client | KeyUseKind::Change => {
                     str::from_utf8(&prefix).ok().and_then(key_of_hash)
                 }
-                KeyUseKind::Account | KeyUseKind::Task | KeyUseKind::Answer => key_of_seal(&prefix),
+                KeyUseKind::Account | KeyUseKind::Task | KeyUseKind::Response => {
+                    key_of_seal(&prefix)
+                }
             };
             let key = key.unwrap_or("unknown").to_owned();
             *shares.entry(key).or_default().entry(kind).or_default() += n;
@@ -62,7 +64,7 @@ impl App {
                 after = match &last.owner {
                     SealOwner::Account(name) => name.to_string(),
                     SealOwner::Task(id) => id.to_string(),
-                    SealOwner::Answer(name) => name.clone(),
+                    SealOwner::Response(name) => name.clone(),
                 };
                 self.reseal_some(tenant, &seals, &mut total).await?;
             }
@@ -100,7 +102,7 @@ impl App {
         match owner {
             SealOwner::Account(name) => self.vault.reseal(&account::purpose(tenant, name), sealed),
             SealOwner::Task(id) => self.vault.reseal_task_key(tenant, *id, sealed),
-            SealOwner::Answer(name) => self.vault.reseal(&repeat::purpose(tenant, name), sealed),
+            SealOwner::Response(name) => self.vault.reseal(&repeat::purpose(tenant, name), sealed),
         }
     }
 }

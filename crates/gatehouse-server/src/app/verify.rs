@@ -25,7 +25,7 @@ impl App {
             let is_slow = self.vault.unknown_is_slow(username.as_str());
             let guess = self.guess(tenant, username, None, is_slow)?;
             let checked = self.vault.check_unknown(caller, username.as_str(), password).await;
-            settle_guess(guess, checked)?;
+            give_back_if_failed(guess, checked)?;
             return Err(self.refuse(tenant, None).await?);
         };
         let id = stored.access.id;
@@ -40,13 +40,13 @@ impl App {
                 }
                 checked => checked.map(drop).map_err(Error::from),
             };
-            settle_guess(guess, check)?;
+            give_back_if_failed(guess, check)?;
             return Err(self.refuse(tenant, Some(id)).await?);
         };
         if !self.vault.is_cached(&stored.password, password) {
             let guess = self.guess(tenant, username, Some(id), is_slow)?;
             let (guess, is_right) =
-                settle_guess(guess, self.check_password(caller, &stored, password).await)?;
+                give_back_if_failed(guess, self.check_password(caller, &stored, password).await)?;
             if !is_right {
                 return Err(self.refuse(tenant, Some(id)).await?);
             }
@@ -175,8 +175,8 @@ impl App {
     }
 }
 
-/// The check's result with its guess. A failed check gives the guess back.
-fn settle_guess<'a, T, E: Into<Error>>(
+/// The guess and the result of its check. If the check failed, gives the guess back and returns the error.
+fn give_back_if_failed<'a, T, E: Into<Error>>(
     guess: Option<Attempt<'a>>,
     checked: Result<T, E>,
 ) -> Result<(Option<Attempt<'a>>, T), Error> {

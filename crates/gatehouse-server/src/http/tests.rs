@@ -48,7 +48,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::route::route_table::RouteTable;
-use super::{ConnectionInfo, Gate, ListenerKind, Offer, handle};
+use super::{ConnectionInfo, HttpApi, ListenerKind, OptionalFeatures, handle};
 use crate::app::App;
 use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
@@ -72,7 +72,7 @@ fn connected() -> Arc<dyn Disconnection> {
 /// days) and `other` (another offering); tenant `rival` has `payg` too.
 pub(crate) struct Gatehouse {
     kind: &'static str,
-    pub(crate) gate: Gate,
+    pub(crate) gate: HttpApi,
     pub(crate) clock: Clock,
     pub(crate) token: String,
     _dir: Option<tempfile::TempDir>,
@@ -127,7 +127,7 @@ impl Gatehouse {
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
             .trusting(Issuer::all(&config.auth).unwrap())
             .with_revocations(app.revocations.clone(), app.store.clone());
-        let gate = Gate::new(app, auth, &config, Offer::default());
+        let gate = HttpApi::new(app, auth, &config, OptionalFeatures::default());
         let mut gatehouse = Self { kind, gate, clock, token: String::new(), _dir: dir };
         gatehouse.token = gatehouse.token_for("*", ALL_SCOPES);
         gatehouse.set_up(config.base_path.as_str()).await;
@@ -137,7 +137,7 @@ impl Gatehouse {
     /// Replaces the routes.
     fn with_routes(mut self, resources: Vec<Resource>) -> Self {
         let routes = Arc::new(RouteTable::of(resources));
-        self.gate = Gate { routes, ..self.gate };
+        self.gate = HttpApi { routes, ..self.gate };
         self
     }
 

@@ -51,7 +51,7 @@ impl TokenKeyStore {
             }
             Storage::Row { store, vault, .. } => {
                 let sealed = store.server_key(NAME).await?;
-                sealed.map(|sealed| open(vault, &sealed)).transpose()
+                sealed.map(|sealed| unseal(vault, &sealed)).transpose()
             }
         }
     }
@@ -79,7 +79,7 @@ impl TokenKeyStore {
             }
             Storage::Row { store, vault, .. } => {
                 let stored = store.keep_server_key(NAME, &seal(vault, &keys)).await?;
-                open(vault, &stored)
+                unseal(vault, &stored)
             }
         }
     }
@@ -94,7 +94,7 @@ impl TokenKeyStore {
             }
             Storage::Row { store, vault, .. } => loop {
                 let sealed = store.server_key(NAME).await?.ok_or_else(|| self.missing())?;
-                let after = open(vault, &sealed)?.rotated(until, now)?;
+                let after = unseal(vault, &sealed)?.rotated(until, now)?;
                 if store.replace_server_key(NAME, &sealed, &seal(vault, &after)).await? {
                     return Ok(after);
                 }
@@ -136,7 +136,7 @@ fn seal(vault: &Vault, keys: &TokenKeys) -> Vec<u8> {
     vault.seal(SEAL_PURPOSE, keys.to_text().as_bytes())
 }
 
-fn open(vault: &Vault, sealed: &[u8]) -> Result<TokenKeys, KeysError> {
+fn unseal(vault: &Vault, sealed: &[u8]) -> Result<TokenKeys, KeysError> {
     let bytes = vault.unseal(SEAL_PURPOSE, sealed).map_err(|_| KeysError::Sealed)?;
     TokenKeys::from_bytes(&zeroize::Zeroizing::new(bytes)).map_err(|_| KeysError::Sealed)
 }

@@ -27,7 +27,7 @@ use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
 use crate::config::Limits;
 use crate::http::intake::refusal;
-use crate::http::{ConnectionInfo, Gate, HEADER_BYTES_MAX, ListenerKind, handle};
+use crate::http::{ConnectionInfo, HEADER_BYTES_MAX, HttpApi, ListenerKind, handle};
 
 /// Backlog of connections. The usual 128 are too few when many devices reconnect: the others would wait for a second.
 const BACKLOG: u32 = 4096;
@@ -77,7 +77,7 @@ pub(super) struct Listener {
 
 /// State shared by all connections of a listener.
 struct ListenerState {
-    gate: Gate,
+    api: HttpApi,
     clock: Clock,
     listener: ListenerKind,
     limits: Limits,
@@ -94,7 +94,7 @@ struct ListenerState {
 
 /// Parameters of a listener.
 pub(super) struct Setup {
-    pub(super) gate: Gate,
+    pub(super) api: HttpApi,
     pub(super) clock: Clock,
     pub(super) listener: ListenerKind,
     /// Most connections.
@@ -114,9 +114,9 @@ pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 impl Listener {
     pub(super) fn new(socket: TcpListener, setup: Setup) -> Self {
-        let Setup { gate, clock, listener, capacity, limits, tls } = setup;
+        let Setup { api, clock, listener, capacity, limits, tls } = setup;
         let state = ListenerState {
-            gate,
+            api,
             clock,
             listener,
             limits,
@@ -172,14 +172,14 @@ impl ListenerState {
         // Responses are small and complete: waiting to fill a packet only delays them.
         let _ = stream.set_nodelay(true);
         let state = Arc::clone(self);
-        let meter = &self.gate.metrics().connections;
+        let meter = &self.api.metrics().connections;
         match self.connections.admit() {
             Some(slot) => {
                 meter.held.inc();
                 meter.evicted.inc_by(u64::from(slot.evicts_another));
                 self.tasks.spawn(async move {
                     state.serve_connection(stream, peer, slot).await;
-                    state.gate.metrics().connections.held.dec();
+                    state.api.metrics().connections.held.dec();
                 });
             }
             None => self.refuse(stream),
@@ -188,7 +188,7 @@ impl ListenerState {
 
     /// Refuses a connection beyond the limit.
     fn refuse(self: &Arc<Self>, stream: TcpStream) {
-        self.gate.metrics().connections.refused.inc();
+        self.api.metrics().connections.refused.inc();
         // A TLS client could not read the response.
         if self.tls.is_some() {
             return;
@@ -236,10 +236,10 @@ impl ListenerState {
             let close_watch = Arc::clone(&close_watch);
             let request =
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
-            let (gate, requests) = (self.gate.clone(), self.requests.clone());
+            let (api, requests) = (self.api.clone(), self.requests.clone());
             async move {
                 let response =
-                    handle(&requests, gate, connection, close_watch, active, request).await;
+                    handle(&requests, api, connection, close_watch, active, request).await;
                 Ok::<_, Infallible>(response)
             }
         });

@@ -1,4 +1,4 @@
-//! Polls a connection again at once when it wakes itself.
+//! `SelfWake` polls a connection's future again at once when the future wakes its own task.
 //!
 //! A request runs inside its connection's task and gets its body through a channel that wakes the other end, so the
 //! task is woken while it runs. The runtime takes that for a yield: it requeues the task behind all others and wakes
@@ -12,10 +12,10 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-/// Polls before other tasks run.
+/// Most polls of a connection's future before the runtime runs other tasks.
 const POLLS_MAX: usize = 2;
 
-/// Polls one future.
+/// Polls the future of one connection.
 pub(super) struct SelfWake {
     wake_state: Arc<WakeState>,
     waker: Waker,

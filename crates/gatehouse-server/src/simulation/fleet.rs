@@ -128,8 +128,8 @@ impl Replicas for Fleet {
 /// Calls the service.
 async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error> {
     let tenant: TenantName = tenant.parse().unwrap();
-    let gone = CancellationToken::new();
-    let caller = HashCaller { tenant: &tenant, gone: &gone };
+    let disconnection = CancellationToken::new();
+    let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
     let done = match request {
         Request::Create { device, .. } => {
             let new = AccessRequest {

@@ -116,8 +116,8 @@ impl QuotaClient {
             device_name: None,
         };
         let tenant = self.tenant.clone();
-        let gone = CancellationToken::new();
-        let caller = HashCaller { tenant: &tenant, gone: &gone };
+        let disconnection = CancellationToken::new();
+        let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
         let IssuedAccess { access, password } = app.create_access(caller, request, None).await?;
         let Access { id, username, .. } = access;
         let password = password.map(|it| it.reveal().to_owned());
@@ -150,8 +150,8 @@ impl QuotaClient {
     /// Changes the status of an access, or terminates it.
     async fn terminate(&mut self, app: &App) -> Result<(), Error> {
         let Some((id, ..)) = self.random_access() else { return Ok(()) };
-        let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
-        let caller = HashCaller { tenant: &tenant, gone: &gone };
+        let (tenant, disconnection) = (self.tenant.clone(), CancellationToken::new());
+        let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
         let status = *self.random.pick(&[
             TargetStatus::Terminated,
             TargetStatus::Suspended,
@@ -177,8 +177,8 @@ impl QuotaClient {
     /// Connects a device, which activates a prepaid access.
     async fn connect(&mut self, app: &App) -> Result<(), Error> {
         let Some((_, username, Some(password))) = self.random_access() else { return Ok(()) };
-        let (tenant, gone) = (self.tenant.clone(), CancellationToken::new());
-        let caller = HashCaller { tenant: &tenant, gone: &gone };
+        let (tenant, disconnection) = (self.tenant.clone(), CancellationToken::new());
+        let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
         let password = gatehouse_core::credential::Password::new(password).unwrap();
         app.verify(caller, &username.parse().unwrap(), &password).await.map(drop)
     }

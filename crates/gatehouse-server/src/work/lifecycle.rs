@@ -1,14 +1,14 @@
 //! Storing the expiry of accesses, some at a time.
 //!
-//! Clients see no difference: an access is over from the instant of its end. It keeps figures and quotas fast, which
-//! subtract expired accesses whose expiry isn't stored yet.
+//! Clients see no difference: an access is over from the instant of its end. Storing expiries keeps counts and quotas
+//! fast: both subtract the accesses whose end has come and whose expiry isn't stored yet.
 
 use gatehouse_store::{ExpiryResult, WorkKind};
 
 use super::LEASE_MILLISECONDS;
 use crate::app::{App, Error};
 
-/// Accesses per transaction, which blocks others no longer than a request.
+/// Accesses per transaction: few, because the transaction blocks the tenant's other writes.
 pub const SWEEP_MAX: u64 = 500;
 
 impl App {
@@ -19,7 +19,8 @@ impl App {
         let Some(lease) = lease else { return Ok(None) };
         let swept = self.store.expire_accesses(&lease, SWEEP_MAX).await;
         // Nothing was stored: the step took too long, and another worker has taken over.
-        let swept = self.settle(&lease, swept).await?.unwrap_or(ExpiryResult { n: 0, more: true });
+        let swept =
+            self.finish_step(&lease, swept).await?.unwrap_or(ExpiryResult { n: 0, more: true });
         self.meter.expiries_stored.inc_by(swept.n);
         Ok(Some(swept))
     }

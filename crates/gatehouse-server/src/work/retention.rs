@@ -8,7 +8,7 @@ use crate::app::{App, Error};
 /// Rows of a Task per transaction.
 const TASK_ROWS_MAX: u32 = 1000;
 
-/// Stored responses per transaction, which blocks creations.
+/// Stored responses per transaction: few, because the transaction blocks the tenant's creations.
 const RESPONSES_MAX: u32 = 200;
 
 impl App {
@@ -22,7 +22,7 @@ impl App {
             WorkKind::OldResponses => self.destroy_responses(&lease).await,
             _ => self.delete_task(&lease).await,
         };
-        self.settle(&lease, done).await?;
+        self.finish_step(&lease, done).await?;
         Ok(true)
     }
 

@@ -26,7 +26,7 @@ pub(super) fn at(text: &str) -> Timestamp {
 pub(super) fn caller() -> HashCaller<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(acme);
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    HashCaller { tenant: &ACME, gone: &*NEVER }
+    HashCaller { tenant: &ACME, disconnection: &*NEVER }
 }
 
 pub(super) fn acme() -> TenantName {

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gatehouse_core::list::{Device, NumberedSet, RowConditions};
+use gatehouse_core::list::{DeviceNameCondition, NumberedSet, RowConditions};
 use gatehouse_core::time_span::TimeSpan;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
 
@@ -106,9 +106,9 @@ impl<'t> Search<'t> {
                 self.push_named("n.username =", username.as_str());
                 self.sql.push_str(part);
                 match device {
-                    Device::Any => {}
-                    Device::Named(name) => self.push("a.device_name =", name.as_str()),
-                    Device::Unnamed => self.sql.push_str(" AND a.device_name IS NULL"),
+                    DeviceNameCondition::Any => {}
+                    DeviceNameCondition::Named(name) => self.push("a.device_name =", name.as_str()),
+                    DeviceNameCondition::Unnamed => self.sql.push_str(" AND a.device_name IS NULL"),
                 }
                 self.push_rest(term);
             }
@@ -116,7 +116,7 @@ impl<'t> Search<'t> {
         }
         let is_alone = *set == NumberedSet::Tenant && *start == TimeSpan::ALWAYS && end.is_none();
         match device {
-            Device::Named(name) if is_alone => {
+            DeviceNameCondition::Named(name) if is_alone => {
                 // The index of names covers the statement.
                 self.push_select("access a WHERE a.tenant = ?1");
                 self.push("a.device_name =", name.as_str());
@@ -124,11 +124,11 @@ impl<'t> Search<'t> {
                 self.push("a.number <=", interval.to);
                 return;
             }
-            Device::Named(name) => self.push_named("n.device_name =", name.as_str()),
-            Device::Unnamed => {
+            DeviceNameCondition::Named(name) => self.push_named("n.device_name =", name.as_str()),
+            DeviceNameCondition::Unnamed => {
                 self.push_select("access a WHERE a.tenant = ?1 AND a.device_name IS NULL")
             }
-            Device::Any => self.push_select("access a WHERE a.tenant = ?1"),
+            DeviceNameCondition::Any => self.push_select("access a WHERE a.tenant = ?1"),
         }
         self.push_rest(term);
     }

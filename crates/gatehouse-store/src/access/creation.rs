@@ -70,7 +70,7 @@ impl Store {
     ) -> Result<Result<Access, CreateRefused>, StoreError> {
         // Checked before the group, because creations in a group share a failure.
         self.usernames.refuse_unreadable(new.username.as_str())?;
-        self.gather.create(&self.db, &self.usernames, tenant, new).await
+        self.creation_groups.create(&self.db, &self.usernames, tenant, new).await
     }
 
     /// Creates several accesses in this order, in a transaction of their own, to fill a store. Each has its own result.
@@ -168,7 +168,7 @@ pub(crate) async fn create_reserved(
         let next = items.iter().take(n_at_once).filter_map(|(_, item)| item.to_do());
         // The usernames of earlier items are in the table by now.
         let taken = usernames.taken(tx, tenant, &usernames_in_doubt(next)).await?;
-        ledger.taken = taken.settle(tx, tenant, ledger.now, &mut ledger.counts).await?;
+        ledger.taken = taken.expire_holders(tx, tenant, ledger.now, &mut ledger.counts).await?;
     }
     let n_done = i64::try_from(results.len()).map_err(StoreError::corrupt)?;
     // A failed item gives its reservation back, too.
@@ -215,7 +215,7 @@ impl Ledger {
         let (contracts, keys) = try_join(try_join_all(contracts), keys).await?;
         // After the contracts, whose counts exclude expired accesses already, and before any derived count is written.
         let mut counts = DerivedCounts::default();
-        let taken = taken.settle(tx, tenant, now, &mut counts).await?;
+        let taken = taken.expire_holders(tx, tenant, now, &mut counts).await?;
 
         let mut ledger = Self {
             now,
@@ -247,7 +247,7 @@ impl Ledger {
         if self.taken.contains(new.username.as_str()) {
             return Err(CreateRefused::UsernameTaken);
         }
-        let opening = lifecycle::open(&counted.contract, counted.n_taken(), self.now)
+        let initial = lifecycle::initial_state(&counted.contract, counted.n_taken(), self.now)
             .map_err(CreateRefused::Refused)?;
         counted.n_live += 1;
         let offering_id = counted.contract.offering_id.clone();
@@ -260,9 +260,9 @@ impl Ledger {
             offering_id,
             username: new.username,
             device_name: new.device_name,
-            status: opening.status,
-            start: opening.start,
-            end: opening.end,
+            status: initial.status,
+            start: initial.start,
+            end: initial.end,
             created_by: new.created_by,
             created_at: self.created_at,
             first_connected_at: None,
@@ -270,7 +270,7 @@ impl Ledger {
             version: 1,
         };
         self.n_created += 1;
-        self.counts.open(&access);
+        self.counts.add_new(&access);
         if let Some(idempotent) = new.idempotent {
             self.keys.insert(idempotent.key.clone());
             self.idempotent.push((idempotent, access.clone()));

@@ -6,10 +6,10 @@
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::filter::access::AccessFilter;
-use gatehouse_core::list::selection::{CountQuery, RunSelection};
+use gatehouse_core::list::selection::{PositionLookUp, RunSelection};
 use gatehouse_core::list::{
     self, Interval, ListPath, NumberRun, NumberedSet, PlanAnswers, PlanQuestions, RowConditions,
-    Term, TermReach,
+    Term, TermScope,
 };
 use gatehouse_core::time_span::TimeSpan;
 use gatehouse_core::{Access, Page, PageRequest, TenantName};
@@ -40,7 +40,7 @@ impl Located {
     /// The number in the tenant of the one access that the term matches, where it is known.
     pub(crate) fn single(&self) -> Option<u64> {
         let is_one = self.set == NumberedSet::Tenant && self.interval.len() == 1;
-        (is_one && self.rest == RowConditions::NOTHING).then_some(self.interval.to)
+        (is_one && self.rest == RowConditions::NONE).then_some(self.interval.to)
     }
 }
 
@@ -95,8 +95,8 @@ async fn runs(
     answers: &PlanAnswers,
 ) -> Result<Vec<NumberRun>, StoreError> {
     let disjoint = list::disjoint(terms);
-    let spans = disjoint.iter().flat_map(|(reach, spans)| spans.iter().map(move |it| (reach, *it)));
-    let pieces = spans.map(|(reach, span)| piece(lookup, reach, span, answers));
+    let spans = disjoint.iter().flat_map(|(scope, spans)| spans.iter().map(move |it| (scope, *it)));
+    let pieces = spans.map(|(scope, span)| piece(lookup, scope, span, answers));
     Ok(list::runs(try_join_all(pieces).await?))
 }
 
@@ -107,7 +107,7 @@ async fn locate(
     answers: &PlanAnswers,
 ) -> Result<Vec<Located>, StoreError> {
     try_join_all(terms.into_iter().map(async |term| {
-        let (set, interval) = piece(lookup, &term.reach, term.created, answers).await?;
+        let (set, interval) = piece(lookup, &term.scope, term.created, answers).await?;
         Ok(Located { set, interval, rest: term.rest })
     }))
     .await
@@ -115,15 +115,15 @@ async fn locate(
 
 async fn piece(
     lookup: &Lookup<'_>,
-    reach: &TermReach,
+    scope: &TermScope,
     created: TimeSpan,
     answers: &PlanAnswers,
 ) -> Result<(NumberedSet, Interval), StoreError> {
-    match reach {
-        TermReach::One(number) => {
+    match scope {
+        TermScope::One(number) => {
             Ok((NumberedSet::Tenant, Interval { after: number - 1, to: *number }))
         }
-        TermReach::Set(set) => {
+        TermScope::Set(set) => {
             let size = *answers.sizes.get(set).ok_or_else(missing)?;
             let after = lookup.rank(set, size, created.from);
             let to = lookup.rank(set, size, created.until);
@@ -181,35 +181,35 @@ async fn slices<'r>(
     Ok(runs.iter().zip(slices).collect())
 }
 
-/// Answers a selection's queries until it has none left, and returns its counts.
+/// Reads the numbers that a selection looks up, until it needs no more, and returns its counts.
 async fn select(
     lookup: &Lookup<'_>,
     runs: &[NumberRun],
     mut selection: RunSelection,
 ) -> Result<Vec<u64>, StoreError> {
     loop {
-        let queries = selection.queries(lookup.steps_ahead());
-        if queries.is_empty() {
+        let look_ups = selection.look_ups(lookup.steps_ahead());
+        if look_ups.is_empty() {
             return Ok(selection.counts());
         }
-        let found = try_join_all(queries.iter().map(|query| look(lookup, runs, query))).await?;
-        for (query, numbers) in queries.iter().zip(found) {
-            selection.learn(query.run, numbers);
+        let found = look_ups.iter().map(|look_up| numbers_at(lookup, runs, look_up));
+        for (look_up, numbers) in look_ups.iter().zip(try_join_all(found).await?) {
+            selection.learn(look_up.run, numbers);
         }
     }
 }
 
 /// The numbers in the tenant at some positions of a run.
-async fn look(
+async fn numbers_at(
     lookup: &Lookup<'_>,
     runs: &[NumberRun],
-    probe: &CountQuery,
+    look_up: &PositionLookUp,
 ) -> Result<Vec<(u64, u64)>, StoreError> {
-    let run = &runs[probe.run];
-    let in_set = probe.positions.iter().map(|position| run.number_at(*position));
+    let run = &runs[look_up.run];
+    let in_set = look_up.positions.iter().map(|position| run.number_at(*position));
     let in_set: Vec<u64> = in_set.collect::<Option<_>>().ok_or_else(missing)?;
     let found = lookup.numbers(&run.set, &in_set).await?;
-    let numbers = probe.positions.iter().zip(in_set).map(|(position, in_set)| {
+    let numbers = look_up.positions.iter().zip(in_set).map(|(position, in_set)| {
         let in_tenant = at(&found, in_set).ok_or_else(missing)?;
         Ok((*position, in_tenant))
     });

@@ -14,7 +14,7 @@ use crate::error::StoreError;
 /// Steps of a search that one query to PostgreSQL covers: a round trip costs as much as several of them.
 const STEPS_AHEAD: u32 = 3;
 
-/// Most positions that so many steps can probe.
+/// Most positions that so many steps can look up.
 const POSITIONS_MAX: usize = (1 << STEPS_AHEAD) - 1;
 
 /// Finds accesses by username. The numbers come first, each part from its own index: otherwise SQLite would read the
@@ -69,7 +69,7 @@ pub(crate) fn key_column(set: &NumberedSet) -> &'static str {
 }
 
 /// A statement that reads the column `$what` at the running numbers `$at`.
-macro_rules! look {
+macro_rules! look_up {
     ($what:literal, $at:literal, $key:literal, $number:literal) => {
         concat!(
             "SELECT a.",
@@ -128,9 +128,9 @@ impl Lookup<'_> {
         set: &NumberedSet,
         positions: &[u64],
     ) -> Result<Vec<(u64, u64)>, StoreError> {
-        let one = per_set!(set, look, "number", " = ?3");
-        let several = per_set!(set, look, "number", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
-        let found = self.look(set, positions, one, several).await?;
+        let one = per_set!(set, look_up, "number", " = ?3");
+        let several = per_set!(set, look_up, "number", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+        let found = self.look_up(set, positions, one, several).await?;
         Ok(found.into_iter().map(|(position, number)| (position, number.cast_unsigned())).collect())
     }
 
@@ -140,13 +140,13 @@ impl Lookup<'_> {
         set: &NumberedSet,
         positions: &[u64],
     ) -> Result<Vec<(u64, i64)>, StoreError> {
-        let one = per_set!(set, look, "created_at", " = ?3");
-        let several = per_set!(set, look, "created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
-        self.look(set, positions, one, several).await
+        let one = per_set!(set, look_up, "created_at", " = ?3");
+        let several = per_set!(set, look_up, "created_at", " IN (?3, ?4, ?5, ?6, ?7, ?8, ?9)");
+        self.look_up(set, positions, one, several).await
     }
 
     /// Reads one position, or up to seven: the last one is repeated to fill the statement.
-    async fn look(
+    async fn look_up(
         &self,
         set: &NumberedSet,
         positions: &[u64],

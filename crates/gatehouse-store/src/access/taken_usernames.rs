@@ -20,8 +20,8 @@ pub(crate) struct Taken {
 
 impl Taken {
     /// Stores the expiry of accesses whose end has come, adds it to `counts`, and returns the usernames that stay
-    /// taken. It locks accesses, so it must run before any derived count is locked.
-    pub(crate) async fn settle(
+    /// taken. Locks accesses, so the caller must not have locked any derived count.
+    pub(crate) async fn expire_holders(
         mut self,
         tx: &Tx,
         tenant: &TenantName,

@@ -270,6 +270,6 @@ const RULES: &[(&str, &str)] = &[
         "SELECT COUNT(*) FROM access a WHERE a.tenant = ?1 AND a.status <> 'TERMINATED' \
          AND a.end_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM due d WHERE d.tenant = a.tenant \
          AND d.kind = 'ends' AND d.name = a.contract_id AND d.part = (a.end_at + 59999) / 60000)",
-        "have an end that nobody is going to write down",
+        "have an end without an entry in the work queue",
     ),
 ];

@@ -29,7 +29,7 @@ pub(crate) struct DerivedCounts {
 
 impl DerivedCounts {
     /// Adds a new access.
-    pub(crate) fn open(&mut self, access: &Access) {
+    pub(crate) fn add_new(&mut self, access: &Access) {
         self.tallies.entry(access.contract_id.clone()).or_default().add(access.status, 1);
         self.expect_end(access);
     }

@@ -59,7 +59,7 @@ macro_rules! tally_columns {
 pub(crate) use tally_columns;
 
 /// Creates the tally of a new contract.
-pub(crate) async fn open(
+pub(crate) async fn create(
     tx: &Tx,
     tenant: &TenantName,
     contract_id: &ContractId,

@@ -91,13 +91,13 @@ const STATEMENTS_MAX: usize = 256;
 /// One server's connection to the database.
 #[derive(Clone)]
 pub(super) struct InMemory {
-    link: Arc<Mutex<Session>>,
+    session: Arc<Mutex<Session>>,
     network: Arc<dyn Network>,
 }
 
 impl InMemory {
     pub(super) fn new(database: &InMemoryDatabase, network: Arc<dyn Network>) -> Self {
-        Self { link: Arc::clone(&database.0), network }
+        Self { session: Arc::clone(&database.0), network }
     }
 
     pub(super) fn network(&self) -> Arc<dyn Network> {
@@ -113,7 +113,7 @@ impl InMemory {
         if self.network.send(DatabaseCall::Read).await == CallFate::Unavailable {
             return Err(unavailable());
         }
-        let read = self.link.lock().rows(sql, values, each);
+        let read = self.session.lock().rows(sql, values, each);
         self.network.receive(DatabaseCall::Read).await;
         read
     }
@@ -127,7 +127,7 @@ impl InMemory {
         self.network.receive(DatabaseCall::Write).await;
         match (fate, written) {
             (CallFate::LostCommitted | CallFate::LostUndone, Ok(())) => {
-                Err(StoreError::Unsure("the simulated connection was lost".into()).into())
+                Err(StoreError::OutcomeUnknown("the simulated connection was lost".into()).into())
             }
             (_, written) => written,
         }
@@ -145,12 +145,12 @@ impl InMemory {
     /// Runs a transaction, and commits it if `is_kept` and the work succeeds.
     fn transact(&self, mut start: StartWork, is_kept: bool) -> Result<(), TxFailed> {
         self.script("BEGIN IMMEDIATE")?;
-        let work = start(super::Link::Sqlite(Arc::clone(&self.link)));
+        let work = start(super::TxSession::Sqlite(Arc::clone(&self.session)));
         let done = work.now_or_never().expect("nothing in memory ever waits");
         match done {
             Ok(()) if is_kept => {
                 self.script("COMMIT")?;
-                self.network.committed(self.link.lock().connection());
+                self.network.committed(self.session.lock().connection());
                 Ok(())
             }
             done => {
@@ -161,7 +161,7 @@ impl InMemory {
     }
 
     fn script(&self, sql: &str) -> Result<(), StoreError> {
-        self.link.lock().script(sql)
+        self.session.lock().script(sql)
     }
 }
 

@@ -37,7 +37,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::row::{Row, Value};
 use super::snapshot_pool::SnapshotPool;
 use super::work::{ReadRow, StartWork, TxFailed};
-use super::{Link, SnapshotFor, WriteKind};
+use super::{SnapshotFor, TxSession, WriteKind};
 use crate::error::{ErrorKind, StoreError};
 use crate::meter::{Measured, StoreMeter};
 use connect::Connector;
@@ -220,7 +220,7 @@ impl Postgres {
         // Taken out of the pool until it is known to be clean: dropped early, it is closed.
         let session = self.idle(&self.writers, until).await?;
         // BEGIN and the first statement go out in one packet.
-        let work = start(Link::Postgres(Arc::clone(&session)));
+        let work = start(TxSession::Postgres(Arc::clone(&session)));
         let run = async {
             let (begun, result) = futures_util::join!(session.script(BEGIN), work);
             begun?;
@@ -247,17 +247,19 @@ impl Postgres {
             Ok(Ok(warning)) => {
                 self.writers.lock().push(session);
                 // This server has committed; the synchronous standby may not have the transaction.
-                warning.map_or(Ok(()), |warning| Err(StoreError::Unsure(warning.into()).into()))
+                warning.map_or(Ok(()), |warning| {
+                    Err(StoreError::OutcomeUnknown(warning.into()).into())
+                })
             }
             Ok(Err(cause)) if fault::is_rolled_back(&cause) => {
                 self.writers.lock().push(session);
                 Err(StoreError::from(cause).into())
             }
-            Ok(Err(cause)) => Err(StoreError::Unsure(cause.into()).into()),
+            Ok(Err(cause)) => Err(StoreError::OutcomeUnknown(cause.into()).into()),
             Err(_) => {
                 session.give_up();
                 self.suspect_all();
-                Err(StoreError::Unsure("the COMMIT was not answered in time".into()).into())
+                Err(StoreError::OutcomeUnknown("the COMMIT was not answered in time".into()).into())
             }
         }
     }
@@ -318,7 +320,7 @@ impl Postgres {
             format!("{BEGIN_SNAPSHOT}; SET LOCAL statement_timeout = {milliseconds}; {cores}");
         let read = async {
             session.script(&begin).await?;
-            Ok(start(Link::Postgres(Arc::clone(&session))).await?)
+            Ok(start(TxSession::Postgres(Arc::clone(&session))).await?)
         };
         let result = match limit {
             Some(limit) => match timeout(limit, read).await {

@@ -4,25 +4,25 @@
 //! the disk's `health` from its errors. `log` checkpoints the write-ahead log: `checkpointer` does so on a thread of
 //! its own, `log_length` decides when, and `idle` notices when the writer has nothing to do. `growth` reads new parts
 //! of a file back from the device, `log_growth` those of the log. `shutdown_mark` tells the next start how this process
-//! ended, `recovery` inspects what a start finds, and `files` handles the files without SQLite.
+//! ended, `inspection` checks the database's files before they are opened, and `files` handles them without SQLite.
 
 mod checkpointer;
 mod files;
 mod growth;
 mod health;
 mod idle;
+mod inspection;
 mod log;
 mod log_growth;
 mod log_length;
 mod log_pages;
-mod recovery;
 mod session;
 mod shutdown_mark;
 mod writer;
 
 pub(crate) use health::{Health, PendingCheck};
-pub use recovery::LastShutdown;
-pub(crate) use recovery::inspect;
+pub use inspection::LastShutdown;
+pub(crate) use inspection::inspect;
 pub(crate) use session::Session;
 pub(crate) use writer::ProcessRole;
 
@@ -53,7 +53,7 @@ pub(crate) use log_length::CheckpointLengths;
 use log_length::LogLength;
 use session::Role;
 use shutdown_mark::ShutdownMark;
-use writer::{Job, Link, Request, Transaction, Writer, in_savepoint, in_transaction};
+use writer::{Job, Request, SharedSession, Transaction, Writer, in_savepoint, in_transaction};
 
 /// Requests that may wait for the writer. Callers beyond that wait until the queue has room.
 const QUEUE_MAX: usize = 4096;
@@ -178,7 +178,7 @@ impl Sqlite {
         let log_growth = (role == ProcessRole::Server && location.vfs.is_none())
             .then(|| LogGrowth::of(&location.path, page_bytes.unsigned_abs()));
         let writer = Writer {
-            link: Arc::new(Mutex::new(session)),
+            session: Arc::new(Mutex::new(session)),
             health: Arc::clone(&health),
             role,
             log_length,
@@ -200,7 +200,7 @@ impl Sqlite {
 
     /// Opens a database read-only: another process may be writing it.
     pub(crate) fn attach(location: Location, meter: Arc<StoreMeter>) -> Result<Self, StoreError> {
-        recovery::refuse_lone_log(&location.path)?;
+        inspection::refuse_lone_log(&location.path)?;
         Ok(Self {
             location,
             readers: Mutex::default(),
@@ -280,11 +280,11 @@ impl Sqlite {
                 let stop = deadline.map(|deadline| move || Instant::now() > deadline);
                 session.set_interrupt(STEPS_BETWEEN_CHECKS, stop)?;
                 session.script("BEGIN")?;
-                let link = Arc::new(Mutex::new(session));
-                let work = start(super::Link::Sqlite(Arc::clone(&link)));
+                let session = Arc::new(Mutex::new(session));
+                let work = start(super::TxSession::Sqlite(Arc::clone(&session)));
                 let result = work.now_or_never().expect("nothing on SQLite waits");
                 // A connection is closed if the work still holds it, or if its transaction doesn't end.
-                let session = Arc::into_inner(link).map(Mutex::into_inner);
+                let session = Arc::into_inner(session).map(Mutex::into_inner);
                 let session = session.and_then(|mut session| {
                     session.set_interrupt(0, None::<fn() -> bool>).ok()?;
                     session.script("ROLLBACK").ok()?;
@@ -314,11 +314,11 @@ impl Sqlite {
                 is_long.then(|| GaugeGuard::new(&self.meter.batches_waiting)),
                 GaugeGuard::new(&self.meter.writer_waiting),
             );
-            let job: Job = Box::new(move |room| {
+            let job: Job = Box::new(move |transaction| {
                 drop(waiting);
-                let mut run = |link: &Link| {
+                let mut run = |session: &SharedSession| {
                     let run = || {
-                        let work = start(super::Link::Sqlite(Arc::clone(link)));
+                        let work = start(super::TxSession::Sqlite(Arc::clone(session)));
                         work.now_or_never().expect("nothing on SQLite ever waits")
                     };
                     match catch_unwind(AssertUnwindSafe(run)) {
@@ -326,9 +326,9 @@ impl Sqlite {
                         Err(_) => Err(StoreError::Unexpected("a write panicked".into()).into()),
                     }
                 };
-                let result = match room {
-                    Ok(Transaction::Fresh(link)) => in_transaction(link, || run(link)),
-                    Ok(Transaction::Shared(link)) => in_savepoint(link, || run(link)),
+                let result = match transaction {
+                    Ok(Transaction::Fresh(session)) => in_transaction(session, || run(session)),
+                    Ok(Transaction::Shared(session)) => in_savepoint(session, || run(session)),
                     Err(why) => Err(why.repeated().into()),
                 };
                 Box::new(move |committed| {

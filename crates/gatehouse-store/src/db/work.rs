@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::row::Row;
-use super::{Link, Tx};
+use super::{Tx, TxSession};
 use crate::error::{ErrorKind, RuleError, StoreError};
 use crate::meter::Measured;
 
@@ -18,7 +18,7 @@ use crate::meter::Measured;
 pub(super) type ReadRow<'a> = dyn FnMut(&Row<'_>) -> Result<(), StoreError> + Send + 'a;
 
 /// Starts the work on a connection. A driver that retries calls it again.
-pub(super) type StartWork = Box<dyn FnMut(Link) -> RunningWork + Send>;
+pub(super) type StartWork = Box<dyn FnMut(TxSession) -> RunningWork + Send>;
 
 /// Work in progress.
 pub(super) type RunningWork = Pin<Box<dyn Future<Output = Result<(), WorkFailed>> + Send>>;
@@ -96,7 +96,7 @@ where
 
 /// Erases the types of `work`, which a driver that retries calls again.
 pub(super) fn erase<T, E, Run>(
-    tx: impl FnOnce(Link) -> Tx + Clone + Send + 'static,
+    tx: impl FnOnce(TxSession) -> Tx + Clone + Send + 'static,
     mut work: impl FnMut(Tx) -> Run + Send + 'static,
 ) -> (StartWork, ResultSlot<T, E>)
 where
@@ -106,7 +106,7 @@ where
 {
     let slot = ResultSlot::new();
     let results = ResultSlot(Arc::clone(&slot.0));
-    let start = move |link| results.run(work(tx.clone()(link)));
+    let start = move |session| results.run(work(tx.clone()(session)));
     (Box::new(start), slot)
 }
 

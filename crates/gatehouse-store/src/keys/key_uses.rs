@@ -40,7 +40,7 @@ pub enum KeyUseKind {
     /// Sealed key of a Task.
     Task,
     /// Sealed response of an idempotent request.
-    Answer,
+    Response,
 }
 
 /// Number of a tenant's hashes or seals with the same prefix.
@@ -62,7 +62,7 @@ pub enum SealOwner {
     /// Key of this Task.
     Task(TaskId),
     /// Response of an idempotent request, by its secret's name.
-    Answer(String),
+    Response(String),
 }
 
 /// Sealed bytes of a former master key.
@@ -175,7 +175,7 @@ impl Store {
                 let read = |row: &Row<'_>| {
                     let owner = match kind {
                         SecretKind::Task => SealOwner::Task(row.parsed(0)?),
-                        SecretKind::Response => SealOwner::Answer(row.text(0)?),
+                        SecretKind::Response => SealOwner::Response(row.text(0)?),
                     };
                     Ok(FormerSeal { owner, sealed: secret::sealed(dialect, row.bytes(1)?) })
                 };
@@ -224,7 +224,7 @@ async fn replace_in(
             return Ok(tx.execute(sql, &values).await? == 1);
         }
         SealOwner::Task(id) => (SecretKind::Task, id.to_string()),
-        SealOwner::Answer(name) => (SecretKind::Response, name.clone()),
+        SealOwner::Response(name) => (SecretKind::Response, name.clone()),
     };
     let (was, is) = (secret::body(tx.dialect(), &before.sealed), secret::body(tx.dialect(), after));
     let sql = "UPDATE secret SET body = ?5 WHERE tenant = ?1 AND kind = ?2 AND name = ?3 \
@@ -285,7 +285,7 @@ const SEALS: &[(KeyUseKind, &str)] = &[
         ),
     ),
     (
-        KeyUseKind::Answer,
+        KeyUseKind::Response,
         concat!(
             "SELECT ",
             piece!("body", "?2", "?3"),

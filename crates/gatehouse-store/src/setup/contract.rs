@@ -239,7 +239,7 @@ async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(
         contract.n_accesses_max.into(),
     ];
     tx.execute(sql, &values).await?;
-    tally::open(tx, tenant, &contract.id).await?;
+    tally::create(tx, tenant, &contract.id).await?;
     let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
     for set in [
         NumberedSet::Contract(contract.id.clone()),

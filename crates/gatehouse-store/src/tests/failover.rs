@@ -135,7 +135,7 @@ async fn a_lost_commit_is_reported_and_never_retried() {
         link.cut_after("COMMIT\0");
         let made = store.create_access(&acme(), new("c1", &format!("u{n}"))).await;
         assert!(link.has_cut());
-        assert!(matches!(made, Err(StoreError::Unsure(_))), "{made:?}");
+        assert!(matches!(made, Err(StoreError::OutcomeUnknown(_))), "{made:?}");
         // It had arrived, so it is committed, once.
         while total(&beside).await <= n {}
         assert_eq!(total(&beside).await, n + 1);
@@ -163,7 +163,7 @@ async fn a_commit_with_a_warning_is_unsure() {
     )
     .await;
     let made = store.create_access(&acme(), new("c1", "warned")).await;
-    let Err(StoreError::Unsure(why)) = made else { panic!("{made:?}") };
+    let Err(StoreError::OutcomeUnknown(why)) = made else { panic!("{made:?}") };
     assert_eq!(why.to_string(), "no standby has it");
     gatehouse_testing::execute(&url, "DROP TRIGGER warns ON access").await;
     store.create_access(&acme(), new("c1", "after")).await.unwrap().unwrap();

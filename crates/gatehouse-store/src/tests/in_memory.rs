@@ -66,7 +66,7 @@ async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
         let put = one.put_tenant(&tenant(name)).await;
         let is_told = match fate {
             CallFate::Unavailable => matches!(put, Err(StoreError::Unavailable(_))),
-            _ => matches!(put, Err(StoreError::Unsure(_))),
+            _ => matches!(put, Err(StoreError::OutcomeUnknown(_))),
         };
         assert!(is_told, "{name}: {put:?}");
         assert_eq!(is_there(name).await, happens, "{name}");

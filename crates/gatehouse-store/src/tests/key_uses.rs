@@ -93,7 +93,7 @@ async fn uses_of_a_key_are_counted_until_they_end() {
             KeyUseKind::Client,
             KeyUseKind::Account,
             KeyUseKind::Task,
-            KeyUseKind::Answer,
+            KeyUseKind::Response,
         ];
         let mut expected = BTreeMap::new();
         for of in all {
@@ -113,7 +113,11 @@ async fn uses_of_a_key_are_counted_until_they_end() {
         };
         store.change_access(&acme(), old, end).await.unwrap();
         expected.remove(&("old".to_owned(), KeyUseKind::Access));
-        assert_eq!(counted(&store).await, expected, "{kind}: nobody checks it any more");
+        assert_eq!(
+            counted(&store).await,
+            expected,
+            "{kind}: a TERMINATED access needs no password hash"
+        );
     }
 }
 
@@ -128,7 +132,7 @@ async fn seals_are_replaced_unless_they_have_changed_meanwhile() {
         let owners: Vec<_> = seals.iter().map(|it| it.owner.clone()).collect();
         let expected = [
             SealOwner::Account("account 1".parse().unwrap()),
-            SealOwner::Answer("create request 1".into()),
+            SealOwner::Response("create request 1".into()),
             SealOwner::Task(job(1)),
         ];
         assert_eq!(owners, expected, "{kind}");
@@ -138,13 +142,16 @@ async fn seals_are_replaced_unless_they_have_changed_meanwhile() {
             let after = text.replacen("old", "new", 1).into_bytes();
             assert!(store.replace_seal(&acme(), before, &after).await.unwrap(), "{kind}");
             let again = store.replace_seal(&acme(), before, b"late").await.unwrap();
-            assert!(!again, "{kind}: {before:?} is no longer what it was");
+            assert!(!again, "{kind}: {before:?} has been replaced already");
         }
         assert_eq!(former(&store, b"new").await, [], "{kind}");
         let now = store.account(&acme(), &account("ALPHA", "account 1").name).await.unwrap();
         let (kept, now) = (kept.unwrap(), now.unwrap());
         assert_eq!(now.credentials, Some(seal("new", "credentials")), "{kind}");
-        assert_eq!(now.version, kept.version, "{kind}: who has opened it may hold on to it");
+        assert_eq!(
+            now.version, kept.version,
+            "{kind}: servers may keep the credentials that they have opened"
+        );
         let secret = store.secret(&acme(), SecretKind::Task, &job(1).to_string()).await.unwrap();
         assert_eq!(secret, Some(seal("new", "task")), "{kind}");
         if let Place::Sqlite(dir) = &place {
@@ -173,11 +180,11 @@ async fn many_secrets_are_found_some_at_a_time() {
             let some = store.former_secrets(&tenant, answers, b"new", &behind, 2).await.unwrap();
             assert!(some.len() <= 2);
             let Some(last) = some.last() else { break };
-            let SealOwner::Answer(name) = &last.owner else { panic!("{last:?}") };
+            let SealOwner::Response(name) = &last.owner else { panic!("{last:?}") };
             behind.clone_from(name);
             seen.extend(some);
         }
-        assert_eq!(seen.len(), 5, "{kind}: each once, also those that nobody could replace");
+        assert_eq!(seen.len(), 5, "{kind}: each seal once, also the seals that were not replaced");
     }
 }
 

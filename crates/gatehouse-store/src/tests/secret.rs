@@ -113,7 +113,10 @@ async fn destroyed_secrets_are_nowhere_in_the_files() {
             assert_eq!(found(dir.path(), &gone), 0, "after {} of them", gone.len());
             let n_pieces: usize = kept.iter().map(|it| it.sealed.len() / PIECE).sum();
             // A secret that is split at the end of a page has a piece that is nowhere whole.
-            assert!(found(dir.path(), &kept) * 10 >= n_pieces * 9, "what is kept is found");
+            assert!(
+                found(dir.path(), &kept) * 10 >= n_pieces * 9,
+                "the stored secrets are found in the files"
+            );
         }
     }
     assert!(store.scrub().await.unwrap());

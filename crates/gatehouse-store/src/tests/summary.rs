@@ -106,8 +106,8 @@ async fn an_audit_finds_whatever_was_tampered_with() {
         ("DELETE FROM access WHERE username = 'u2'",                        "found is 3, numbered 1 to 4"),
         ("UPDATE access SET created_at = 1 WHERE username = 'u3'",          "made before the one"),
         ("UPDATE access SET contract_number = 9 WHERE username = 'u0'",     "another order in their contract"),
-        ("DELETE FROM due WHERE name = 'ending'",                           "2 accesses have an end that nobody is going to write down"),
-        ("UPDATE due SET part = part + 1",                                  "2 accesses have an end that nobody is going to write down"),
+        ("DELETE FROM due WHERE name = 'ending'",                           "2 accesses have an end without an entry in the work queue"),
+        ("UPDATE due SET part = part + 1",                                  "2 accesses have an end without an entry in the work queue"),
         ("UPDATE access SET contract_id = 'c2', contract_number = 1 WHERE username = 'u1'", "another contract than it"),
     ];
     for (n, (sql, expected)) in tampering.into_iter().enumerate() {

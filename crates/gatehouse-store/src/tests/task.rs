@@ -219,7 +219,7 @@ async fn a_long_write_begins_its_own_transaction() {
         );
         let (first, (), long) = futures_util::join!(first, short, long);
         first.unwrap();
-        assert!(long.unwrap(), "who wrote before is answered without waiting for it");
+        assert!(long.unwrap(), "an earlier write is answered without waiting for the long one");
     }
 }
 
@@ -344,7 +344,7 @@ async fn a_transaction_that_locks_a_tenant_sees_its_waiters() {
             another.as_ref().unwrap_or(store).create_access(&tenant, new("c1", "other")).await
         };
         let (holder, other) = futures_util::join!(holder, other);
-        assert!(!holder.unwrap(), "{kind}: nobody, at first");
+        assert!(!holder.unwrap(), "{kind}: no request waits at first");
         other.unwrap().unwrap();
     }
 }
@@ -427,7 +427,7 @@ async fn tasks_take_turns_and_changes_keep_their_order() {
         accept(&store, change(2)).await;
         accept(&store, change(3)).await;
         let next = async || store.next_task(&acme()).await.unwrap().unwrap().task.id;
-        assert_eq!(next().await, job(2), "{kind}: who is new goes first");
+        assert_eq!(next().await, job(2), "{kind}: the new batch goes first");
         store.pass_turn(&acme(), job(2)).await.unwrap();
         store.pass_turn(&acme(), job(2)).await.unwrap();
         assert_eq!(next().await, job(1), "{kind}: but not for ever");

@@ -209,7 +209,7 @@ async fn each_row_has_one_lease_among_many_workers() {
         for claimant in claimants.collect::<Vec<_>>() {
             won.extend(claimant.await.unwrap());
         }
-        assert_eq!(won.len(), ROWS, "{}: nobody gives up while there is something", case.kind);
+        assert_eq!(won.len(), ROWS, "{}: no worker stops while work is due", case.kind);
         assert_eq!(won.iter().collect::<HashSet<_>>().len(), ROWS, "{}", case.kind);
     }
 }

@@ -19,12 +19,14 @@ async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>)
     let (began, begun) = oneshot::channel();
     let first = Arc::clone(&pool);
     tokio::spawn(async move {
-        let gone = CancellationToken::new();
+        let disconnection = CancellationToken::new();
         let work = move || {
             let _ = began.send(());
             let _ = gate.recv();
         };
-        first.run(HashCaller { tenant: &tenant("first"), gone: &gone }, work).await
+        first
+            .run(HashCaller { tenant: &tenant("first"), disconnection: &disconnection }, work)
+            .await
     });
     begun.await.unwrap();
     (pool, open)
@@ -37,8 +39,9 @@ fn busy(pool: &HashPool) -> (i64, i64) {
 #[tokio::test]
 async fn hashes_beyond_the_queue_are_refused_and_the_others_run() {
     let (pool, open) = occupied(1).await;
-    let (acme, rival, gone) = (tenant("acme"), tenant("rival"), CancellationToken::new());
-    let run = |tenant| Box::pin(pool.run(HashCaller { tenant, gone: &gone }, || true));
+    let (acme, rival, disconnection) = (tenant("acme"), tenant("rival"), CancellationToken::new());
+    let run =
+        |tenant| Box::pin(pool.run(HashCaller { tenant, disconnection: &disconnection }, || true));
     let mut second = run(&acme);
     assert!(poll!(&mut second).is_pending(), "one waits");
     assert_eq!(busy(&pool), (1, 1));
@@ -56,18 +59,19 @@ async fn hashes_beyond_the_queue_are_refused_and_the_others_run() {
 #[tokio::test]
 async fn a_queued_hash_is_dropped_when_its_client_disconnects() {
     let (pool, open) = occupied(10).await;
-    let (acme, gone, here) = (tenant("acme"), CancellationToken::new(), CancellationToken::new());
+    let (acme, disconnection, connected) =
+        (tenant("acme"), CancellationToken::new(), CancellationToken::new());
     let began = Arc::new(Mutex::new(Vec::new()));
-    let run = |gone, name: &'static str| {
+    let run = |disconnection, name: &'static str| {
         let began = Arc::clone(&began);
         let work = move || began.lock().unwrap().push(name);
-        Box::pin(pool.run(HashCaller { tenant: &acme, gone }, work))
+        Box::pin(pool.run(HashCaller { tenant: &acme, disconnection }, work))
     };
     let (mut left, mut dropped, mut stays) =
-        (run(&gone, "left"), run(&here, "dropped"), run(&here, "stays"));
+        (run(&disconnection, "left"), run(&connected, "dropped"), run(&connected, "stays"));
     assert!(poll!(&mut left).is_pending() && poll!(&mut dropped).is_pending());
     assert!(poll!(&mut stays).is_pending());
-    gone.cancel();
+    disconnection.cancel();
     assert_eq!(left.await, Err(PoolBusy));
     drop(dropped);
     assert_eq!(busy(&pool), (1, 1), "their places in the queue are free");

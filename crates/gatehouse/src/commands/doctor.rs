@@ -390,7 +390,7 @@ fn advice(location: &str, why: &StoreError) -> String {
         }
         StoreError::Unexpected(_)
         | StoreError::Taken(_)
-        | StoreError::Unsure(_)
+        | StoreError::OutcomeUnknown(_)
         | StoreError::Disk(_) => {
             format!(
                 "{location}: {what}: may your role use it? if it is damaged, stop the server and restore a backup"

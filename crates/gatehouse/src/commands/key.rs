@@ -136,7 +136,7 @@ const COLUMNS: [(&str, KeyUseKind); 6] = [
     ("CHANGES", KeyUseKind::Change),
     ("ACCOUNTS", KeyUseKind::Account),
     ("TASKS", KeyUseKind::Task),
-    ("ANSWERS", KeyUseKind::Answer),
+    ("ANSWERS", KeyUseKind::Response),
 ];
 
 impl Shares {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use gatehouse_server::config::Config;
 use gatehouse_server::estate::Estate;
-use gatehouse_server::http::Offer;
+use gatehouse_server::http::OptionalFeatures;
 use gatehouse_server::serve::{STOP_TIMEOUT, Server, forbid_core_dumps, raise_open_files};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -134,12 +134,12 @@ impl Serve {
         };
         // Before the first response: an early signal must not be lost.
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
-        let offer = Offer {
+        let features = OptionalFeatures {
             has_yardsticks: self.yardsticks,
             demo: demo.is_some().then(Demo::grant),
             platforms: demo.iter().flat_map(Demo::platforms).collect(),
         };
-        let server = Server::start(config, estate.as_ref(), offer, self.start_empty).await;
+        let server = Server::start(config, estate.as_ref(), features, self.start_empty).await;
         let server = server.map_err(|why| match why.is_disk_failure() {
             true => disk_failure::disk_failed(&why.to_string()),
             false => Failure::from(why.to_string()),

@@ -60,7 +60,7 @@ proptest! {
     fn more_servers_never_have_more_each(calls in 1u32..1000, of in 1u32..50, rank in 0u32..50) {
         let Some(slice) = ReplicaShare::new(rank, of) else { return Ok(()) };
         let (fewer, more) = (slice, ReplicaShare::new(rank, of + 1).unwrap());
-        prop_assert_eq!([fewer.narrower(more), more.narrower(fewer)], [more; 2]);
+        prop_assert_eq!([fewer.smaller(more), more.smaller(fewer)], [more; 2]);
         let per = Duration::from_secs(60);
         let rate = |slice: ReplicaShare| {
             let (n_calls, per) = slice.calls(calls, per);

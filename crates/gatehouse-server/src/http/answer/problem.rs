@@ -290,8 +290,8 @@ fn retry_after_seconds(failure: &Failure) -> Option<String> {
 impl Problem {
     fn from_storage(cause: &gatehouse_store::StoreError) -> Self {
         use gatehouse_store::StoreError::{
-            Address, Busy, Disk, Locked, NewerSchema, NotReady, Refused, Taken, TooSlow,
-            Unavailable, Unexpected, Unfinished, Unsure,
+            Address, Busy, Disk, Locked, NewerSchema, NotReady, OutcomeUnknown, Refused, Taken,
+            TooSlow, Unavailable, Unexpected, Unfinished,
         };
         match cause {
             NotReady(failure) => Self::unavailable("Store unavailable", failure.to_string()),
@@ -299,7 +299,7 @@ impl Problem {
                 "Store unavailable",
                 "the store can't be reached, try again later",
             ),
-            Unsure(_) => Self::unavailable(
+            OutcomeUnknown(_) => Self::unavailable(
                 "Outcome unknown",
                 "the store was lost during the write, which may have happened or not; check before you send the \
                  request again, or send it with an Idempotency-Key",

@@ -7,11 +7,11 @@
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
 use super::problem::Problem;
-use crate::rate::Allowance;
+use crate::rate::RateLimitResult;
 
 const WINDOW_SECONDS: u64 = 1;
 
-impl Allowance {
+impl RateLimitResult {
     pub(crate) fn put(self, headers: &mut HeaderMap) {
         let (Self { limit, remaining, .. }, seconds) = (self, self.seconds());
         for (name, value) in [

@@ -110,14 +110,14 @@ pub(in crate::http) const UPDATE: Operation = Operation {
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = call.query.filter(AccessFilter::read);
-    let request = paging::requested(&mut call)?;
+    let request = paging::page_or_default(&mut call)?;
     let filter = filter.expect("a query without faults has a filter");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let (mut writer, now) = (AccessWriter::new(&call.address, call.tenant()), call.app().now());
     let write = |json: &mut Json, access: &Access| {
         let mut shown = access.shown();
-        lifecycle::settle_shown(&mut shown, now);
+        lifecycle::advance_shown_to(&mut shown, now);
         writer.write(json, &shown, None);
     };
     Ok(paging::reply_with_writer(&call, &listed.page, ACCESS_BYTES, write))

@@ -143,7 +143,7 @@ async fn admin_read(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn find_page(call: &mut Call) -> Result<Page<StoredAccount>, Problem> {
-    let request = paging::requested(call)?;
+    let request = paging::page_or_default(call)?;
     let page = call.app().store.accounts_page(call.tenant(), request).await?;
     Ok(page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?)
 }

@@ -84,7 +84,7 @@ pub(in crate::http) const DELETE: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let request = paging::requested(&mut call)?;
+    let request = paging::page_or_default(&mut call)?;
     let page = call.app().store.clients(call.tenant(), request).await?;
     let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     Ok(paging::reply(&call, &page, |client| client_body(client, None)))

@@ -147,7 +147,7 @@ async fn admin_read(call: Call) -> Result<Reply, Problem> {
 }
 
 async fn find_page(call: &mut Call) -> Result<Page<CountedContract>, Problem> {
-    let request = paging::requested(call)?;
+    let request = paging::page_or_default(call)?;
     let page = call.app().store.contracts(call.tenant(), request, call.app().now()).await?;
     Ok(page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?)
 }

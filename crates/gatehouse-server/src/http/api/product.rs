@@ -86,7 +86,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let number_max = tenant.page_number_max.unwrap_or(call.server.platforms.page_number_max);
     let filter = call.query.filter(ProductFilter::read);
-    let page = paging::required(&mut call.query, number_max);
+    let page = paging::explicit_page(&mut call.query, number_max);
     call.query.check()?;
     let whole = "a query without faults was parsed";
     let (filter, page) = (filter.expect(whole), page.expect(whole));

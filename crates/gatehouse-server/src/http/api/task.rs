@@ -143,7 +143,7 @@ pub(in crate::http) const ITEMS: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let request = paging::requested(&mut call)?;
+    let request = paging::page_or_default(&mut call)?;
     let page = call.app().store.tasks(call.tenant(), request).await?;
     let page = page.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     Ok(paging::reply(&call, &page, listed))
@@ -199,7 +199,7 @@ async fn items(mut call: Call) -> Result<Reply, Problem> {
             ItemFilter::All
         }
     };
-    let request = paging::requested(&mut call)?;
+    let request = paging::page_or_default(&mut call)?;
     let outcome = find(&call).await?;
     outcome.check(Stage::Terminal, "its items can be listed when it is over")?;
     // A page past the end is empty, at any offset.

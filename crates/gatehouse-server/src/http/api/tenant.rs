@@ -88,7 +88,7 @@ pub(in crate::http) const DELETE: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
-    let request = paging::requested(&mut call)?;
+    let request = paging::page_or_default(&mut call)?;
     let page = call.app().store.tenants(request).await?;
     Ok(paging::reply(&call, &page, tenant_body))
 }

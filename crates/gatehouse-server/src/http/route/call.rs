@@ -67,7 +67,7 @@ impl Call {
 
     /// The caller of slow hashes: the tenant, and the client's disconnection.
     pub(crate) fn hash_caller(&self) -> HashCaller<'_> {
-        HashCaller { tenant: self.tenant(), gone: &self.disconnection }
+        HashCaller { tenant: self.tenant(), disconnection: &self.disconnection }
     }
 
     /// Another parameter of the path; an invalid one is a missing object of this kind.

@@ -27,7 +27,7 @@ use super::resource::{BodySize, Need, Operation, PathObject, Resource};
 use super::route_table::RouteMatch;
 use crate::app::Error;
 use crate::auth::Caller;
-use crate::http::Gate;
+use crate::http::HttpApi;
 use crate::http::answer::answer_body::AnswerBody;
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::media::JSON;
@@ -42,7 +42,7 @@ use crate::http::route::address::Address;
 use crate::http::route::detach_on_drop::DetachOnDrop;
 use crate::http::route::outgoing::{self, Outgoing, with_length};
 use crate::metrics::{RequestGuard, UNKNOWN_ROUTE};
-use crate::rate::Allowance;
+use crate::rate::RateLimitResult;
 use crate::reader::{Fault, shortened};
 use crate::trace::{RequestAttributes, Trace};
 
@@ -52,7 +52,7 @@ use crate::trace::{RequestAttributes, Trace};
 /// connection: then the request's queued slow hashes are cancelled, and the response is 503.
 pub async fn handle<B, Busy>(
     requests: &TaskTracker,
-    gate: Gate,
+    api: HttpApi,
     connection: ConnectionInfo,
     closed: Arc<dyn Disconnection>,
     busy: Busy,
@@ -64,13 +64,13 @@ where
 {
     let dropped = CancellationToken::new();
     let client = ClientDisconnection::new(dropped.clone(), closed);
-    let work = outgoing(gate, connection, client, request);
+    let work = outgoing(api, connection, client, request);
     DetachOnDrop::new(requests, dropped, work).await.send(requests, busy)
 }
 
 /// The response to a request, also if the handler panics.
 async fn outgoing<B>(
-    gate: Gate,
+    api: HttpApi,
     connection: ConnectionInfo,
     client: ClientDisconnection,
     request: Request<B>,
@@ -78,11 +78,11 @@ async fn outgoing<B>(
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let correlation = Correlation::of(request.headers(), gate.server.app.now());
+    let correlation = Correlation::of(request.headers(), api.server.app.now());
     let trace = Trace::begin(request.headers());
     let method = request.method().clone();
     let processed = {
-        let processed = pin!(process(&gate, connection, &client, &correlation, &trace, request));
+        let processed = pin!(process(&api, connection, &client, &correlation, &trace, request));
         AssertUnwindSafe(trace.run(processed)).catch_unwind().await
     };
     let (reply, route) = processed.unwrap_or_else(|panic| {
@@ -103,7 +103,7 @@ where
         (with_length(reply, &method), UNKNOWN_ROUTE)
     });
     let reply = if connection.encrypted { with_security_headers(reply) } else { reply };
-    Outgoing { reply, route, gate, correlation, trace }
+    Outgoing { reply, route, api, correlation, trace }
 }
 
 /// Tells browsers to use TLS only, and not to guess content types. For responses over TLS.
@@ -121,7 +121,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> Option<&str> {
 type RoutedReply = (Reply, &'static str);
 
 async fn process<B>(
-    gate: &Gate,
+    api: &HttpApi,
     connection: ConnectionInfo,
     client: &ClientDisconnection,
     correlation: &Correlation,
@@ -133,9 +133,9 @@ where
 {
     let (parts, mut body) = request.into_parts();
     let parts = Arc::new(parts);
-    let watched = gate.server.metrics.requests.begin(&parts.method);
+    let watched = api.server.metrics.requests.begin(&parts.method);
     let mut record = RequestRecord::new(watched, client);
-    let result = respond(gate, connection, correlation, &parts, &mut body, &mut record).await;
+    let result = respond(api, connection, correlation, &parts, &mut body, &mut record).await;
     let (correlation_id, trace_id) = (&correlation.id, trace.id());
     let mut reply = result.unwrap_or_else(|problem| {
         if let Some(cause) = &problem.cause {
@@ -156,8 +156,8 @@ where
         request_headers::drain_refused_body(&parts.headers, &mut body).await;
     }
     correlation.put(&mut reply.headers);
-    if let Some(allowance) = record.allowance {
-        allowance.put(&mut reply.headers);
+    if let Some(rate_limit) = record.rate_limit {
+        rate_limit.put(&mut reply.headers);
     }
     trace.write_header(&mut reply.headers);
     if let Some(names) = record.ignored {
@@ -195,7 +195,7 @@ struct RequestRecord<'m> {
     subject: Option<String>,
     ignored: Option<String>,
     errors: ErrorStyle,
-    allowance: Option<Allowance>,
+    rate_limit: Option<RateLimitResult>,
 }
 
 impl<'m> RequestRecord<'m> {
@@ -207,13 +207,13 @@ impl<'m> RequestRecord<'m> {
             subject: None,
             ignored: None,
             errors: ErrorStyle::Problem,
-            allowance: None,
+            rate_limit: None,
         }
     }
 }
 
 async fn respond<B>(
-    gate: &Gate,
+    api: &HttpApi,
     connection: ConnectionInfo,
     correlation: &Correlation,
     parts: &Arc<Parts>,
@@ -226,15 +226,15 @@ where
     request_headers::check_headers(&parts.headers)?;
     request_headers::check_host(parts)?;
     let path = normal_form(parts.uri.path());
-    let path = path.strip_prefix(gate.server.base_path.as_str());
+    let path = path.strip_prefix(api.server.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
-    let found = gate.routes.find(path);
+    let found = api.routes.find(path);
     let is_served = |it: &RouteMatch<'_>| {
-        it.resource.served.at(connection.listener, gate.server.has_operator_listener)
+        it.resource.served.at(connection.listener, api.server.has_operator_listener)
     };
     let Some(RouteMatch { resource, params }) = found.filter(is_served) else {
         return Err(match connection.listener {
-            ListenerKind::Main => Box::pin(refuse_unknown_path(gate, parts, path, record)).await,
+            ListenerKind::Main => Box::pin(refuse_unknown_path(api, parts, path, record)).await,
             ListenerKind::Operator => Problem::not_for_operators(),
         });
     };
@@ -248,15 +248,15 @@ where
     record.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     let mut caller = None;
     if !resource.is_public() && connection.listener == ListenerKind::Main {
-        let caller = caller.insert(authenticate(gate, parts, record).await?);
+        let caller = caller.insert(authenticate(api, parts, record).await?);
         authorize(caller, resource, operation, tenant)?;
         if resource.is_of_tenants() {
-            count(gate, tenant, record).await?;
+            count(api, tenant, record).await?;
         }
     }
     let params = Arc::new(params);
     let authorized =
-        AuthorizedRequest { gate, connection, caller, correlation, parts, path, resource, params };
+        AuthorizedRequest { api, connection, caller, correlation, parts, path, resource, params };
     let result = match operation {
         Some(operation) => authorized.run(operation, body, record).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -282,7 +282,7 @@ fn show_options(resource: &Resource) -> Reply {
 
 /// Refusal of an unknown path. Under a tenant's name, only callers with rights for the tenant learn that it is unknown.
 async fn refuse_unknown_path(
-    gate: &Gate,
+    api: &HttpApi,
     parts: &Parts,
     path: &str,
     record: &mut RequestRecord<'_>,
@@ -294,11 +294,11 @@ async fn refuse_unknown_path(
     }
     let tenant = percent_encoding::percent_decode_str(first).decode_utf8_lossy();
     record.tenant = tenant.parse::<TenantName>().ok().map(|name| name.to_string());
-    let caller = authenticate(gate, parts, record).await;
+    let caller = authenticate(api, parts, record).await;
     if let Err(refused) = caller.and_then(|caller| covers(&caller, &tenant)) {
         return refused;
     }
-    count(gate, Some(&tenant), record).await.err().unwrap_or_else(Problem::unknown_path)
+    count(api, Some(&tenant), record).await.err().unwrap_or_else(Problem::unknown_path)
 }
 
 fn refuse_method(method: &Method, resource: &Resource) -> Problem {
@@ -309,7 +309,7 @@ fn refuse_method(method: &Method, resource: &Resource) -> Problem {
 }
 
 async fn authenticate(
-    gate: &Gate,
+    api: &HttpApi,
     parts: &Parts,
     record: &mut RequestRecord<'_>,
 ) -> Result<Arc<Caller>, Problem> {
@@ -317,7 +317,7 @@ async fn authenticate(
     // Two tokens are ambiguous.
     let header = given.next().filter(|_| given.next().is_none());
     let header = header.and_then(|value| value.to_str().ok());
-    let caller = gate.server.auth.authenticate(header, gate.server.app.now()).await;
+    let caller = api.server.auth.authenticate(header, api.server.app.now()).await;
     let caller = caller.map_err(Problem::unauthorized)?;
     record.subject = Some(shortened(&caller.subject));
     Ok(caller)
@@ -366,13 +366,13 @@ fn check_need(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), P
 
 /// Counts a request against the tenant's rate limit. Requests of operators about a tenant don't count.
 async fn count(
-    gate: &Gate,
+    api: &HttpApi,
     tenant: Option<&str>,
     record: &mut RequestRecord<'_>,
 ) -> Result<(), Problem> {
     let Some(Ok(tenant)) = tenant.map(str::parse::<TenantName>) else { return Ok(()) };
-    record.allowance = gate.server.rates.count(&gate.server.app.store, &tenant).await?;
-    record.allowance.map_or(Ok(()), Allowance::check)
+    record.rate_limit = api.server.rates.count(&api.server.app.store, &tenant).await?;
+    record.rate_limit.map_or(Ok(()), RateLimitResult::check)
 }
 
 /// Refuses a tenant that the token doesn't cover, equally whether the tenant exists or not.
@@ -387,7 +387,7 @@ fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
 
 /// A request whose caller has the needed rights, before the remaining checks.
 struct AuthorizedRequest<'a> {
-    gate: &'a Gate,
+    api: &'a HttpApi,
     connection: ConnectionInfo,
     caller: Option<Arc<Caller>>,
     correlation: &'a Correlation,
@@ -414,7 +414,7 @@ impl AuthorizedRequest<'_> {
             // A response without a body has no media type to negotiate.
             None => JSON,
         };
-        let limits = &self.gate.server.limits;
+        let limits = &self.api.server.limits;
         let received = match &operation.body {
             None => ReceivedBody { bytes: Bytes::new(), memory: None },
             Some(kind) => {
@@ -427,9 +427,9 @@ impl AuthorizedRequest<'_> {
                 let limits = BodyLimits {
                     max,
                     timeout: limits.body_timeout,
-                    large_bodies: &self.gate.server.large_bodies,
+                    large_bodies: &self.api.server.large_bodies,
                     tenant: self.params.get(TENANT).unwrap_or_default(),
-                    stopping: &self.gate.server.stopping,
+                    stopping: &self.api.server.stopping,
                 };
                 body::read(headers, content, limits).await?
             }
@@ -442,7 +442,7 @@ impl AuthorizedRequest<'_> {
             query.check()?;
         }
         let call = Call {
-            server: Arc::clone(&self.gate.server),
+            server: Arc::clone(&self.api.server),
             caller: self.caller.clone(),
             connection: self.connection,
             tenant: self.tenant()?,
@@ -452,22 +452,22 @@ impl AuthorizedRequest<'_> {
             media_type,
             body: received.bytes,
             _body_memory: received.memory,
-            address: Address::of(&self.gate.server, self.connection, self.parts, self.path),
+            address: Address::of(&self.api.server, self.connection, self.parts, self.path),
             correlation_id: self.correlation.id.clone(),
             disconnection: record.client.clone(),
         };
-        let permits = &self.gate.server.permits;
+        let permits = &self.api.server.permits;
         let permit = permits
             .take(call.tenant.as_ref(), operation.request_kind(self.is_operator()), record.client)
             .await?;
         // Taken only now, so that a slowly arriving body holds no slot.
         let _slot = match operation.need {
             Need::Nothing if operation.body.is_none() => None,
-            _ => Some(self.gate.server.slots.take(self.connection.listener)?),
+            _ => Some(self.api.server.slots.take(self.connection.listener)?),
         };
         let reply = permit.run((operation.run)(call)).await?;
         let tenant = self.params.get(TENANT).unwrap_or_default();
-        outgoing::negotiate(reply, operation, self.parts, tenant, &self.gate.server.slots)
+        outgoing::negotiate(reply, operation, self.parts, tenant, &self.api.server.slots)
     }
 
     fn is_operator(&self) -> bool {
@@ -484,9 +484,9 @@ impl AuthorizedRequest<'_> {
 
     /// The 404 for a missing tenant, or else for a missing object; `None` if both exist.
     async fn missing(&self, creates: bool) -> Result<Option<Problem>, Problem> {
-        let store = &self.gate.server.app.store;
+        let store = &self.api.server.app.store;
         let Some(name) = self.params.get(TENANT) else { return Ok(None) };
-        let _slot = self.gate.server.slots.take(self.connection.listener)?;
+        let _slot = self.api.server.slots.take(self.connection.listener)?;
         if creates && self.resource.object == PathObject::Tenant {
             return Ok(None);
         }
@@ -523,10 +523,7 @@ impl AuthorizedRequest<'_> {
             },
             PathObject::Contract => match param("contractId").parse() {
                 Ok(id)
-                    if store
-                        .contract(&tenant, &id, self.gate.server.app.now())
-                        .await?
-                        .is_some() =>
+                    if store.contract(&tenant, &id, self.api.server.app.now()).await?.is_some() =>
                 {
                     None
                 }

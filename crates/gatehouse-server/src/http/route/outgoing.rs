@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Response, header};
 use tokio_util::task::TaskTracker;
 
-use crate::http::Gate;
+use crate::http::HttpApi;
 use crate::http::answer::answer_body::AnswerBody;
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::negotiation::{prefers_gzip, vary};
@@ -56,7 +56,7 @@ pub(in crate::http) fn with_length(mut reply: Reply, method: &Method) -> Reply {
 pub(in crate::http) struct Outgoing {
     pub(in crate::http) reply: Reply,
     pub(in crate::http) route: &'static str,
-    pub(in crate::http) gate: Gate,
+    pub(in crate::http) api: HttpApi,
     pub(in crate::http) correlation: Correlation,
     pub(in crate::http) trace: Trace,
 }
@@ -68,7 +68,7 @@ impl Outgoing {
         requests: &TaskTracker,
         busy: Busy,
     ) -> Response<AnswerBody> {
-        let Self { reply: Reply { status, headers, body }, route, gate, correlation, trace } = self;
+        let Self { reply: Reply { status, headers, body }, route, api, correlation, trace } = self;
         let mut response = Response::new(match body {
             ReplyBody::Whole(bytes) => AnswerBody::whole(bytes),
             ReplyBody::Streamed(producer) => {
@@ -77,7 +77,7 @@ impl Outgoing {
                 let (correlation_id, trace_id) = (correlation.id, trace.id());
                 let produced = async move {
                     let _busy = busy;
-                    let mut watched = gate.server.metrics.streams.begin();
+                    let mut watched = api.server.metrics.streams.begin();
                     let produced = produced.await;
                     watched.end = StreamEnd::of(&produced);
                     if let Err(StreamError::Failed(cause)) = produced {

@@ -19,7 +19,8 @@ pub(crate) const PARAMS: &[&str] = PAGE;
 
 pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
 
-pub(crate) fn requested(call: &mut Call) -> Result<PageRequest, Problem> {
+/// The page that the query names. Page number and size have defaults.
+pub(crate) fn page_or_default(call: &mut Call) -> Result<PageRequest, Problem> {
     let size_max = call.limits().page_size_max;
     let number = bounded(call, PAGE_NUMBER, 1, PAGE_NUMBER_MAX);
     let size = bounded(call, PAGE_SIZE, PAGE_SIZE_DEFAULT.min(size_max), size_max);
@@ -46,8 +47,8 @@ fn checked(query: &mut Query, name: &'static str, text: &str, max: u64) -> Optio
     }
 }
 
-/// The requested page of a list without a default page.
-pub(crate) fn required(query: &mut Query, number_max: u64) -> Option<PageRequest> {
+/// Page of a list whose page number and size the client must give.
+pub(crate) fn explicit_page(query: &mut Query, number_max: u64) -> Option<PageRequest> {
     let mut number = |name: &'static str, max| match query.value(name).map(str::to_owned) {
         Some(text) => checked(query, name, &text, max),
         None => {

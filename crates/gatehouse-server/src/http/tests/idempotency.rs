@@ -192,7 +192,7 @@ async fn two_servers(test: &str) -> [Gatehouse; 2] {
     let platforms = Arc::clone(&first.gate.server.app.platforms);
     let app = App::new(open().await, vault, clock.clone(), config.tasks.clone(), platforms);
     let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
-    let gate = Gate::new(app, auth, &config, Offer::default());
+    let gate = HttpApi::new(app, auth, &config, OptionalFeatures::default());
     let mut second = Gatehouse { kind: "second", gate, clock, token: String::new(), _dir: None };
     second.token = second.token_for("*", ALL_SCOPES);
     [first, second]

@@ -25,7 +25,7 @@ async fn a_streamed_response_keeps_its_connection_and_completes_when_the_server_
     let gatehouse = gatehouse(crate::Config::default()).await;
     let socket = listen(([127, 0, 0, 1], 0).into()).unwrap();
     let setup = Setup {
-        gate: gatehouse.gate.clone(),
+        api: gatehouse.gate.clone(),
         clock: gatehouse.clock.clone(),
         listener: ListenerKind::Main,
         capacity: 2,

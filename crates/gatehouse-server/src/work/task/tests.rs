@@ -89,7 +89,7 @@ async fn items(outcome: &TaskOutcome, which: ItemFilter, from: u32, n: u32) -> V
 async fn lets_in(app: &App, tenant: &TenantName, username: &str, password: &str) -> bool {
     let username: Username = username.parse().unwrap();
     app.verify(
-        HashCaller { tenant, gone: &CancellationToken::new() },
+        HashCaller { tenant, disconnection: &CancellationToken::new() },
         &username,
         &Password::new(password.into()).unwrap(),
     )

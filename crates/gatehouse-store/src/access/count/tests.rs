@@ -3,7 +3,7 @@
 use super::*;
 use crate::Clock;
 use gatehouse_core::Timestamp;
-use gatehouse_core::list::{Device, Interval};
+use gatehouse_core::list::{DeviceNameCondition, Interval};
 
 fn located(set: NumberedSet, name: Option<&str>, end: Option<TimeSpan>) -> Located {
     let interval = Interval { after: 0, to: 1000 };
@@ -12,7 +12,7 @@ fn located(set: NumberedSet, name: Option<&str>, end: Option<TimeSpan>) -> Locat
     Located { set, interval, rest }
 }
 
-fn of_username(set: NumberedSet, device: Device) -> Located {
+fn of_username(set: NumberedSet, device: DeviceNameCondition) -> Located {
     let mut located = located(set, None, None);
     located.rest = RowConditions { username: Some("u".parse().unwrap()), device, ..located.rest };
     located
@@ -55,17 +55,20 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
         "INDEX access_username_ended (tenant=? AND username=?",
     ];
     let of_usernames = [
-        vec![of_username(NumberedSet::Tenant, Device::Any)],
-        vec![of_username(contract(), Device::Unnamed)],
-        vec![of_username(contract(), Device::Named("x".parse().unwrap()))],
-        vec![of_username(NumberedSet::Tenant, Device::Any), of_username(contract(), Device::Any)],
+        vec![of_username(NumberedSet::Tenant, DeviceNameCondition::Any)],
+        vec![of_username(contract(), DeviceNameCondition::Unnamed)],
+        vec![of_username(contract(), DeviceNameCondition::Named("x".parse().unwrap()))],
+        vec![
+            of_username(NumberedSet::Tenant, DeviceNameCondition::Any),
+            of_username(contract(), DeviceNameCondition::Any),
+        ],
     ];
     let of_usernames = of_usernames.into_iter().map(|terms| (terms, usernames.to_vec()));
     // The accesses of these usernames were found by number before.
     let found = |number| Located {
         set: NumberedSet::Tenant,
         interval: Interval { after: number - 1, to: number },
-        rest: RowConditions::NOTHING,
+        rest: RowConditions::NONE,
     };
     let mut many: Vec<_> = (1..=3200).map(found).collect();
     many.push(located(NumberedSet::Tenant, Some("x"), None));

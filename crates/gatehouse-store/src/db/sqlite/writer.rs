@@ -2,7 +2,7 @@
 //!
 //! A commit costs one flush however many writes it holds. So the writer takes all waiting writes, runs them in one
 //! transaction, with a savepoint for each but the first so that one can fail alone, flushes once, and only then sends
-//! the responses. Creations of one tenant already arrive as one write (`gather.rs`).
+//! the responses. Creations of one tenant already arrive as one write (`creation_groups.rs`).
 //!
 //! When the disk fails, every caller gets an error, and nothing more is touched: no checkpoint is made, and the
 //! database isn't closed. The next start finds the disk as it was at that moment.
@@ -27,23 +27,25 @@ use crate::meter::StoreMeter;
 
 /// Most writes in one transaction: with more, the first would wait too long for its response. A group of one tenant's
 /// creations counts as one.
-const GATHER_MAX: usize = 512;
+const WRITES_MAX: usize = 512;
 
-pub(super) type Link = Arc<Mutex<Session>>;
+/// The writer's session. The running write locks it for each statement, the writer for BEGIN and COMMIT.
+pub(super) type SharedSession = Arc<Mutex<Session>>;
 
-/// Runs a write, or gets the error that left it without a transaction. The returned function gets the result of the
-/// commit and responds to the caller.
-pub(super) type Job = Box<dyn FnOnce(Result<Transaction<'_>, &StoreError>) -> Answer + Send>;
-pub(super) type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+/// Runs a write, or gets the error that left it without a transaction.
+pub(super) type Job = Box<dyn FnOnce(Result<Transaction<'_>, &StoreError>) -> Respond + Send>;
+
+/// Gets the result of the commit, and responds to the write's caller.
+pub(super) type Respond = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 /// Transaction that a write runs in.
 #[derive(Clone, Copy)]
 pub(super) enum Transaction<'a> {
     /// A transaction without other writes. When the write fails, the transaction is begun again. A savepoint would make
     /// SQLite copy every page before it changes, which is expensive for a large write.
-    Fresh(&'a Link),
+    Fresh(&'a SharedSession),
     /// A savepoint behind other writes.
-    Shared(&'a Link),
+    Shared(&'a SharedSession),
 }
 
 /// Requests to the writer.
@@ -68,7 +70,7 @@ pub(crate) enum ProcessRole {
 }
 
 pub(super) struct Writer {
-    pub(super) link: Link,
+    pub(super) session: SharedSession,
     pub(super) health: Arc<Health>,
     pub(super) role: ProcessRole,
     pub(super) log_length: Arc<LogLength>,
@@ -111,19 +113,19 @@ impl Writer {
     /// Runs this write and those that wait, commits, and responds. Returns a request that was taken out of the queue
     /// and must run afterwards.
     fn write(&mut self, first: Job, queue: &mut mpsc::Receiver<Request>) -> Option<Request> {
-        let (link, mut postponed) = (Arc::clone(&self.link), None);
+        let (session, mut postponed) = (Arc::clone(&self.session), None);
         let n_commits = self.log_length.n_commits();
-        let begun = begin(&link);
-        let place = begun.as_ref().map(|()| &link);
-        let mut answers = vec![first(place.map(Transaction::Fresh))];
-        while answers.len() < GATHER_MAX
-            && (is_open(&link) || place.is_err())
+        let begun = begin(&session);
+        let begun = begun.as_ref().map(|()| &session);
+        let mut responses = vec![first(begun.map(Transaction::Fresh))];
+        while responses.len() < WRITES_MAX
+            && (is_open(&session) || begun.is_err())
             && self.health.stopped().is_none()
             && let Ok(next) = queue.try_recv()
         {
             match next {
                 Request::Write { is_long: false, job } => {
-                    answers.push(job(place.map(Transaction::Shared)));
+                    responses.push(job(begun.map(Transaction::Shared)));
                 }
                 Request::Idle => {}
                 other => {
@@ -132,10 +134,10 @@ impl Writer {
                 }
             }
         }
-        self.meter.writer_gathered.observe(answers.len() as f64);
-        let committed = if place.is_ok() { self.commit() } else { Ok(()) };
-        for answer in answers {
-            answer(committed.as_ref().copied());
+        self.meter.writer_gathered.observe(responses.len() as f64);
+        let committed = if begun.is_ok() { self.commit() } else { Ok(()) };
+        for respond in responses {
+            respond(committed.as_ref().copied());
         }
         if self.log_length.n_commits() != n_commits {
             self.health.wrote();
@@ -151,7 +153,7 @@ impl Writer {
 
     /// Commits the transaction, and reads back where the device could have lost it.
     fn commit(&mut self) -> Result<(), StoreError> {
-        commit(&self.link)?;
+        commit(&self.session)?;
         let Some(log) = &mut self.log_growth else { return Ok(()) };
         let why = match log.is_on_device(self.log_length.n_pages()) {
             Ok(true) => return Ok(()),
@@ -159,7 +161,7 @@ impl Writer {
             Err(cause) => format!("the log can't be read from the device: {cause}"),
         };
         self.health.stop(&why);
-        Err(StoreError::Unsure(why.into()))
+        Err(StoreError::OutcomeUnknown(why.into()))
     }
 
     /// Checkpoints the log and truncates it; false where a reader prevents that.
@@ -172,7 +174,7 @@ impl Writer {
     }
 
     fn on_idle(&mut self) {
-        let session = self.link.lock();
+        let session = self.session.lock();
         if self.role == ProcessRole::Server {
             // The disk's health has recorded the error.
             let _ = self.checkpointer.checkpoint_when_idle();
@@ -199,7 +201,7 @@ impl Writer {
             }
         }
         // Closing the database would write to it, and releasing its locks would let other processes do so.
-        std::mem::forget((self.link, self.checkpointer));
+        std::mem::forget((self.session, self.checkpointer));
         // Last, because a failed disk may block for any time.
         if self.role == ProcessRole::Server
             && let Err(cause) = ShutdownMark::DiskFailed(why.to_owned()).write(&self.database)
@@ -241,19 +243,19 @@ impl Writer {
     }
 }
 
-fn begin(link: &Link) -> Result<(), StoreError> {
-    link.lock().script("BEGIN IMMEDIATE")
+fn begin(session: &SharedSession) -> Result<(), StoreError> {
+    session.lock().script("BEGIN IMMEDIATE")
 }
 
 /// Whether the transaction is open: a full disk or an I/O error ends it.
-fn is_open(link: &Link) -> bool {
-    !link.lock().connection().is_autocommit()
+fn is_open(session: &SharedSession) -> bool {
+    !session.lock().connection().is_autocommit()
 }
 
-/// Commits the transaction. On a full disk SQLite rolls it back. After another error all of it may be in the log or
-/// not: the next start tells.
-fn commit(link: &Link) -> Result<(), StoreError> {
-    let session = link.lock();
+/// Commits the transaction. On a full disk SQLite rolls it back. After any other error the transaction may be in the
+/// log or not; recovery at the next start decides.
+fn commit(session: &SharedSession) -> Result<(), StoreError> {
+    let session = session.lock();
     if let Some(why) = session.health().stopped() {
         return Err(StoreError::Disk(why.as_ref().into()));
     }
@@ -269,30 +271,30 @@ fn commit(link: &Link) -> Result<(), StoreError> {
             return error;
         }
         session.health().stop(&format!("a commit failed: {cause}"));
-        StoreError::Unsure(cause.to_string().into())
+        StoreError::OutcomeUnknown(cause.to_string().into())
     })
 }
 
 /// Runs the first write of a transaction.
 pub(super) fn in_transaction(
-    link: &Link,
+    session: &SharedSession,
     work: impl FnOnce() -> Result<(), TxFailed>,
 ) -> Result<(), TxFailed> {
     let result = work();
-    if result.is_err() && link.lock().health().stopped().is_none() {
+    if result.is_err() && session.lock().health().stopped().is_none() {
         // SQLite may have rolled back already. If no transaction can be begun, the commit reports that.
-        let _ = link.lock().connection().execute_batch("ROLLBACK");
-        let _ = begin(link);
+        let _ = session.lock().connection().execute_batch("ROLLBACK");
+        let _ = begin(session);
     }
     result
 }
 
 /// Runs a write behind others in a savepoint.
 pub(super) fn in_savepoint(
-    link: &Link,
+    session: &SharedSession,
     work: impl FnOnce() -> Result<(), TxFailed>,
 ) -> Result<(), TxFailed> {
-    link.lock().execute("SAVEPOINT request", &[])?;
+    session.lock().execute("SAVEPOINT request", &[])?;
     let result = work();
     let end = if result.is_ok() {
         "RELEASE request"
@@ -300,10 +302,10 @@ pub(super) fn in_savepoint(
         // Rolling back alone would leave the savepoint open.
         "ROLLBACK TO request; RELEASE request"
     };
-    let ended = link.lock().script(end);
+    let ended = session.lock().script(end);
     if ended.is_err() {
         // A part of this write may be left in the transaction, so all of it is rolled back.
-        let _ = link.lock().connection().execute_batch("ROLLBACK");
+        let _ = session.lock().connection().execute_batch("ROLLBACK");
     }
     match (result, ended) {
         (Ok(()), Err(cause)) => Err(cause.into()),

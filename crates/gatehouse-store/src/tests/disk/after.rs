@@ -33,7 +33,7 @@ pub(super) async fn must_hold(dir: &Path, told: &[(String, Told)], place: &str) 
         match told {
             Told::Done => assert!(is_there, "{place}: {username} was answered and is gone"),
             Told::Refused => assert!(!is_there, "{place}: {username} was refused and is there"),
-            Told::Unsure => {}
+            Told::OutcomeUnknown => {}
         }
     }
     assert_eq!(gaps::assert_gapless(&store, place).await, n_there);

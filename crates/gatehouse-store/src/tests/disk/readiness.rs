@@ -50,7 +50,7 @@ async fn a_full_disk_that_only_a_flush_reports_does_not_recover() {
     run.be_still().await;
     run.disk.follow(always(Call::Flush, Failure::Full));
     let unsure = run.create("unsure").await;
-    assert!(matches!(unsure, Err(StoreError::Unsure(_))), "{unsure:?}");
+    assert!(matches!(unsure, Err(StoreError::OutcomeUnknown(_))), "{unsure:?}");
     assert_eq!(trouble(&store).await, Some(DiskTrouble::Stopped));
     run.disk.follow(None);
     assert_eq!(trouble(&store).await, Some(DiskTrouble::Stopped));
@@ -80,7 +80,7 @@ async fn all_waiting_callers_get_an_error_when_the_disk_fails() {
     for creation in creations.collect::<Vec<_>>() {
         let (username, created) = creation.await.unwrap();
         match run.remember(&username, created) {
-            Err(StoreError::Unsure(_)) => n_unsure += 1,
+            Err(StoreError::OutcomeUnknown(_)) => n_unsure += 1,
             Err(StoreError::Disk(_) | StoreError::Unavailable(_)) => n_refused += 1,
             other => panic!("{other:?}"),
         }

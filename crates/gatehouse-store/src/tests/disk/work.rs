@@ -21,7 +21,7 @@ pub(super) enum Told {
     /// The creation did not happen.
     Refused,
     /// The creation may have happened.
-    Unsure,
+    OutcomeUnknown,
 }
 
 /// How a run ended.
@@ -105,7 +105,7 @@ impl Run {
     ) -> Result<(), StoreError> {
         let told = match &created {
             Ok(()) => Told::Done,
-            Err(StoreError::Unsure(_)) => Told::Unsure,
+            Err(StoreError::OutcomeUnknown(_)) => Told::OutcomeUnknown,
             Err(_) => Told::Refused,
         };
         self.told.push((username.to_owned(), told));
@@ -114,7 +114,10 @@ impl Run {
 
     /// Waits until the writer has nothing left to do, checkpoints included.
     pub(super) async fn be_still(&self) {
-        assert!(self.store().scrub().await.unwrap(), "nobody reads");
+        assert!(
+            self.store().scrub().await.unwrap(),
+            "no reader prevents the truncation of the log"
+        );
     }
 
     /// The store, while it is open.
@@ -133,7 +136,7 @@ impl Run {
             let n_calls = self.disk.calls().len();
             store.close().await;
             drop(store);
-            assert_eq!(self.disk.calls().len(), n_calls, "who has stopped touches nothing");
+            assert_eq!(self.disk.calls().len(), n_calls, "a stopped store touches no file");
         }
         self
     }

@@ -1,4 +1,4 @@
-//! A single creation exists once if it succeeded, and at most once if its outcome is unknown.
+//! Checks single creations: a creation exists once if it succeeded, and at most once if its outcome is unknown.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
     let mut faults = Vec::new();
-    let mut there: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    let mut existing: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for access in settled.accesses.iter().filter(|it| it["createdBy"].is_null()) {
         let Some(device) = access["deviceName"].as_str() else {
             faults.push(format!("no request created {access}"));
             continue;
         };
-        there.entry(device).or_default().push(access);
+        existing.entry(device).or_default().push(access);
     }
-    for copies in there.values().filter(|it| it.len() > 1) {
+    for copies in existing.values().filter(|it| it.len() > 1) {
         faults.push(format!("created twice: {} and {}", copies[0], copies[1]));
     }
     let mut requested: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
@@ -25,7 +25,7 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
             requested.entry(device).or_default().push(call);
         }
     }
-    for device in there.keys().filter(|it| !requested.contains_key(**it)) {
+    for device in existing.keys().filter(|it| !requested.contains_key(**it)) {
         faults.push(format!("no request created {device}"));
     }
     for (device, calls) in &requested {
@@ -37,18 +37,18 @@ pub(super) fn judge(calls: &[&Call], settled: &Settled) -> Vec<String> {
         for other in answers.iter().filter(|it| values(it) != values(answers[0])) {
             faults.push(format!("{device}: two answers to one key: {} and {other}", answers[0]));
         }
-        match (answers.first(), there.get(device)) {
+        match (answers.first(), existing.get(device)) {
             (Some(answer), None) => faults.push(format!("lost: {device}, answered {answer}")),
-            (Some(answer), Some(there)) => {
-                if there.iter().any(|it| it["id"] != answer["id"]) {
+            (Some(answer), Some(existing)) => {
+                if existing.iter().any(|it| it["id"] != answer["id"]) {
                     faults.push(format!("{device} is another than was answered: {answer}"));
                 }
-                if there.iter().any(|it| it["username"] != answer["username"]) {
+                if existing.iter().any(|it| it["username"] != answer["username"]) {
                     faults.push(format!("{device} has another username than answered: {answer}"));
                 }
             }
-            (None, Some(there)) if calls.iter().all(|it| it.answer.is_refusal()) => {
-                faults.push(format!("{device} was refused, and yet there is {}", there[0]));
+            (None, Some(existing)) if calls.iter().all(|it| it.answer.is_refusal()) => {
+                faults.push(format!("{device} was refused, and yet there is {}", existing[0]));
             }
             (None, _) => {}
         }

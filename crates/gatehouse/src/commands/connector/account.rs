@@ -55,7 +55,7 @@ impl QueriedAccount {
     ) -> Result<Self, String> {
         let settings = replay.settings().clone();
         let credentials = replay.credentials().clone();
-        Ok(Self { settings, credentials, ..of_flags(connector)? })
+        Ok(Self { settings, credentials, ..placeholder_account(connector)? })
     }
 }
 
@@ -73,7 +73,7 @@ impl AccountArgs {
     ) -> Result<QueriedAccount, String> {
         let mut given = match &self.estate {
             Some(path) => self.in_estate(path)?,
-            None => of_flags(connector)?,
+            None => placeholder_account(connector)?,
         };
         if given.account.connector != *connector {
             let (account, other) = (&given.account.name, &given.account.connector);
@@ -146,8 +146,8 @@ impl AccountArgs {
     }
 }
 
-/// An account without settings and credentials.
-fn of_flags(connector: &ConnectorName) -> Result<QueriedAccount, String> {
+/// An account with placeholder names, and without settings and credentials.
+fn placeholder_account(connector: &ConnectorName) -> Result<QueriedAccount, String> {
     let bad = |what: String| format!("no account can be made for {connector}: {what}");
     let platform = connector.as_str().to_ascii_uppercase().replace('-', "_");
     let platform = platform.parse::<PlatformName>().map_err(|why| bad(why.to_string()))?;

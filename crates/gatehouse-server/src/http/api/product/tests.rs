@@ -155,11 +155,11 @@ fn page_number_and_size_are_required_and_limited() {
         ("", 10, None),
     ] {
         let mut query = query(raw);
-        assert_eq!(paging::required(&mut query, number_max), expected, "{raw}");
+        assert_eq!(paging::explicit_page(&mut query, number_max), expected, "{raw}");
         assert_eq!(query.check().is_ok(), expected.is_some(), "{raw}");
     }
     let mut both = query("pageNumber=0");
-    paging::required(&mut both, 10);
+    paging::explicit_page(&mut both, 10);
     let fields = Value::from(both.check().unwrap_err().body("c-1"));
     assert_eq!(
         fields["detail"],

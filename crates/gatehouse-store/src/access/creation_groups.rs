@@ -23,17 +23,17 @@ use crate::error::StoreError;
 use crate::meter::CallKind;
 
 /// Most creations in one transaction.
-const GATHER_MAX: usize = 500;
+const GROUP_MAX: usize = 500;
 
 type Created = Result<Result<Access, CreateRefused>, StoreError>;
-type Waiting = (NewAccess, Answer);
+type Waiting = (NewAccess, ResponseSender);
 
 /// Sends a response; counts as waiting until its group runs.
-type Answer = (oneshot::Sender<Created>, GaugeGuard);
+type ResponseSender = (oneshot::Sender<Created>, GaugeGuard);
 
 /// Waiting creations by tenant. A tenant has an entry while a task works for it.
 #[derive(Clone, Default)]
-pub(crate) struct Gather {
+pub(crate) struct CreationGroups {
     waiting: Arc<Mutex<HashMap<TenantName, Vec<Waiting>>>>,
     workers: TaskTracker,
 }
@@ -45,7 +45,7 @@ struct Group {
     answers: Vec<oneshot::Sender<Created>>,
 }
 
-impl Gather {
+impl CreationGroups {
     /// Creates one access together with the tenant's other waiting creations.
     pub(crate) async fn create(
         &self,
@@ -57,10 +57,10 @@ impl Gather {
         let (answer, answered) = oneshot::channel();
         let waiting = GaugeGuard::new(&db.meter().gather_waiting);
         if self.enqueue(tenant, (new, (answer, waiting))) {
-            let (gather, db, tenant) = (self.clone(), db.clone(), tenant.clone());
+            let (groups, db, tenant) = (self.clone(), db.clone(), tenant.clone());
             let usernames = usernames.clone();
             // Runs on its own task, so that a client that disconnects doesn't cancel the others' creations.
-            self.workers.spawn(async move { gather.work(&db, &usernames, &tenant).await });
+            self.workers.spawn(async move { groups.work(&db, &usernames, &tenant).await });
         }
         // The transaction is shared; each request's trace shows only the time that it waited.
         let answered = answered.instrument(CallKind::Write.span()).await;
@@ -88,21 +88,21 @@ impl Gather {
         }
     }
 
-    /// Whether creations wait; if not, removes the tenant's entry.
-    fn is_awaited(&self, tenant: &TenantName) -> bool {
+    /// Returns true if creations wait; otherwise removes the tenant's entry.
+    fn has_more_or_leave(&self, tenant: &TenantName) -> bool {
         let mut waiting = self.waiting.lock();
-        let is_awaited = waiting.get(tenant).is_some_and(|queue| !queue.is_empty());
-        if !is_awaited {
+        let has_more = waiting.get(tenant).is_some_and(|queue| !queue.is_empty());
+        if !has_more {
             waiting.remove(tenant);
         }
-        is_awaited
+        has_more
     }
 
     /// Moves waiting creations into the group, up to its limit.
     fn take_waiting(&self, tenant: &TenantName, group: &mut Group) {
         let mut waiting = self.waiting.lock();
         let Some(queue) = waiting.get_mut(tenant) else { return };
-        let n = queue.len().min(GATHER_MAX.saturating_sub(group.new.len()));
+        let n = queue.len().min(GROUP_MAX.saturating_sub(group.new.len()));
         for (new, (answer, _waiting)) in queue.drain(..n) {
             // Dropping the guard ends the count as waiting.
             group.new.push(new);
@@ -111,8 +111,8 @@ impl Gather {
     }
 
     async fn work(&self, db: &Db, usernames: &Usernames, tenant: &TenantName) {
-        let mut guard = WorkGuard { gather: self, tenant, is_over: false };
-        while self.is_awaited(tenant) {
+        let mut guard = WorkGuard { groups: self, tenant, is_over: false };
+        while self.has_more_or_leave(tenant) {
             let group = Arc::<Mutex<Group>>::default();
             let created = self.make(db, usernames, tenant, Arc::clone(&group)).await;
             let mut group = std::mem::take(&mut *group.lock());
@@ -145,13 +145,13 @@ impl Gather {
         tenant: &TenantName,
         group: Arc<Mutex<Group>>,
     ) -> Result<Vec<Result<Access, CreateRefused>>, StoreError> {
-        let (gather, usernames, tenant) = (self.clone(), usernames.clone(), tenant.clone());
+        let (groups, usernames, tenant) = (self.clone(), usernames.clone(), tenant.clone());
         db.write(WriteKind::Tenant(tenant.clone()), async move |tx| {
             // Waits for other servers. Creations that arrive in the meantime join the group.
             let counter = counter::lock_tenant(&tx, &tenant).await?;
             let new = {
                 let mut group = group.lock();
-                gather.take_waiting(&tenant, &mut group);
+                groups.take_waiting(&tenant, &mut group);
                 group.new.clone()
             };
             create_numbered(&tx, &usernames, &tenant, counter, new).await
@@ -162,7 +162,7 @@ impl Gather {
 
 /// A task's work for a tenant. If it panics, waiting creations get an error instead of waiting for ever.
 struct WorkGuard<'a> {
-    gather: &'a Gather,
+    groups: &'a CreationGroups,
     tenant: &'a TenantName,
     is_over: bool,
 }
@@ -170,7 +170,7 @@ struct WorkGuard<'a> {
 impl Drop for WorkGuard<'_> {
     fn drop(&mut self) {
         if !self.is_over {
-            self.gather.waiting.lock().remove(self.tenant);
+            self.groups.waiting.lock().remove(self.tenant);
         }
     }
 }

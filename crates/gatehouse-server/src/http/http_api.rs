@@ -21,7 +21,7 @@ use crate::rate::RateLimiter;
 
 /// Optional features of a server.
 #[derive(Clone, Debug, Default)]
-pub struct Offer {
+pub struct OptionalFeatures {
     /// Whether the server has the yardstick: responses that cost nothing, for the bench to compare with.
     pub has_yardsticks: bool,
     /// Rights of browsers on this machine, if the server is a demo.
@@ -30,18 +30,18 @@ pub struct Offer {
     pub platforms: Vec<SocketAddr>,
 }
 
-/// The API of a server. Cheap to clone.
+/// A server's API: its routes and the state that handlers share. Cheap to clone.
 #[derive(Clone)]
-pub struct Gate {
+pub struct HttpApi {
     pub(super) server: Arc<ServerContext>,
     pub(super) routes: Arc<RouteTable>,
 }
 
-impl Gate {
-    /// Builds the API of a service, with optional features.
-    pub fn new(app: App, auth: Auth, config: &crate::Config, offer: Offer) -> Self {
+impl HttpApi {
+    /// Builds the API over `app` and `auth`, with optional features.
+    pub fn new(app: App, auth: Auth, config: &crate::Config, features: OptionalFeatures) -> Self {
         let mut resources = routes::table();
-        if offer.has_yardsticks {
+        if features.has_yardsticks {
             resources.extend(yardstick::table());
         }
         let routes = RouteTable::of(resources);
@@ -51,7 +51,7 @@ impl Gate {
             rates: RateLimiter::new(config.limits.requests_per_second, app.share.clone()),
             app,
             auth,
-            demo: offer.demo,
+            demo: features.demo,
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
             permits: RequestPermits::new(&config.limits, config.database_url.is_none()),
             slots: Slots::new(&config.limits),
