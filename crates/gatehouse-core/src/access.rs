@@ -7,7 +7,7 @@ use crate::ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, Username}
 use crate::time::Timestamp;
 
 /// Lifecycle status of an access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// Waits for its first connection (prepaid only).
     PendingActive,
@@ -31,8 +31,14 @@ impl Status {
         Self::Terminated,
     ];
 
+    /// The words of all statuses, in lifecycle order.
+    pub const WORDS: [&str; 5] = {
+        let [a, b, c, d, e] = Self::ALL;
+        [a.as_str(), b.as_str(), c.as_str(), d.as_str(), e.as_str()]
+    };
+
     /// The word on the wire and in the database.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::PendingActive => "PENDING_ACTIVE",
             Self::Active => "ACTIVE",

@@ -8,6 +8,7 @@ pub mod account;
 pub mod batch_failure;
 pub mod client;
 pub mod contract;
+pub mod counted_set;
 pub mod credential;
 pub mod filter;
 #[cfg(any(test, fuzzing))]

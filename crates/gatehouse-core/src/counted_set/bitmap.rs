@@ -1,0 +1,92 @@
+//! The members of several sets in one group, as bits: sets are combined 64 numbers at a time.
+
+use super::GROUP_NUMBERS;
+use super::runs::Run;
+
+const WORDS: usize = (GROUP_NUMBERS / 64) as usize;
+
+/// A bit for each number of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bitmap(Box<[u64]>);
+
+impl Default for Bitmap {
+    fn default() -> Self {
+        Self(vec![0; WORDS].into())
+    }
+}
+
+impl Bitmap {
+    /// Adds a run of members, which is inside the group.
+    pub fn insert(&mut self, run: Run) {
+        self.each_word(run, |word, mask| *word |= mask);
+    }
+
+    /// Removes a run of members, which is inside the group.
+    pub fn remove(&mut self, run: Run) {
+        self.each_word(run, |word, mask| *word &= !mask);
+    }
+
+    /// Whether a number is a member.
+    pub fn contains(&self, offset: u32) -> bool {
+        self.0[offset as usize / 64] >> (offset % 64) & 1 == 1
+    }
+
+    /// Adds the members of another bitmap.
+    pub fn unite(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Keeps the members that another bitmap has, too.
+    pub fn intersect(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= other);
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Whether there are no members.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
+    }
+
+    /// The members in order, without the first `n_skipped`, at most `n_max` of them.
+    pub fn members(&self, n_skipped: u64, n_max: u64) -> Vec<u32> {
+        let (mut to_skip, mut members) = (n_skipped, Vec::new());
+        for (n, word) in self.0.iter().enumerate() {
+            if members.len() as u64 >= n_max {
+                break;
+            }
+            let n_ones = u64::from(word.count_ones());
+            if to_skip >= n_ones {
+                to_skip -= n_ones;
+                continue;
+            }
+            let mut bits = *word;
+            while bits != 0 && (members.len() as u64) < n_max {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                if to_skip > 0 {
+                    to_skip -= 1;
+                } else {
+                    members.push(n as u32 * 64 + bit);
+                }
+            }
+        }
+        members
+    }
+
+    fn each_word(&mut self, run: Run, mut change: impl FnMut(&mut u64, u64)) {
+        let mut start = run.start;
+        while start < run.end {
+            let end = run.end.min((start / 64 + 1) * 64);
+            let mask = (u64::MAX >> (64 - (end - start))) << (start % 64);
+            change(&mut self.0[start as usize / 64], mask);
+            start = end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
