@@ -22,8 +22,13 @@ pub(super) fn check(
     let stopped = stop.clone();
     let stops = move || stopped.is_cancelled();
     connection.progress_handler(STEPS_BETWEEN_CHECKS, Some(stops)).map_err(result_of)?;
-    // If one check fails, the other is tried all the same.
-    for looked in [integrity(connection, damage), foreign_keys(connection, damage)] {
+    // If one check fails, the others are tried all the same.
+    let checks = [
+        integrity(connection, damage),
+        foreign_keys(connection, damage),
+        first_entries(connection),
+    ];
+    for looked in checks {
         if let Err(cause) = looked {
             gather(result_of(cause), damage)?;
         }
@@ -40,6 +45,34 @@ fn integrity(connection: &Connection, damage: &mut Damage) -> rusqlite::Result<(
         let text: String = row.get(0)?;
         let findings = text.lines().filter(|it| !it.starts_with(HEADING) && *it != "ok");
         damage.add_all(findings.map(|it| it.chars().take(FINDING_CHARS_MAX).collect()));
+    }
+    Ok(())
+}
+
+/// Reads the first entry of every table and index. SQLite's check accepts the root of an empty one whose kind of page is
+/// wrong, and then no statement can read it.
+fn first_entries(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "SELECT tbl_name, CASE type WHEN 'index' THEN name END, sql FROM sqlite_schema \
+               WHERE rootpage > 0 AND sql IS NOT NULL";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, index): (String, Option<String>) = (row.get(0)?, row.get(1)?);
+        let definition: String = row.get(2)?;
+        let read = match index {
+            None => format!("SELECT 1 FROM \"{table}\" NOT INDEXED LIMIT 1"),
+            Some(index) => {
+                // A partial index serves only a query with its condition.
+                let condition = definition.split_once(" WHERE ").map_or("1", |(_, it)| it);
+                format!(
+                    "SELECT 1 FROM \"{table}\" INDEXED BY \"{index}\" WHERE {condition} LIMIT 1"
+                )
+            }
+        };
+        // Wrong definitions are found where the schema is compared.
+        if let Ok(mut statement) = connection.prepare(&read) {
+            statement.query([])?.next()?;
+        }
     }
     Ok(())
 }
