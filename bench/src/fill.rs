@@ -4,6 +4,7 @@
 //! their numbers, without the indexes, which are created again afterwards as the server had defined them. One script
 //! fills the other tables of both.
 
+pub(crate) mod counted_sets;
 pub(crate) mod postgres;
 pub(crate) mod sqlite;
 
@@ -63,9 +64,9 @@ impl Row {
     }
 }
 
-/// Statements that fill counters, tallies, days and the work queue for a fleet. They contain no text from outside, so
-/// nothing needs quoting.
-fn summary_script(fleet: Fleet) -> String {
+/// Statements that fill counters, tallies, days, counted sets and the work queue for a fleet. They contain no text from
+/// outside, so nothing needs quoting. `bytes` writes bytes as the database does.
+fn summary_script(fleet: Fleet, bytes: fn(&[u8]) -> String) -> String {
     let mut tenant = Counter::default();
     let mut offerings = [Counter::default(); OFFERINGS.len()];
     let mut contracts = [Counter::default(); CONTRACTS.len()];
@@ -115,7 +116,7 @@ fn summary_script(fleet: Fleet) -> String {
          (end_at + 59999) / 60000 * 60000, 0, 0 FROM access \
          WHERE tenant = '{TENANT}' AND end_at IS NOT NULL;\n"
     );
-    script
+    script + &counted_sets::script(fleet, bytes)
 }
 
 /// Number of accesses in a set, and the time of the last creation.

@@ -7,6 +7,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, NoTls};
 
+use super::counted_sets::hex;
 use super::{COLUMNS, DriverError, Row, summary_script};
 use crate::fleet::{Fleet, TENANT};
 
@@ -24,7 +25,9 @@ pub(crate) async fn fill(url: &str, fleet: Fleet) -> Result<(), DriverError> {
             client.batch_execute(&format!("DROP INDEX {name}")).await?;
         }
         copy(client, fleet.accesses().map(|access| Row::new(fleet, &access))).await?;
-        client.batch_execute(&summary_script(fleet)).await?;
+        client
+            .batch_execute(&summary_script(fleet, |bytes| format!("'\\x{}'", hex(bytes))))
+            .await?;
         for (_, definition) in &indexes {
             client.batch_execute(definition).await?;
         }

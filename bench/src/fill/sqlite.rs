@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
+use super::counted_sets::hex;
 use super::{COLUMNS, DriverError, Row, summary_script};
 use crate::fleet::{Fleet, TENANT};
 
@@ -22,7 +23,7 @@ pub(crate) fn fill(path: &Path, fleet: Fleet) -> Result<(), DriverError> {
     }
     connection.execute_batch("BEGIN")?;
     insert(&connection, fleet.accesses().map(|access| Row::new(fleet, &access)))?;
-    connection.execute_batch(&summary_script(fleet))?;
+    connection.execute_batch(&summary_script(fleet, |bytes| format!("x'{}'", hex(bytes))))?;
     connection.execute_batch("COMMIT")?;
     for (_, definition) in &indexes {
         connection.execute_batch(definition)?;

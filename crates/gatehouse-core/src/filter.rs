@@ -54,6 +54,8 @@ pub struct FilterField {
     pub operators: &'static [Operator],
     /// Whether the name is matched case-insensitively.
     pub any_case: bool,
+    /// The only values that the field can have; empty for a field of any text or time.
+    pub words: &'static [&'static str],
 }
 
 impl FilterField {
@@ -63,7 +65,7 @@ impl FilterField {
         meaning: &'static str,
         operators: &'static [Operator],
     ) -> Self {
-        Self { name, meaning, operators, any_case: false }
+        Self { name, meaning, operators, any_case: false, words: &[] }
     }
 
     /// A field whose name is case-insensitive.
@@ -72,7 +74,7 @@ impl FilterField {
         meaning: &'static str,
         operators: &'static [Operator],
     ) -> Self {
-        Self { name, meaning, operators, any_case: true }
+        Self { name, meaning, operators, any_case: true, words: &[] }
     }
 
     fn has_name(&self, name: &str) -> bool {

@@ -15,14 +15,15 @@
 //! At most one access that isn't terminated has a username, and any number of terminated ones: each is a run of its
 //! own, as long as they are few.
 //!
-//! A device's name, a username of very many accesses, and the start and end of the active period have no running
-//! numbers: for these the store counts rows.
+//! A status changes, so the accesses that have it are a counted set ([`crate::counted_set`]). A device's name, a
+//! username of very many accesses, and the start and end of the active period have no running numbers: for these the
+//! store counts rows.
 
 pub mod selection;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::access::Access;
+use crate::access::{Access, Status};
 use crate::filter::access::{AccessFilter, Alternative};
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
 use crate::time::Timestamp;
@@ -68,6 +69,8 @@ pub enum ListPath {
     Interval,
     /// Intervals of several sets, merged.
     Merged,
+    /// Counted sets.
+    Sets,
     /// A scan of rows.
     Counted,
 }
@@ -135,6 +138,8 @@ pub struct RowConditions {
     pub username: Option<Username>,
     /// The device's name.
     pub device: DeviceNameCondition,
+    /// Status at present.
+    pub status: Option<Status>,
     /// Start of the active period.
     pub start: TimeSpan,
     /// End of the active period; `None` also admits accesses without an end.
@@ -146,6 +151,7 @@ impl RowConditions {
     pub const NONE: Self = Self {
         username: None,
         device: DeviceNameCondition::Any,
+        status: None,
         start: TimeSpan::ALWAYS,
         end: None,
     };
@@ -251,14 +257,16 @@ fn one(
         answers.sizes.get(&NumberedSet::Tenant).is_some_and(|size| number <= size.total);
     // An access with a device name is found by that name.
     let is_found = alternative.username.is_some() || access.device_name.is_none();
-    (is_counted && is_found && alternative.passes(access)).then(|| Term {
+    // The status is a condition of the term: what is stored may not be the present one.
+    let lasting = Alternative { status: None, ..alternative.clone() };
+    (is_counted && is_found && lasting.passes(access)).then(|| Term {
         scope: TermScope::One(number),
         enclosing_sets: sets_of(access),
         created: TimeSpan {
             from: access.created_at.as_millisecond(),
             until: access.created_at.as_millisecond() + 1,
         },
-        rest: RowConditions::NONE,
+        rest: RowConditions { status: alternative.status, ..RowConditions::NONE },
     })
 }
 
@@ -286,7 +294,13 @@ fn all_of_set(
     Some(Term {
         enclosing_sets,
         created: alternative.created,
-        rest: RowConditions { username, device, start: alternative.start, end: alternative.end },
+        rest: RowConditions {
+            username,
+            device,
+            status: alternative.status,
+            start: alternative.start,
+            end: alternative.end,
+        },
         scope: TermScope::Set(set),
     })
 }
@@ -294,6 +308,14 @@ fn all_of_set(
 /// Whether running numbers decide these terms completely.
 pub fn is_numbered(terms: &[Term]) -> bool {
     terms.iter().all(|term| term.rest == RowConditions::NONE)
+}
+
+/// Whether running numbers and counted sets decide these terms completely.
+pub fn is_counted_in_sets(terms: &[Term]) -> bool {
+    let is_decided = |term: &Term| {
+        term.rest == RowConditions { status: term.rest.status, ..RowConditions::NONE }
+    };
+    terms.iter().all(is_decided)
 }
 
 /// Makes terms disjoint: for each scope, the spans of creation time that no enclosing set has.

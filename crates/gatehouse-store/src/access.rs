@@ -65,6 +65,8 @@ pub(crate) const BY_USERNAME: &str = concat!(
 /// An access as it was last written, with its password hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAccess {
+    /// The access's running number in its tenant.
+    pub number: u64,
     /// The access as it was last written.
     pub access: Access,
     /// The password hash.
@@ -170,7 +172,7 @@ async fn write_change(
     }
     write_one(tx, tenant, change).await?;
     let mut counts = DerivedCounts::default();
-    counts.change(&before.access, &change.access);
+    counts.change(before.number, &before.access, &change.access);
     counts.write(tx, tenant).await
 }
 
@@ -243,7 +245,8 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
 }
 
 pub(crate) fn read_stored(row: &Row<'_>) -> Result<StoredAccess, StoreError> {
-    Ok(StoredAccess { access: read(row)?, password: StoredHash::new(row.text(15)?) })
+    let (number, access) = read_numbered(row)?;
+    Ok(StoredAccess { number, access, password: StoredHash::new(row.text(15)?) })
 }
 
 /// Reads an access with its number in the tenant.

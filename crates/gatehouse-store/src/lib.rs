@@ -11,6 +11,7 @@
 mod access;
 mod clock;
 mod copy;
+mod counted_sets;
 mod counts;
 mod db;
 mod error;
@@ -38,6 +39,7 @@ pub use access::list::Listed;
 pub use access::username_reuse::UsernameReuse;
 pub use access::{Change, StoredAccess};
 pub use clock::Clock;
+pub use counted_sets::building::SetBuilding;
 pub use counts::audit::Audit;
 pub use counts::summary::{ContractSummary, Day, Summary};
 pub use counts::tally::Tally;

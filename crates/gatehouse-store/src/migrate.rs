@@ -3,11 +3,13 @@
 //! A released step is never changed: a new one follows it. Since version 8 a step only adds, so that older programs
 //! continue to work during an upgrade. Each step names the oldest version that a program must know.
 
+pub(crate) mod older_servers;
 pub(crate) mod schema_lock;
 
 use std::time::Duration;
 
 use crate::access::username_reuse;
+use crate::counted_sets::building;
 use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
 
@@ -91,12 +93,19 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0010_usernames.sql"),
         postgres: include_str!("../migrations/postgres/0010_usernames.sql"),
     },
+    Step {
+        version: 11,
+        needs: 10,
+        sqlite: include_str!("../migrations/sqlite/0011_counted_sets.sql"),
+        postgres: include_str!("../migrations/postgres/0011_counted_sets.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     take(db, STEPS).await?;
-    username_reuse::allow_at_once(db).await
+    username_reuse::allow_at_once(db).await?;
+    building::begin_at_once(db).await
 }
 
 /// Takes these steps; tests have others than the program.

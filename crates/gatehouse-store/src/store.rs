@@ -7,6 +7,7 @@ use gatehouse_core::Timestamp;
 
 use crate::access::creation_groups::CreationGroups;
 use crate::access::username_reuse;
+use crate::counted_sets::building;
 use crate::db::{self, DatabaseUrl, InMemoryDatabase, LastShutdown, Network, OpenMode};
 use crate::error::{DiskTrouble, StoreError};
 use crate::failpoint::{Failpoint, Failpoints};
@@ -28,6 +29,7 @@ pub struct Store {
     pub(crate) db: db::Db,
     pub(crate) creation_groups: CreationGroups,
     pub(crate) usernames: username_reuse::Usernames,
+    pub(crate) set_builder: building::SetBuilder,
     pub(crate) failpoints: Failpoints,
     pub(crate) known_damage: integrity::KnownDamage,
     last_shutdown: LastShutdown,
@@ -139,8 +141,17 @@ impl Store {
     async fn of(db: db::Db) -> Result<Self, StoreError> {
         let usernames = username_reuse::Usernames::read(&db).await?;
         let (creation_groups, known_damage) = Default::default();
-        let (failpoints, last_shutdown) = (Failpoints::default(), LastShutdown::Clean);
-        Ok(Self { db, creation_groups, usernames, failpoints, known_damage, last_shutdown })
+        let (failpoints, set_builder) = Default::default();
+        let last_shutdown = LastShutdown::Clean;
+        Ok(Self {
+            db,
+            creation_groups,
+            usernames,
+            set_builder,
+            failpoints,
+            known_damage,
+            last_shutdown,
+        })
     }
 
     /// The store with failpoints, for tests of its workers.

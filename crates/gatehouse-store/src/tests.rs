@@ -5,6 +5,7 @@ mod account;
 mod catalogue;
 mod client;
 mod contract;
+mod counted_sets;
 mod disk;
 mod encryption;
 mod expiry;
@@ -21,6 +22,7 @@ mod replica;
 mod request;
 mod schema;
 mod secret;
+mod set_changes;
 mod snapshot;
 mod summary;
 mod task;
@@ -124,16 +126,30 @@ fn new(contract: &str, username: &str) -> NewAccess {
     }
 }
 
-/// The tenant `acme` with contracts `c1` and `c2` of offering `o1`, and `c3` of `o2`.
+/// The tenant `acme` with contracts `c1` and `c2` of offering `o1`, and `c3` of `o2`, and with complete counted sets.
 async fn set_up(store: &Store) {
     store.put_tenant(&tenant("acme")).await.unwrap();
     for (id, offering) in [("c1", "o1"), ("c2", "o1"), ("c3", "o2")] {
         store.put_contract(&acme(), &contract(id, offering)).await.unwrap().unwrap();
     }
+    store.build_sets(acme(), 1000).await.unwrap();
 }
 
 fn tenant(name: &str) -> Tenant {
     Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
+}
+
+/// Adds the tables that the present program writes to, on a schema of an older one, which it stands in for.
+async fn add_later_tables(db: &crate::db::Db) {
+    let added = db.write(crate::db::WriteKind::Schema, async |tx| {
+        let step = crate::migrate::STEPS.last().unwrap();
+        let sql = match tx.dialect() {
+            crate::db::Dialect::Sqlite => step.sqlite,
+            crate::db::Dialect::Postgres => step.postgres,
+        };
+        tx.script(sql).await
+    });
+    added.await.unwrap();
 }
 
 /// Makes work that can't be cloned usable for a kind of write that isn't retried.

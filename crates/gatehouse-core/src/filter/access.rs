@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Condition, Expression, FilterFault, FilterField, FilterFields, Operator};
-use crate::access::Access;
+use crate::access::{Access, Status};
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
 use crate::time_span::TimeSpan;
 
@@ -23,6 +23,7 @@ pub const FIELDS: &[FilterField] = &[
     FilterField::exact("createdBy", "the job that made it, as `job-…`", IS),
     FilterField::exact("name", "its device's name, or else its username", IS),
     FilterField::exact("username", "its username", IS),
+    FilterField { words: &Status::WORDS, ..FilterField::exact("status", "its present status", IS) },
     FilterField::exact("createdAt", "when it was made", COMPARES),
     FilterField::exact("startDateTime", "when its active period begins", COMPARES),
     FilterField::exact(
@@ -56,6 +57,8 @@ pub struct Alternative {
     pub username: Option<Username>,
     /// Display name: the device's name, or else the username.
     pub name: Option<DeviceName>,
+    /// Status at present.
+    pub status: Option<Status>,
     /// Creation time.
     pub created: TimeSpan,
     /// Start of the active period.
@@ -72,12 +75,13 @@ impl Alternative {
         job: None,
         username: None,
         name: None,
+        status: None,
         created: TimeSpan::ALWAYS,
         start: TimeSpan::ALWAYS,
         end: None,
     };
 
-    /// Whether the access passes.
+    /// Whether the access passes, in the state that it has here.
     pub fn passes(&self, access: &Access) -> bool {
         fn is<T: PartialEq>(wanted: Option<&T>, found: &T) -> bool {
             wanted.is_none_or(|wanted| wanted == found)
@@ -87,6 +91,7 @@ impl Alternative {
             && self.job.is_none_or(|job| access.created_by == Some(job))
             && is(self.username.as_ref(), &access.username)
             && self.name.as_ref().is_none_or(|name| name.as_str() == access.name())
+            && self.status.is_none_or(|status| status == access.status)
             && self.created.contains(access.created_at)
             && self.start.contains(access.start)
             && self.end.is_none_or(|span| access.end.is_some_and(|end| span.contains(end)))
@@ -105,11 +110,20 @@ impl Alternative {
             "createdBy" => must_be(&mut self.job, value.parse()),
             "name" => must_be(&mut self.name, value.parse()),
             "username" => must_be(&mut self.username, value.parse()),
+            "status" => {
+                let status = Status::from_word(value).ok_or_else(|| unknown_status(value))?;
+                must_be(&mut self.status, Ok::<_, ()>(status))
+            }
             "createdAt" => must_be_in(&mut self.created, span()?),
             "startDateTime" => must_be_in(&mut self.start, span()?),
             _ => must_be_in(self.end.get_or_insert(TimeSpan::ALWAYS), span()?),
         })
     }
+}
+
+fn unknown_status(value: &str) -> FilterFault {
+    let reason = format!("must be one of {}, not `{value}`", Status::WORDS.join(", "));
+    FilterFault { name: "status".into(), reason }
 }
 
 /// The time with the sign of its offset: in a query, a `+` that isn't encoded is a space.
@@ -166,7 +180,7 @@ impl AccessFilter {
         &self.alternatives
     }
 
-    /// Whether the access passes.
+    /// Whether the access passes, in the state that it has here.
     pub fn passes(&self, access: &Access) -> bool {
         self.alternatives.iter().any(|alternative| alternative.passes(access))
     }

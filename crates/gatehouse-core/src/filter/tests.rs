@@ -95,7 +95,7 @@ fn a_query_is_one_expression() {
         ("contractId>A",                             "",                                           "contractId"),
         ("contractId%3E=A;username=B",               "username = B",                               "contractId"),
         ("contractId!=A",                            "",                                           "contractId!"),
-        ("status=ACTIVE",                            "",                                           "status"),
+        ("usage=ACTIVE",                             "",                                           "usage"),
         ("contractId",                               "",                                           "contractId"),
         ("filter=color",                             "",                                           "color"),
         ("=A",                                       "",                                           ""),

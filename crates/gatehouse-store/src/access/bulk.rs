@@ -40,7 +40,7 @@ pub(crate) async fn lock_accesses(
     tx: &Tx,
     tenant: &TenantName,
     mut numbers: Vec<u64>,
-) -> Result<Vec<Access>, StoreError> {
+) -> Result<Vec<(u64, Access)>, StoreError> {
     numbers.sort_unstable();
     if let Some(session) = tx.postgres() {
         let numbers: Vec<_> = numbers.into_iter().map(as_integer).collect();
@@ -50,16 +50,33 @@ pub(crate) async fn lock_accesses(
             " FROM access WHERE tenant = ?1 AND number = ANY(?2) ORDER BY number FOR UPDATE"
         );
         let rows = session.bulk(sql, &[&tenant.as_str(), &numbers]).await?;
-        return rows.iter().map(|row| access::read(&Row::Postgres(row))).collect();
+        return rows.iter().map(|row| access::read_numbered(&Row::Postgres(row))).collect();
     }
     let sql =
         concat!("SELECT ", access::columns!(), " FROM access WHERE tenant = ?1 AND number = ?2");
     let mut accesses = Vec::new();
     for number in numbers {
         let values = [tenant.as_str().into(), number.into()];
-        accesses.extend(tx.row(sql, &values, access::read).await?);
+        accesses.extend(tx.row(sql, &values, access::read_numbered).await?);
     }
     Ok(accesses)
+}
+
+/// The accesses with these numbers, in the order of their numbers.
+pub(crate) async fn read_accesses(
+    tx: &Tx,
+    tenant: &TenantName,
+    numbers: Vec<u64>,
+) -> Result<Vec<(u64, Access)>, StoreError> {
+    let Some(session) = tx.postgres() else { return lock_accesses(tx, tenant, numbers).await };
+    let numbers: Vec<_> = numbers.into_iter().map(as_integer).collect();
+    let sql = concat!(
+        "SELECT ",
+        access::columns!(),
+        " FROM access WHERE tenant = ?1 AND number = ANY(?2) ORDER BY number"
+    );
+    let rows = session.bulk(sql, &[&tenant.as_str(), &numbers]).await?;
+    rows.iter().map(|row| access::read_numbered(&Row::Postgres(row))).collect()
 }
 
 /// Locks the accesses with these identifiers until the transaction ends, and reads them with their password hashes.

@@ -87,7 +87,7 @@ fn note(
     changes: &mut Vec<Change>,
 ) {
     if before.access != change.access || change.password.is_some() {
-        counts.change(&before.access, &change.access);
+        counts.change(before.number, &before.access, &change.access);
         changes.push(change);
     }
 }

@@ -4,12 +4,12 @@
 //! A scan takes time, so it runs in a [`crate::db::Db::snapshot`]: away from the threads that answer short requests, a
 //! few at a time, and within a time limit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use gatehouse_core::list::{DeviceNameCondition, NumberedSet, RowConditions};
 use gatehouse_core::time_span::TimeSpan;
-use gatehouse_core::{Access, Page, PageRequest, TenantName};
+use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::list::Located;
@@ -19,16 +19,17 @@ use crate::db::{SnapshotFor, Value};
 use crate::error::StoreError;
 
 impl Store {
-    /// A page of the accesses that any of the terms matches, with their total.
+    /// A page of the accesses that any of the terms matches, with their total; and when they had their statuses.
     pub(crate) async fn count_page(
         &self,
         tenant: &TenantName,
         terms: Vec<Located>,
         request: PageRequest,
-    ) -> Result<Page<Access>, StoreError> {
+    ) -> Result<(Page<Access>, Timestamp), StoreError> {
         let name = tenant.clone();
         let counted = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
-            let mut search = Search::new(&name, &terms);
+            let now = tx.now().await?;
+            let mut search = Search::new(&name, &terms, now);
             let total = tx.rows_once(&search.total(), &search.values, |row| row.count(0)).await?;
             let total = total.into_iter().next().unwrap_or_default();
             let items = if request.offset() < total {
@@ -37,7 +38,7 @@ impl Store {
             } else {
                 Vec::new()
             };
-            Ok(Page { request, items, total })
+            Ok((Page { request, items, total }, now))
         });
         counted.await
     }
@@ -50,12 +51,13 @@ struct Search<'t> {
     values: Vec<Value<'t>>,
     /// The ORDER BY expression.
     order: String,
+    now: Timestamp,
 }
 
 impl<'t> Search<'t> {
-    fn new(tenant: &'t TenantName, terms: &'t [Located]) -> Self {
+    fn new(tenant: &'t TenantName, terms: &'t [Located], now: Timestamp) -> Self {
         let values = vec![tenant.as_str().into()];
-        let mut search = Self { tenant, sql: String::new(), values, order: "number".into() };
+        let mut search = Self { tenant, sql: String::new(), values, order: "number".into(), now };
         search.push_single(terms);
         for term in terms.iter().filter(|term| term.single().is_none()) {
             search.push_term(term);
@@ -85,21 +87,26 @@ impl<'t> Search<'t> {
         )
     }
 
-    /// Adds one statement for all accesses that are known by their numbers: there may be many, and SQLite takes 500
+    /// Adds one statement for each status, for all accesses that are known by their numbers: there may be many, and SQLite takes 500
     /// statements at most.
     fn push_single(&mut self, terms: &'t [Located]) {
-        let numbers: BTreeSet<u64> = terms.iter().filter_map(Located::single).collect();
-        if numbers.is_empty() {
-            return;
+        let mut by_status: BTreeMap<Option<Status>, BTreeSet<u64>> = BTreeMap::new();
+        for (status, number) in terms.iter().filter_map(Located::single) {
+            by_status.entry(status).or_default().insert(number);
         }
-        let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
-        self.push_select("access a WHERE a.tenant = ?1");
-        let _ = write!(self.sql, " AND a.number IN ({})", numbers.join(", "));
+        for (status, numbers) in by_status {
+            let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+            self.push_select("access a WHERE a.tenant = ?1");
+            let _ = write!(self.sql, " AND a.number IN ({})", numbers.join(", "));
+            if let Some(status) = status {
+                self.push_status(status);
+            }
+        }
     }
 
     fn push_term(&mut self, term: &'t Located) {
         let Located { set, interval, rest } = term;
-        let RowConditions { username, device, start, end } = rest;
+        let RowConditions { username, device, status, start, end } = rest;
         if let Some(username) = username {
             // The two indexes of usernames have one part each.
             for part in [" AND n.status <> 'TERMINATED'", " AND n.status = 'TERMINATED'"] {
@@ -114,7 +121,10 @@ impl<'t> Search<'t> {
             }
             return;
         }
-        let is_alone = *set == NumberedSet::Tenant && *start == TimeSpan::ALWAYS && end.is_none();
+        let is_alone = *set == NumberedSet::Tenant
+            && status.is_none()
+            && *start == TimeSpan::ALWAYS
+            && end.is_none();
         match device {
             DeviceNameCondition::Named(name) if is_alone => {
                 // The index of names covers the statement.
@@ -149,15 +159,32 @@ impl<'t> Search<'t> {
     }
 
     fn push_rest(&mut self, term: &'t Located) {
-        let Located { set, interval, rest: RowConditions { start, end, .. } } = term;
+        let Located { set, interval, rest: RowConditions { status, start, end, .. } } = term;
         self.push(&format!("a.{} =", key_column(set)), key(self.tenant, set));
         let number = number_column(set);
         self.push(&format!("a.{number} >"), interval.after);
         self.push(&format!("a.{number} <="), interval.to);
+        if let Some(status) = status {
+            self.push_status(*status);
+        }
         self.push_span("a.start_at", *start);
         if let Some(end) = end {
             self.sql.push_str(" AND a.end_at IS NOT NULL");
             self.push_span("a.end_at", *end);
+        }
+    }
+
+    /// Adds the status as of now: an access whose end has come is TERMINATED, whatever is stored.
+    fn push_status(&mut self, status: Status) {
+        if status == Status::Terminated {
+            self.values.push(self.now.into());
+            let n = self.values.len();
+            let _ = write!(self.sql, " AND (a.status = 'TERMINATED' OR a.end_at <= ?{n})");
+        } else {
+            self.push("a.status =", status.as_str());
+            self.values.push(self.now.into());
+            let n = self.values.len();
+            let _ = write!(self.sql, " AND (a.end_at IS NULL OR a.end_at > ?{n})");
         }
     }
 

@@ -270,13 +270,14 @@ impl Ledger {
             version: 1,
         };
         self.n_created += 1;
-        self.counts.add_new(&access);
+        let number = self.next(NumberedSet::Tenant);
+        self.counts.add_new(number, &access);
         if let Some(idempotent) = new.idempotent {
             self.keys.insert(idempotent.key.clone());
             self.idempotent.push((idempotent, access.clone()));
         }
         Ok(Numbered {
-            number: self.next(NumberedSet::Tenant),
+            number,
             offering_number: self.next(NumberedSet::Offering(access.offering_id.clone())),
             contract_number: self.next(NumberedSet::Contract(access.contract_id.clone())),
             job_number: job_set(access.created_by).map(|set| self.next(set)),

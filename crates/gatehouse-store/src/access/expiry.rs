@@ -55,11 +55,11 @@ pub(crate) async fn sweep_in(
     };
     let numbers = come(now, n_max).await?;
     let (mut counts, mut changes) = (DerivedCounts::default(), Vec::new());
-    for before in bulk::lock_accesses(tx, tenant, numbers).await? {
+    for (number, before) in bulk::lock_accesses(tx, tenant, numbers).await? {
         // Another transaction may have changed the end, or stored the expiry, before the lock was granted.
         let after = lifecycle::at(&before, now);
         if after != before {
-            counts.change(&before, &after);
+            counts.change(number, &before, &after);
             changes.push(Change { access: after, password: None });
         }
     }

@@ -2,20 +2,23 @@
 //!
 //! `gatehouse_core::list` decides which questions a filter asks, and what follows from the answers; this module runs
 //! the queries. The sizes of all sets that a filter names come from one statement, so they belong to one moment. The
-//! numbered accesses never change their positions afterwards, so all other queries may run one by one.
+//! numbered accesses never change their positions afterwards, so all other queries may run one by one. A filter by
+//! status reads one snapshot instead (`counted_sets/page.rs`).
 
 use futures_util::future::{try_join, try_join_all};
+use gatehouse_core::counted_set::CountedSet;
 use gatehouse_core::filter::access::AccessFilter;
 use gatehouse_core::list::selection::{PositionLookUp, RunSelection};
 use gatehouse_core::list::{
     self, Interval, ListPath, NumberRun, NumberedSet, PlanAnswers, PlanQuestions, RowConditions,
-    Term, TermScope,
+    SetSize, Term, TermScope,
 };
 use gatehouse_core::time_span::TimeSpan;
-use gatehouse_core::{Access, Page, PageRequest, TenantName};
+use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::lookup::{Lookup, at, missing};
+use crate::counted_sets::page::{Bound, SetPage, SetTerm};
 use crate::counts::counter;
 use crate::error::StoreError;
 
@@ -26,6 +29,8 @@ pub struct Listed {
     pub page: Page<Access>,
     /// The method, for metrics.
     pub path: ListPath,
+    /// When the accesses had the statuses that the filter asks for; `None` for a filter without them.
+    pub at: Option<Timestamp>,
 }
 
 /// A term of a filter, with the running numbers that it matches.
@@ -37,10 +42,13 @@ pub(crate) struct Located {
 }
 
 impl Located {
-    /// The number in the tenant of the one access that the term matches, where it is known.
-    pub(crate) fn single(&self) -> Option<u64> {
+    /// The number in the tenant of the one access that the term matches, where it is known, and the status that it must
+    /// have.
+    pub(crate) fn single(&self) -> Option<(Option<Status>, u64)> {
         let is_one = self.set == NumberedSet::Tenant && self.interval.len() == 1;
-        (is_one && self.rest == RowConditions::NONE).then_some(self.interval.to)
+        let status = self.rest.status;
+        let is_plain = self.rest == RowConditions { status, ..RowConditions::NONE };
+        (is_one && is_plain).then_some((status, self.interval.to))
     }
 }
 
@@ -60,12 +68,74 @@ impl Store {
         let terms = list::terms(filter, &answers);
         let listed = if list::is_numbered(&terms) {
             page_of_runs(&lookup, &runs(&lookup, &terms, &answers).await?, request).await?
+        } else if let Some(listed) = self.list_by_sets(&lookup, &terms, &answers, request).await? {
+            listed
         } else {
             let located = locate(&lookup, terms, &answers).await?;
-            let page = self.count_page(tenant, located, request).await?;
-            Listed { page, path: ListPath::Counted }
+            let (page, at) = self.count_page(tenant, located, request).await?;
+            Listed { page, path: ListPath::Counted, at: Some(at) }
         };
         Ok(Some(listed))
+    }
+}
+
+impl Store {
+    /// A page by counted sets; `None` where they don't decide the terms, or are still being built.
+    async fn list_by_sets(
+        &self,
+        lookup: &Lookup<'_>,
+        terms: &[Term],
+        answers: &PlanAnswers,
+        request: PageRequest,
+    ) -> Result<Option<Listed>, StoreError> {
+        if !list::is_counted_in_sets(terms) {
+            return Ok(None);
+        }
+        let terms = terms.iter().map(|term| set_term(lookup, term, answers));
+        let terms = try_join_all(terms).await?;
+        let found = self.set_page(lookup.tenant, terms, request).await?;
+        Ok(found.map(|SetPage { page, at }| Listed { page, path: ListPath::Sets, at: Some(at) }))
+    }
+}
+
+/// A term as counted sets, with the interval of the tenant's running numbers that it is in.
+async fn set_term(
+    lookup: &Lookup<'_>,
+    term: &Term,
+    answers: &PlanAnswers,
+) -> Result<SetTerm, StoreError> {
+    let mut sets = Vec::from_iter(term.rest.status.map(CountedSet::Status));
+    let interval = match &term.scope {
+        TermScope::One(number) => [Bound::At(number - 1), Bound::At(*number)],
+        TermScope::Set(set) => {
+            sets.extend(counted_set(set));
+            let all = *answers.sizes.get(&NumberedSet::Tenant).ok_or_else(missing)?;
+            let after = created_before(lookup, all, term.created.from);
+            let to = created_before(lookup, all, term.created.until);
+            let (after, to) = try_join(after, to).await?;
+            [after, to]
+        }
+    };
+    Ok(SetTerm { sets, interval })
+}
+
+/// The tenant's last access that was created before this time.
+async fn created_before(lookup: &Lookup<'_>, all: SetSize, time: i64) -> Result<Bound, StoreError> {
+    if time == TimeSpan::ALWAYS.until {
+        return Ok(Bound::At(u64::MAX));
+    }
+    let known = lookup.rank(&NumberedSet::Tenant, all, time).await?;
+    let is_past = time <= all.latest_at.as_millisecond() || time == TimeSpan::ALWAYS.from;
+    Ok(if is_past { Bound::At(known) } else { Bound::CreatedBefore { time, known } })
+}
+
+/// The counted set with the same accesses; `None` for the tenant's, which has every number.
+fn counted_set(set: &NumberedSet) -> Option<CountedSet> {
+    match set {
+        NumberedSet::Tenant => None,
+        NumberedSet::Offering(id) => Some(CountedSet::Offering(id.clone())),
+        NumberedSet::Contract(id) => Some(CountedSet::Contract(id.clone())),
+        NumberedSet::Job(id) => Some(CountedSet::Job(*id)),
     }
 }
 
@@ -159,7 +229,7 @@ async fn page_of_runs(
         rows.sort_by_key(|(number, _)| *number);
     }
     let items = rows.into_iter().map(|(_, access)| access).collect();
-    Ok(Listed { page: Page { request, items, total }, path })
+    Ok(Listed { page: Page { request, items, total }, path, at: None })
 }
 
 /// The positions of each run that fall into the window over all runs.

@@ -34,14 +34,14 @@ impl Taken {
             return Ok(self.usernames);
         }
         let mut changes = Vec::new();
-        for before in bulk::lock_accesses(tx, tenant, numbers).await? {
+        for (number, before) in bulk::lock_accesses(tx, tenant, numbers).await? {
             // Another transaction may have changed the end, or stored the expiry.
             let after = lifecycle::at(&before, now);
             if after.status == Status::Terminated {
                 self.usernames.remove(after.username.as_str());
             }
             if after != before {
-                counts.change(&before, &after);
+                counts.change(number, &before, &after);
                 changes.push(Change { access: after, password: None });
             }
         }

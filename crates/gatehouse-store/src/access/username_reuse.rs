@@ -12,21 +12,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gatehouse_core::{TenantName, Timestamp};
-use parking_lot::Mutex;
+use gatehouse_core::TenantName;
 
 use crate::Store;
 use crate::access::taken_usernames::{self, Taken};
 use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::migrate::older_servers::{self, Refusal};
 use crate::migrate::schema_lock;
 
 /// The first schema version whose programs reuse usernames.
 const REUSE_SINCE: i64 = 10;
-
-/// Time without a heartbeat of an older server before older programs are refused, and again before the old index is
-/// dropped: a server that was just starting sends one in between.
-const SILENT_MILLISECONDS: i64 = 60_000;
 
 /// Index of programs before version 10: each username once.
 pub(crate) const OLD_INDEX: &str = "access_username";
@@ -71,11 +67,15 @@ pub enum UsernameReuse {
 #[derive(Clone, Default)]
 pub(crate) struct Usernames(Arc<Known>);
 
-#[derive(Default)]
 struct Known {
     is_allowed: AtomicBool,
-    /// When this program first saw that older ones are refused.
-    refused_since: Mutex<Option<Timestamp>>,
+    older: Refusal,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self { is_allowed: AtomicBool::default(), older: Refusal::before(REUSE_SINCE) }
+    }
 }
 
 impl Usernames {
@@ -120,12 +120,6 @@ impl Usernames {
         let usernames = taken_usernames::ever(tx, tenant, usernames).await?;
         Ok(Taken { usernames, ending: Vec::new() })
     }
-
-    /// Time in milliseconds for which this program has seen older programs refused.
-    fn refused_for(&self, now: Timestamp) -> i64 {
-        let since = *self.0.refused_since.lock().get_or_insert(now);
-        now.as_millisecond() - since.as_millisecond()
-    }
 }
 
 /// Allows reuse at once where no client has to wait for it: in an embedded store, which has one server, and in a
@@ -134,22 +128,20 @@ pub(crate) async fn allow_at_once(db: &Db) -> Result<(), StoreError> {
     if find(db, OLD_INDEX).await?.is_none() {
         return Ok(());
     }
-    if db.dialect() == Dialect::Postgres {
-        let has_accesses = db.row("SELECT 1 FROM access LIMIT 1", &[], |_| Ok(())).await?.is_some();
-        if has_accesses || is_begun(db).await? {
-            return Ok(());
-        }
+    let is_begun = db.dialect() == Dialect::Postgres && is_begun(db).await?;
+    if is_begun || !older_servers::are_impossible(db).await? {
+        return Ok(());
     }
     let freed = db.write(WriteKind::Schema, async move |tx| {
         schema_lock::take(&tx).await?;
-        if has_older_server(&tx).await? {
+        if older_servers::is_any_alive(&tx, REUSE_SINCE).await? {
             return Ok(());
         }
         for index in INDEXES {
             tx.script(&index.concurrently.replace(" CONCURRENTLY", "")).await?;
         }
         tx.script(&format!("DROP INDEX IF EXISTS {OLD_INDEX}")).await?;
-        refuse_older(&tx).await
+        older_servers::refuse(&tx, REUSE_SINCE).await
     });
     match freed.await {
         // The running server continues with it.
@@ -176,17 +168,7 @@ impl Store {
                 return Ok(UsernameReuse::BuildingIndexes);
             }
         }
-        let is_refused = db.write(WriteKind::Schema, async move |tx| {
-            // A program that starts compares schema versions under this lock.
-            schema_lock::take(&tx).await?;
-            let has_older_server = has_older_server(&tx).await?;
-            if !has_older_server {
-                refuse_older(&tx).await?;
-            }
-            Ok::<_, StoreError>(!has_older_server)
-        });
-        let is_refused = is_refused.await?;
-        if !is_refused || self.usernames.refused_for(self.now().await?) < SILENT_MILLISECONDS {
+        if !self.usernames.0.older.advance(db).await? {
             return Ok(UsernameReuse::OlderServer);
         }
         if let Some(former) = find(db, OLD_INDEX).await? {
@@ -230,24 +212,6 @@ async fn build(db: &Db, index: &Index) -> Result<bool, StoreError> {
     db.run_outside_transaction(index.concurrently).await?;
     // Where another server began at the same moment, the statement waited for that one, which may have failed.
     Ok(find(db, index.name).await?.is_some_and(|found| found.is_valid))
-}
-
-/// Makes the database refuse programs that don't reuse usernames.
-async fn refuse_older(tx: &Tx) -> Result<(), StoreError> {
-    let sql = "UPDATE schema_version SET needs = ?1 WHERE version = ?1 AND needs < ?1";
-    tx.execute(sql, &[REUSE_SINCE.into()]).await.map(drop)
-}
-
-/// Whether a server that doesn't reuse usernames has sent a heartbeat lately.
-async fn has_older_server(tx: &Tx) -> Result<bool, StoreError> {
-    let now = tx.now().await?;
-    // A heartbeat from the future came before the clock was set back.
-    let sql = "SELECT 1 FROM replica WHERE seen_at > ?1 AND seen_at < ?2 \
-               AND COALESCE(knows, 0) < ?3 LIMIT 1";
-    let (from, to) =
-        (now.plus_milliseconds(-SILENT_MILLISECONDS), now.plus_milliseconds(SILENT_MILLISECONDS));
-    let older = tx.row(sql, &[from.into(), to.into(), REUSE_SINCE.into()], |_| Ok(())).await?;
-    Ok(older.is_some())
 }
 
 /// An index that exists.

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use gatehouse_core::{Status, TenantName, Timestamp};
 
 use crate::Store;
+use crate::counted_sets;
 use crate::counts::tally::{Tally, tally_columns};
 use crate::db::{FOR_A_REQUEST, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
@@ -45,7 +46,10 @@ impl Store {
                 .snapshot(SnapshotFor::Server(None), async move |tx| {
                     let mut audit =
                         Audit { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
-                    audit.compare(counters(&tx, &tenant).await?, counted_sets(&tx, &tenant).await?);
+                    audit.compare(
+                        counters(&tx, &tenant).await?,
+                        counted_numbers(&tx, &tenant).await?,
+                    );
                     audit.compare(
                         tallies(&tx, &tenant).await?,
                         counted_tallies(&tx, &tenant).await?,
@@ -57,6 +61,9 @@ impl Store {
                     );
                     let of_contracts = rows_of_contracts(&tx, &tenant).await?;
                     audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
+                    let sets = counted_sets::audit::compare(&tx, &tenant).await?;
+                    audit.n_figures += sets.n_compared;
+                    audit.discrepancies.extend(sets.discrepancies);
                     for (sql, what) in RULES {
                         let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
                         let n = n.into_iter().next().unwrap_or_default();
@@ -115,7 +122,7 @@ fn size(n: i64, first: i64, last: i64, latest_at: Timestamp) -> String {
     format!("{n}, numbered {first} to {last}, the latest made at {latest_at}")
 }
 
-async fn counted_sets(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
+async fn counted_numbers(tx: &Tx, tenant: &TenantName) -> Result<Figures, StoreError> {
     let mut figures = Figures::new();
     for (kind, sql) in [
         (

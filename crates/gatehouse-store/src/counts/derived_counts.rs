@@ -1,16 +1,18 @@
-//! Effects of changed accesses on the derived counts and the work queue.
+//! Effects of changed accesses on the derived counts, the counted sets and the work queue.
 //!
 //! A transaction that creates or changes accesses writes the counts after the accesses, in one order: tallies by
-//! contract, then days, then the work queue. Before, it locks accesses in the order of their numbers. So transactions
+//! contract, then days, then counted sets, then the work queue. Before, it locks accesses in the order of their numbers. So transactions
 //! don't deadlock, except for batches: a batch of changes locks accesses chunk by chunk, in the order of the request,
-//! and so does a batch that takes over usernames of expired accesses. PostgreSQL breaks such a deadlock, and the
-//! batch's chunk is retried.
+//! and so does a batch that takes over usernames of expired accesses. Parts of counted sets that are split or joined can
+//! also cause one (`counted_sets/changes.rs`). PostgreSQL breaks such a deadlock, and the write is retried.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 use gatehouse_core::{Access, ContractId, Status, TenantName};
 
+use crate::counted_sets::changes::SetChanges;
+use crate::counted_sets::position;
 use crate::counts::day;
 use crate::counts::tally::{self, Tally};
 use crate::db::Tx;
@@ -25,17 +27,20 @@ pub(crate) struct DerivedCounts {
     ended: BTreeMap<i64, u64>,
     /// Contracts, and the minutes in which accesses of theirs end.
     ends: BTreeSet<(ContractId, i64)>,
+    sets: SetChanges,
 }
 
 impl DerivedCounts {
     /// Adds a new access.
-    pub(crate) fn add_new(&mut self, access: &Access) {
+    pub(crate) fn add_new(&mut self, number: u64, access: &Access) {
+        self.sets.add_new(number, access);
         self.tallies.entry(access.contract_id.clone()).or_default().add(access.status, 1);
         self.expect_end(access);
     }
 
     /// Adds a change of an access.
-    pub(crate) fn change(&mut self, before: &Access, after: &Access) {
+    pub(crate) fn change(&mut self, number: u64, before: &Access, after: &Access) {
+        self.sets.change(number, before, after);
         if before.status != after.status {
             let tally = self.tallies.entry(after.contract_id.clone()).or_default();
             tally.add(before.status, -1);
@@ -66,6 +71,10 @@ impl DerivedCounts {
         try_join_all(tallies).await?;
         for (day, n) in &self.ended {
             day::add(tx, tenant, day::DayEvent::Ended, *day, *n).await?;
+        }
+        if !self.sets.is_empty() {
+            let built_to = position::lock_position(tx, tenant).await?;
+            self.sets.write(tx, tenant, built_to).await?;
         }
         for (contract_id, minute) in &self.ends {
             expect_expiry(tx, tenant, contract_id, *minute).await?;

@@ -3,6 +3,7 @@
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
+use crate::counted_sets::position;
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
@@ -41,6 +42,7 @@ impl Store {
                     let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
                     counter::put(&tx, &tenant.name, &NumberedSet::Tenant, none).await?;
                     counter::open_tasks(&tx, &tenant.name).await?;
+                    position::open(&tx, &tenant.name).await?;
                     return Ok(Put::Created);
                 }
                 let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3, \
@@ -120,6 +122,9 @@ impl Store {
                     "DELETE FROM request WHERE tenant = ?1",
                     "DELETE FROM due WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
+                    "DELETE FROM set_part WHERE tenant = ?1",
+                    "DELETE FROM set_sum WHERE tenant = ?1",
+                    "DELETE FROM set_build WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {
                     tx.execute(sql, &values).await?;

@@ -2,8 +2,8 @@
 //!
 //! Every step is one transaction: its effects, the failed items, the Task's progress, and a check of the lease. A
 //! worker that has lost its lease, or whose Task was stopped, commits nothing; one that dies has committed whole
-//! chunks. Locks are taken in one order: the Task, the tenant's counter, accesses by their numbers, tallies, days, the
-//! work queue.
+//! chunks. Locks are taken in one order: the Task, the tenant's counter, accesses by their numbers, tallies, days,
+//! counted sets, the work queue.
 
 use std::time::Duration;
 

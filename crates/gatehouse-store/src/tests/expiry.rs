@@ -312,7 +312,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let before = create(&store, "c1", "ann").await;
     let after = Access { end: Some(day(0)), ..before.clone() };
     let mut counts = DerivedCounts::default();
-    counts.change(&before, &after);
+    counts.change(1, &before, &after);
     let minute = minute(day(0));
     let expected = store.db.write(WriteKind::Server, async move |tx| {
         derived_counts::expect_expiry(&tx, &acme(), &"c1".parse().unwrap(), minute).await

@@ -7,7 +7,7 @@ use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::list::ListPath;
-use gatehouse_core::{Access, PageRequest, TaskId};
+use gatehouse_core::{Access, PageRequest, Status, TaskId};
 use gatehouse_testing::SeededRandom;
 use std::sync::Arc;
 
@@ -41,13 +41,14 @@ fn drawn_condition(random: &mut SeededRandom) -> String {
     let compared = *random.pick(&["=", "%3E=", "%3C=", "%3E=", "%3C="]);
     let time = (day(0).as_millisecond() + random.roll(400) as i64 * 1000).to_string();
     let time = Timestamp::from_millisecond(time.parse().unwrap()).unwrap();
-    match random.roll(16) {
+    match random.roll(20) {
         0..=2 => format!("contractId={}", random.pick(&["c1", "c2", "c3", "late", "none"])),
         3 | 4 => format!("productOfferingId={}", random.pick(&["o1", "o2", "none"])),
         5 | 6 => format!("createdBy={}", job(random.roll(9))),
         7 => format!("username=n{}", random.roll(150)),
         8 | 14 | 15 => format!("name=n{}", random.roll(12)),
         9 => format!("startDateTime{compared}{}", random.pick(&[time, day(10)])),
+        16..=19 => format!("status={}", random.pick(&Status::WORDS)),
         10 => format!("endDateTime{compared}{}", random.pick(&[time, day(30)])),
         _ => format!("createdAt{compared}{time}"),
     }
@@ -72,9 +73,10 @@ fn may_count(query: &str) -> bool {
     })
 }
 
-fn naive(population: &[Access], query: &str) -> Vec<AccessId> {
+fn naive(population: &[Access], query: &str, now: Timestamp) -> Vec<AccessId> {
     let filter = filter(query);
-    population.iter().filter(|it| filter.passes(it)).map(|it| it.id).collect()
+    let passes = |it: &&Access| filter.passes(&lifecycle::at(it, now));
+    population.iter().filter(passes).map(|it| it.id).collect()
 }
 
 fn ids(listed: &Listed) -> Vec<AccessId> {
@@ -100,14 +102,21 @@ async fn every_page_equals_a_scan_of_all_accesses() {
             population.push(case.store.create_access(&acme(), new).await.unwrap().unwrap());
         }
         for access in &mut population {
-            if random.roll(5) == 0 {
-                *access = end(&case.store, access.id, case.clock.now()).await;
-            }
+            let target = match random.roll(5) {
+                0 => TargetStatus::Terminated,
+                1 | 2 => TargetStatus::Suspended,
+                _ => continue,
+            };
+            *access = set_status(&case.store, access.id, target, case.clock.now()).await;
         }
         let mut paths = Vec::new();
-        for _ in 0..400 {
+        for n in 0..600 {
+            if n == 400 {
+                // The accesses of a contract have ended, and that is not stored yet.
+                case.clock.set(day(31));
+            }
             let query = drawn_query(&mut random);
-            let expected = naive(&population, &query);
+            let expected = naive(&population, &query, case.clock.now());
             let size = 1 + random.roll(40);
             let n_pages = (expected.len() as u64).div_ceil(size);
             for number in [1, 1 + random.roll(n_pages.max(1)), n_pages.max(1), n_pages + 1] {
@@ -120,7 +129,7 @@ async fn every_page_equals_a_scan_of_all_accesses() {
                 paths.push(listed.path);
             }
         }
-        for path in [ListPath::Interval, ListPath::Merged, ListPath::Counted] {
+        for path in [ListPath::Interval, ListPath::Merged, ListPath::Sets, ListPath::Counted] {
             assert!(
                 paths.iter().filter(|it| **it == path).count() > 50,
                 "{path:?} was rarely tried"
@@ -129,13 +138,13 @@ async fn every_page_equals_a_scan_of_all_accesses() {
     }
 }
 
-async fn end(store: &Store, id: AccessId, now: Timestamp) -> Access {
+async fn set_status(store: &Store, id: AccessId, target: TargetStatus, now: Timestamp) -> Access {
     let tenant = acme();
-    let ended = store.change_access(&tenant, id, move |stored, contract| {
-        let access = lifecycle::set_status(&stored.access, contract, TargetStatus::Terminated, now);
+    let changed = store.change_access(&tenant, id, move |stored, contract| {
+        let access = lifecycle::set_status(&stored.access, contract, target, now);
         Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
     });
-    ended.await.unwrap().unwrap()
+    changed.await.unwrap().unwrap()
 }
 
 #[tokio::test]
@@ -158,6 +167,10 @@ async fn each_kind_of_filter_takes_its_path() {
         ("contractId=c1;contractId=c2",                           ListPath::Merged),
         ("contractId=c1;contractId=c2&createdAt%3E=2020-01-01",   ListPath::Merged),
         ("contractId=c1;productOfferingId=o2",                    ListPath::Merged),
+        ("status=ACTIVE",                                         ListPath::Sets),
+        ("status=ACTIVE&contractId=c1&createdAt%3E=2020-01-01",   ListPath::Sets),
+        ("status=SUSPENDED;contractId=c2;username=n1",            ListPath::Sets),
+        ("status=ACTIVE&name=n1",                                 ListPath::Counted),
         ("name=n1",                                               ListPath::Counted),
         ("startDateTime%3E=2020-01-01",                           ListPath::Counted),
         ("contractId=c1&endDateTime%3C2030-01-01",                ListPath::Counted),
@@ -274,13 +287,14 @@ async fn lists_hold_while_others_create() {
             for Sight { query, request, listed, n_before, n_after } in watcher.await.unwrap() {
                 let context = format!("{}: {request:?}: {query}", case.kind);
                 // Accesses keep their positions: the page is the same in the final list.
-                let (expected, total) = (naive(&everything.items, &query), listed.page.total);
+                let now = case.clock.now();
+                let (expected, total) = (naive(&everything.items, &query, now), listed.page.total);
                 let mut pages = expected[..total as usize].chunks(request.size as usize);
                 let page = pages.nth(request.number as usize - 1);
                 assert_eq!(ids(&listed), page.unwrap_or_default(), "{context}");
                 // No access that was created before is missing, and none appears before it is created.
-                let at_least = naive(&everything.items[..n_before], &query).len() as u64;
-                let at_most = naive(&everything.items[..n_after], &query).len() as u64;
+                let at_least = naive(&everything.items[..n_before], &query, now).len() as u64;
+                let at_most = naive(&everything.items[..n_after], &query, now).len() as u64;
                 assert!((at_least..=at_most).contains(&total), "{context}: {total}");
             }
         }

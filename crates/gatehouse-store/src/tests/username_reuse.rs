@@ -207,6 +207,7 @@ impl Upgraded {
         let clock = Clock::by_hand(day(0));
         let db = Db::open_postgres(&url, clock.clone()).unwrap();
         migrate::take(&db, &STEPS[..9]).await.unwrap();
+        add_later_tables(&db).await;
         let before = Store::attach_postgres(&url, clock.clone()).await.unwrap().unwrap();
         set_up(&before).await;
         Self { url, clock, db, before }
@@ -255,7 +256,6 @@ async fn usernames_are_reused_when_no_older_server_runs() {
     clock.set(clock.now().plus_milliseconds(59_000));
     store.heartbeat(&own).await.unwrap();
     assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
-    assert!(migrate::take(&db, &STEPS[..9]).await.is_ok(), "it may be started again");
     clock.set(clock.now().plus_milliseconds(2_000));
     // From now on older programs are refused; but one may have been about to start.
     assert_eq!(store.advance_username_reuse().await.unwrap(), UsernameReuse::OlderServer);
@@ -373,6 +373,7 @@ async fn an_embedded_store_reuses_usernames_when_it_is_opened() {
     let clock = Clock::by_hand(day(0));
     let db = Db::open_sqlite(path.as_path(), ProcessRole::Server, clock.clone()).unwrap();
     migrate::take(&db, &STEPS[..9]).await.unwrap();
+    add_later_tables(&db).await;
     let before = Store::join_sqlite(&path, clock.clone()).await.unwrap().unwrap();
     set_up(&before).await;
     let ann = create(&before, "c1", "ann").await.unwrap();

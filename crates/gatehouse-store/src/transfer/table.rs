@@ -86,6 +86,27 @@ pub(crate) const TABLES: &[Table] = &[
         )
     },
     Table {
+        name: "set_part",
+        n_at_once: 1000,
+        ..table(
+            &[
+                text("tenant"),
+                text("kind"),
+                text("name"),
+                integer("first"),
+                integer("until"),
+                integer("n"),
+                bytes("bits"),
+            ],
+            4,
+        )
+    },
+    Table {
+        name: "set_sum",
+        ..table(&[text("tenant"), text("kind"), text("name"), integer("grp"), integer("n")], 4)
+    },
+    Table { name: "set_build", ..table(&[text("tenant"), integer("built_to")], 1) },
+    Table {
         name: "tally",
         ..table(
             &[

@@ -25,6 +25,7 @@ fn no_access_passes_a_contradiction() {
         "createdAt%3E=2026-01-02&createdAt%3C2026-01-01",
         "endDateTime=2026-01-01&endDateTime=2026-01-02",
         "createdAt=2026-01-01T00:00:00.0001Z",
+        "status=ACTIVE&status=SUSPENDED",
         &too_long,
     ] {
         assert_eq!(read(query).unwrap().alternatives(), [], "{query}");
@@ -37,6 +38,18 @@ fn no_access_passes_a_contradiction() {
 fn repeated_conditions_count_once() {
     let once = read("contractId=A").unwrap();
     assert_eq!(read("contractId=A&contractId=A;contractId=A").unwrap(), once);
+}
+
+#[test]
+fn an_unknown_status_is_a_fault() {
+    for word in ["", "active", "PAUSED"] {
+        let faults = read(&format!("status={word};status=ACTIVE")).unwrap_err();
+        let expected = format!(
+            "must be one of PENDING_ACTIVE, ACTIVE, SUSPENDED, PENDING_TERMINATE, TERMINATED, not `{word}`"
+        );
+        assert_eq!(faults, [FilterFault { name: "status".into(), reason: expected }]);
+    }
+    assert_eq!(read("status=SUSPENDED").unwrap().alternatives()[0].status, Some(Status::Suspended));
 }
 
 #[test]

@@ -114,7 +114,9 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = filter.expect("a query without faults has a filter");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    let (mut writer, now) = (AccessWriter::new(&call.address, call.tenant()), call.app().now());
+    // A filter by status was decided at an instant of its own: the page shows that one's statuses.
+    let now = listed.at.unwrap_or_else(|| call.app().now());
+    let mut writer = AccessWriter::new(&call.address, call.tenant());
     let write = |json: &mut Json, access: &Access| {
         let mut shown = access.shown();
         lifecycle::advance_shown_to(&mut shown, now);

@@ -174,6 +174,10 @@ fn condition(field: &FilterField) -> Value {
             let compared = "The name may be in lower case; an invalid number is 400.";
             (compared.to_owned(), json!({"type": "string"}))
         }
+        1 if !field.words.is_empty() => {
+            let compared = "Compared with `=`; any other word is 400. An extension.";
+            (compared.to_owned(), json!({"type": "string", "enum": field.words}))
+        }
         1 => ("Compared with `=`, character by character.".to_owned(), json!({"type": "string"})),
         _ => {
             let compared = format!(

@@ -66,7 +66,10 @@ async fn filters_count_and_list_the_same_accesses() {
         ("color=red&contractId=payg",                                  "ann cleo",          Some("color")),
         ("color=red;contractId=payg",                                  "ann cleo",          Some("color")),
         ("contractId%3Epayg",                                          "ann bob cleo",      Some("contractId")),
-        ("status=ACTIVE&a%2Cb&status=X",                               "ann bob cleo",      Some("status, a%2Cb")),
+        ("usage=ACTIVE&a%2Cb&usage=X",                                 "ann bob cleo",      Some("usage, a%2Cb")),
+        ("status=ACTIVE&contractId=payg",                              "ann cleo",          None),
+        ("status=SUSPENDED",                                           "",                  None),
+        ("filter=status%3DACTIVE;username=ann",                        "ann bob cleo",      None),
         ("filter=contractId%253Dpayg",                                 "ann bob cleo",      Some("contractId=payg")),
         ("%FF=1",                                                      "ann bob cleo",      Some("%EF%BF%BD")),
     ];

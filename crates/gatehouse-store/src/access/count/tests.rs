@@ -8,7 +8,7 @@ use gatehouse_core::list::{DeviceNameCondition, Interval};
 fn located(set: NumberedSet, name: Option<&str>, end: Option<TimeSpan>) -> Located {
     let interval = Interval { after: 0, to: 1000 };
     let device = name.map(|name| name.parse().unwrap()).into();
-    let rest = RowConditions { username: None, device, start: TimeSpan::ALWAYS, end };
+    let rest = RowConditions { username: None, device, status: None, start: TimeSpan::ALWAYS, end };
     Located { set, interval, rest }
 }
 
@@ -70,11 +70,16 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
         interval: Interval { after: number - 1, to: number },
         rest: RowConditions::NONE,
     };
-    let mut many: Vec<_> = (1..=3200).map(found).collect();
+    let statuses = [None, Some(Status::Active), Some(Status::Terminated)];
+    let with_status = |(n, mut one): (usize, Located)| {
+        one.rest.status = statuses[n % 3];
+        one
+    };
+    let mut many: Vec<_> = (1..=3200).map(found).enumerate().map(with_status).collect();
     many.push(located(NumberedSet::Tenant, Some("x"), None));
     let many = (many, vec!["INDEX access_device_name (tenant=? AND device_name=?"]);
     for (terms, indexes) in cases.into_iter().chain(of_usernames).chain([many]) {
-        let mut search = Search::new(&tenant, &terms);
+        let mut search = Search::new(&tenant, &terms, Timestamp::EPOCH);
         let total = plan(&store, search.total(), search.values.clone()).await;
         let page = search.page(PageRequest { number: 3, size: 10 });
         let page = plan(&store, page, search.values).await;

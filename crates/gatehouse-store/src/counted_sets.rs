@@ -1,0 +1,33 @@
+//! Counted sets in the database: which accesses have a status, and belong to a contract, offering or job, as sets of
+//! the tenant's running numbers.
+
+pub(crate) mod audit;
+pub(crate) mod building;
+pub(crate) mod changes;
+pub(crate) mod page;
+pub(crate) mod part;
+pub(crate) mod position;
+
+use std::borrow::Cow;
+
+use gatehouse_core::counted_set::CountedSet;
+
+/// The word in the database for a set's kind.
+pub(crate) fn kind(set: &CountedSet) -> &'static str {
+    match set {
+        CountedSet::Contract(_) => "contract",
+        CountedSet::Job(_) => "job",
+        CountedSet::Offering(_) => "offering",
+        CountedSet::Status(_) => "status",
+    }
+}
+
+/// A set's name in the database.
+pub(crate) fn name(set: &CountedSet) -> Cow<'_, str> {
+    match set {
+        CountedSet::Contract(id) => id.as_str().into(),
+        CountedSet::Job(id) => id.to_string().into(),
+        CountedSet::Offering(id) => id.as_str().into(),
+        CountedSet::Status(status) => status.as_str().into(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Changes of members: collected by a transaction, and written part by part.
+//!
+//! Parts are locked in one order: by set, then by number. The sums follow behind all parts.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::try_join_all;
+use gatehouse_core::counted_set::runs::MemberChange;
+use gatehouse_core::counted_set::{self, CountedSet, group_of, group_start, offset_of};
+use gatehouse_core::{Access, TenantName};
+
+use super::part::{self, Part};
+use crate::db::Tx;
+use crate::error::StoreError;
+
+/// A part of fewer bytes is joined with the next one where both fit into [`JOINED_BYTES_MAX`].
+const SMALL_BYTES: usize = 120;
+
+/// Most bytes of two parts that are joined: they leave room to grow.
+const JOINED_BYTES_MAX: usize = 500;
+
+/// Numbers within such a distance are almost always in one part.
+const SHORT_NUMBERS: u64 = 1000;
+
+/// Numbers that become members of sets, or stop being members.
+#[derive(Default)]
+pub(crate) struct SetChanges(BTreeMap<CountedSet, BTreeMap<u64, bool>>);
+
+/// Change in the number of a set's members in a group.
+struct SumChange<'s> {
+    set: &'s CountedSet,
+    group: u64,
+    n: i64,
+}
+
+impl SetChanges {
+    /// Adds a new access.
+    pub(crate) fn add_new(&mut self, number: u64, access: &Access) {
+        for set in counted_set::sets_of(access) {
+            self.set(set, number, true);
+        }
+    }
+
+    /// Adds a change of an access.
+    pub(crate) fn change(&mut self, number: u64, before: &Access, after: &Access) {
+        let (before, after) = (counted_set::sets_of(before), counted_set::sets_of(after));
+        for left in before.iter().filter(|set| !after.contains(set)) {
+            self.set(left.clone(), number, false);
+        }
+        for entered in after.into_iter().filter(|set| !before.contains(set)) {
+            self.set(entered, number, true);
+        }
+    }
+
+    /// Sets whether a number is a member of a set.
+    pub(crate) fn set(&mut self, set: CountedSet, number: u64, is_member: bool) {
+        self.0.entry(set).or_default().insert(number, is_member);
+    }
+
+    /// Whether nothing changes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Writes the changes of numbers up to `built_to`.
+    pub(crate) async fn write(
+        &self,
+        tx: &Tx,
+        tenant: &TenantName,
+        built_to: u64,
+    ) -> Result<(), StoreError> {
+        let mut sums = Vec::new();
+        let sets =
+            self.0.iter().map(|(set, numbers)| write_set(tx, tenant, set, numbers, built_to));
+        if self.0.values().all(is_short) {
+            // Sent together: the first locks are in order, and almost always the only ones. Where a part was split
+            // meanwhile, or is joined with the next one, two transactions can deadlock; PostgreSQL ends one of them,
+            // which is retried.
+            sums.extend(try_join_all(sets).await?.into_iter().flatten());
+        } else {
+            for set in sets {
+                sums.extend(set.await?);
+            }
+        }
+        let sums = sums.into_iter().filter(|it| it.n != 0);
+        try_join_all(sums.map(async |SumChange { set, group, n }| {
+            part::add_to_sum(tx, tenant, set, group, n).await
+        }))
+        .await
+        .map(drop)
+    }
+}
+
+/// Whether all numbers are probably in one part.
+fn is_short(numbers: &BTreeMap<u64, bool>) -> bool {
+    let ends = numbers.first_key_value().zip(numbers.last_key_value());
+    ends.is_none_or(|((first, _), (last, _))| last - first < SHORT_NUMBERS)
+}
+
+/// Changes a set's members part by part, in order of their numbers.
+async fn write_set<'s>(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &'s CountedSet,
+    numbers: &BTreeMap<u64, bool>,
+    built_to: u64,
+) -> Result<Vec<SumChange<'s>>, StoreError> {
+    let mut sums: Vec<SumChange<'s>> = Vec::new();
+    let first_from = |number| numbers.range(number..).next().map(|(number, _)| *number);
+    let mut next = first_from(0);
+    while let Some(number) = next.filter(|number| *number <= built_to) {
+        let mut part = part::lock(tx, tenant, set, number).await?;
+        let group = group_of(number);
+        let in_part = |from: u64, part: &Part| {
+            numbers.range(from..part.until).filter(move |(number, _)| **number <= built_to)
+        };
+        let changed = in_part(number, &part);
+        let mut n = change_members(&mut part, changed);
+        let is_shrinking = n < 0 && part.members.n_bytes() < SMALL_BYTES;
+        if is_shrinking && part.until < group_start(group + 1) {
+            let joined = part.until;
+            join_next(tx, tenant, set, &mut part).await?;
+            let changed = in_part(joined, &part);
+            n += change_members(&mut part, changed);
+        }
+        next = first_from(part.until);
+        write_pieces(tx, tenant, set, part).await?;
+        match sums.last_mut() {
+            Some(sum) if sum.group == group => sum.n += n,
+            _ => sums.push(SumChange { set, group, n }),
+        }
+    }
+    Ok(sums)
+}
+
+/// Changes members, and returns by how many there are more.
+fn change_members<'a>(part: &mut Part, numbers: impl Iterator<Item = (&'a u64, &'a bool)>) -> i64 {
+    let changes: Vec<MemberChange> = numbers
+        .map(|(number, is_member)| MemberChange {
+            offset: offset_of(*number),
+            is_member: *is_member,
+        })
+        .collect();
+    let count = part.members.change(&changes);
+    i64::from(count.n_added) - i64::from(count.n_removed)
+}
+
+/// Joins a part with the next one of its group, where both together are small.
+async fn join_next(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &CountedSet,
+    part: &mut Part,
+) -> Result<(), StoreError> {
+    // The next part stays where it is: it begins behind this one, which is locked.
+    let Some(next) = part::lock_at(tx, tenant, set, part.until).await? else { return Ok(()) };
+    if part.members.n_bytes() + next.members.n_bytes() > JOINED_BYTES_MAX {
+        return Ok(());
+    }
+    part::delete(tx, tenant, set, next.first).await?;
+    part.members.append(&next.members);
+    part.until = next.until;
+    Ok(())
+}
+
+/// Writes a changed part, in as many parts as it needs.
+async fn write_pieces(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &CountedSet,
+    part: Part,
+) -> Result<(), StoreError> {
+    let Part { first, until, members } = part;
+    let start = group_start(group_of(first));
+    // New accesses have the highest numbers: the last part of a group grows at its end.
+    let is_growing_at_end = until == group_start(group_of(first) + 1);
+    let pieces = members.pieces(is_growing_at_end);
+    let begins = |n: usize| {
+        let begin = pieces.get(n).and_then(|it| it.runs().first());
+        begin.map(|run| start + u64::from(run.start))
+    };
+    let stretches: Vec<(u64, u64)> = (0..pieces.len())
+        .map(|n| {
+            let from = if n == 0 { first } else { begins(n).unwrap_or(first) };
+            (from, begins(n + 1).unwrap_or(until))
+        })
+        .collect();
+    let parts = stretches.into_iter().zip(pieces);
+    let parts: Vec<Part> =
+        parts.map(|((first, until), members)| Part { first, until, members }).collect();
+    try_join_all(parts.iter().map(|it| part::put(tx, tenant, set, it))).await.map(drop)
+}

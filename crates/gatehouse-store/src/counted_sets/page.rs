@@ -1,0 +1,302 @@
+//! Pages of lists by what changes: counted sets are combined group by group.
+//!
+//! One snapshot reads everything: the sums, the parts and the rows belong to one moment. A group in which an
+//! alternative has no members is skipped by the sums alone, and so is the count of a group that one set decides. Parts
+//! are read for the other groups, and for those that the page's accesses are in.
+//!
+//! An access whose end has come is TERMINATED before that is stored. Such accesses are few most of the time; they are
+//! taken out of the set of their stored status and put into that of the TERMINATED ones.
+
+use std::collections::{BTreeMap, HashMap};
+
+use futures_util::future::{try_join, try_join_all};
+use gatehouse_core::counted_set::bitmap::Bitmap;
+use gatehouse_core::counted_set::runs::{Run, Runs};
+use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start, offset_of};
+use gatehouse_core::list::{Interval, NumberedSet};
+use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
+
+use super::position::{self, COMPLETE};
+use super::{kind, name};
+use crate::Store;
+use crate::access::bulk;
+use crate::counts::counter;
+use crate::db::{Row, SnapshotFor, Tx};
+use crate::error::StoreError;
+
+/// Accesses that one alternative of a filter selects: those that belong to all of the sets, in an interval of the
+/// tenant's running numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct SetTerm {
+    pub(crate) sets: Vec<CountedSet>,
+    /// Where the interval ends before its first number, and where it ends.
+    pub(crate) interval: [Bound; 2],
+}
+
+/// A bound of an interval of running numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bound {
+    /// This number.
+    At(u64),
+    /// The last access that was created before this time, in milliseconds. It is known that the accesses up to this
+    /// number were; others may have been created since.
+    CreatedBefore { time: i64, known: u64 },
+}
+
+/// A page that counted sets have found.
+pub(crate) struct SetPage {
+    pub(crate) page: Page<Access>,
+    /// When the statuses were as the page has them.
+    pub(crate) at: Timestamp,
+}
+
+impl Store {
+    /// A page of the accesses that any of the terms selects; `None` while the tenant's sets are not complete.
+    pub(crate) async fn set_page(
+        &self,
+        tenant: &TenantName,
+        terms: Vec<SetTerm>,
+        request: PageRequest,
+    ) -> Result<Option<SetPage>, StoreError> {
+        let name = tenant.clone();
+        let found = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
+            if position::position(&tx, &name).await? != COMPLETE {
+                return Ok(None);
+            }
+            let members = Members::read(&tx, &name, &terms).await?;
+            let terms = members.locate(&terms).await?;
+            let (total, numbers) = members.window(&terms, request).await?;
+            let n_members = numbers.len();
+            let items = bulk::read_accesses(&tx, &name, numbers).await?;
+            if items.len() != n_members {
+                return Err(StoreError::corrupt("a counted set has an access that doesn't exist"));
+            }
+            let items = items.into_iter().map(|(_, access)| access).collect();
+            Ok(Some(SetPage { page: Page { request, items, total }, at: members.now }))
+        });
+        found.await
+    }
+}
+
+/// A term whose interval is known.
+struct LocatedTerm<'t> {
+    sets: &'t [CountedSet],
+    interval: Interval,
+}
+
+/// Sizes of the terms' sets and overdue ends, read before any part.
+struct Members<'a> {
+    tx: &'a Tx,
+    tenant: &'a TenantName,
+    now: Timestamp,
+    /// The tenant's last running number.
+    last: u64,
+    /// Stored status of accesses whose end has come, by number.
+    ended: BTreeMap<u64, Status>,
+    /// Number of members by group.
+    sums: HashMap<CountedSet, BTreeMap<u64, u64>>,
+}
+
+impl<'a> Members<'a> {
+    async fn read(
+        tx: &'a Tx,
+        tenant: &'a TenantName,
+        terms: &[SetTerm],
+    ) -> Result<Self, StoreError> {
+        let counter = counter::get(tx, tenant, &NumberedSet::Tenant);
+        let (now, counter) = try_join(tx.now(), counter).await?;
+        let mut sets: Vec<&CountedSet> = terms.iter().flat_map(|term| &term.sets).collect();
+        sets.sort_unstable();
+        sets.dedup();
+        let has_status = sets.iter().any(|set| matches!(set, CountedSet::Status(_)));
+        let sums = try_join_all(sets.into_iter().map(|set| read_sums(tx, tenant, set)));
+        let ended = async {
+            if has_status { read_ended(tx, tenant, now).await } else { Ok(BTreeMap::new()) }
+        };
+        let (sums, ended) = try_join(sums, ended).await?;
+        let mut sums: HashMap<_, _> = sums.into_iter().collect();
+        for (number, status) in &ended {
+            let group = group_of(*number);
+            if let Some(of_status) = sums.get_mut(&CountedSet::Status(*status)) {
+                of_status.entry(group).and_modify(|n: &mut u64| *n = n.saturating_sub(1));
+            }
+            if let Some(terminated) = sums.get_mut(&CountedSet::Status(Status::Terminated)) {
+                *terminated.entry(group).or_default() += 1;
+            }
+        }
+        let last = counter.map_or(0, |counter| counter.total);
+        Ok(Self { tx, tenant, now, last, ended, sums })
+    }
+
+    /// Finds the intervals of the terms in this snapshot.
+    async fn locate<'t>(&self, terms: &'t [SetTerm]) -> Result<Vec<LocatedTerm<'t>>, StoreError> {
+        let mut located = Vec::with_capacity(terms.len());
+        for SetTerm { sets, interval: [after, to] } in terms {
+            let (after, to) = (self.number_at(*after).await?, self.number_at(*to).await?);
+            located.push(LocatedTerm { sets, interval: Interval { after, to } });
+        }
+        Ok(located)
+    }
+
+    async fn number_at(&self, bound: Bound) -> Result<u64, StoreError> {
+        match bound {
+            Bound::At(number) => Ok(number),
+            Bound::CreatedBefore { known, .. } if known >= self.last => Ok(known),
+            Bound::CreatedBefore { time, known } => {
+                let sql = "SELECT COUNT(*) FROM access WHERE tenant = ?1 AND number > ?2 \
+                           AND created_at < ?3";
+                let values = [self.tenant.as_str().into(), known.into(), time.into()];
+                let n_since = self.tx.row(sql, &values, |row| row.count(0)).await?;
+                Ok(known + n_since.unwrap_or_default())
+            }
+        }
+    }
+
+    /// The number of accesses that the terms select, and the numbers of those on the page.
+    async fn window(
+        &self,
+        terms: &[LocatedTerm<'_>],
+        request: PageRequest,
+    ) -> Result<(u64, Vec<u64>), StoreError> {
+        let (begin, end) = (request.offset(), request.offset().saturating_add(request.size));
+        let (mut total, mut numbers) = (0, Vec::new());
+        for group in 0..=group_of(self.last) {
+            let candidates: Vec<&LocatedTerm<'_>> =
+                terms.iter().filter(|term| self.may_select(term, group)).collect();
+            let known = match candidates.as_slice() {
+                [] => continue,
+                [one] => self.known_count(one, group),
+                _ => None,
+            };
+            // The page's part of this group.
+            let is_on_page = |n: u64| total < end && total + n > begin;
+            let bitmap = match known {
+                Some(n) if !is_on_page(n) => None,
+                _ => Some(self.bitmap(&candidates, group).await?),
+            };
+            let n = bitmap.as_ref().map_or(known.unwrap_or_default(), Bitmap::len);
+            if let Some(bitmap) = bitmap.filter(|_| is_on_page(n)) {
+                let n_skipped = begin.saturating_sub(total);
+                let members = bitmap.members(n_skipped, end - total.max(begin));
+                numbers.extend(members.into_iter().map(|it| group_start(group) + u64::from(it)));
+            }
+            total += n;
+        }
+        Ok((total, numbers))
+    }
+
+    /// The tenant's numbers in a group.
+    fn numbers_in(&self, group: u64) -> Interval {
+        let start = group_start(group);
+        Interval { after: start.saturating_sub(1), to: self.last.min(start + GROUP_NUMBERS - 1) }
+    }
+
+    /// The numbers of a group that a term's interval has.
+    fn clipped(&self, term: &LocatedTerm<'_>, group: u64) -> Interval {
+        let all = self.numbers_in(group);
+        Interval { after: all.after.max(term.interval.after), to: all.to.min(term.interval.to) }
+    }
+
+    fn may_select(&self, term: &LocatedTerm<'_>, group: u64) -> bool {
+        let has_members = |set: &CountedSet| self.sum(set, group) > 0;
+        !self.clipped(term, group).is_empty() && term.sets.iter().all(has_members)
+    }
+
+    fn sum(&self, set: &CountedSet, group: u64) -> u64 {
+        self.sums.get(set).and_then(|sums| sums.get(&group)).copied().unwrap_or_default()
+    }
+
+    /// The number of accesses that a term selects in a group, where the sums tell.
+    fn known_count(&self, term: &LocatedTerm<'_>, group: u64) -> Option<u64> {
+        let clipped = self.clipped(term, group);
+        match term.sets {
+            [] => Some(clipped.len()),
+            [set] if clipped == self.numbers_in(group) => Some(self.sum(set, group)),
+            _ => None,
+        }
+    }
+
+    /// The accesses of a group that any of the terms selects.
+    async fn bitmap(&self, terms: &[&LocatedTerm<'_>], group: u64) -> Result<Bitmap, StoreError> {
+        let mut sets: HashMap<&CountedSet, Bitmap> = HashMap::new();
+        for set in terms.iter().flat_map(|term| term.sets) {
+            if !sets.contains_key(set) {
+                sets.insert(set, self.read_set(set, group).await?);
+            }
+        }
+        let mut selected = Bitmap::default();
+        for term in terms {
+            let mut members = Bitmap::default();
+            let Interval { after, to } = self.clipped(term, group);
+            members.insert(Run { start: offset_of(after + 1), end: offset_of(to) + 1 });
+            for set in term.sets {
+                members.intersect(&sets[set]);
+            }
+            selected.unite(&members);
+        }
+        Ok(selected)
+    }
+
+    /// A set's members in a group.
+    async fn read_set(&self, set: &CountedSet, group: u64) -> Result<Bitmap, StoreError> {
+        let sql = "SELECT bits FROM set_part WHERE tenant = ?1 AND kind = ?2 AND name = ?3 \
+                   AND first >= ?4 AND first < ?5";
+        let (name, start) = (name(set), group_start(group));
+        let end = start + GROUP_NUMBERS;
+        let values = [
+            self.tenant.as_str().into(),
+            kind(set).into(),
+            name.as_ref().into(),
+            start.into(),
+            end.into(),
+        ];
+        let mut bitmap = Bitmap::default();
+        let decode = |row: &Row<'_>| {
+            Runs::decode_into(&row.bytes(0)?, &mut bitmap).map_err(StoreError::corrupt)
+        };
+        self.tx.rows(sql, &values, decode).await?;
+        if let CountedSet::Status(status) = set {
+            for (number, stored) in self.ended.range(start..end) {
+                let offset = offset_of(*number);
+                let run = Run { start: offset, end: offset + 1 };
+                match *status {
+                    Status::Terminated => bitmap.insert(run),
+                    status if status == *stored => bitmap.remove(run),
+                    _ => {}
+                }
+            }
+        }
+        Ok(bitmap)
+    }
+}
+
+async fn read_sums(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &CountedSet,
+) -> Result<(CountedSet, BTreeMap<u64, u64>), StoreError> {
+    let sql = "SELECT grp, n FROM set_sum WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
+    let name = name(set);
+    let values = [tenant.as_str().into(), kind(set).into(), name.as_ref().into()];
+    let sums = tx.rows(sql, &values, |row| Ok((row.count(0)?, row.count(1)?))).await?;
+    Ok((set.clone(), sums.into_iter().collect()))
+}
+
+/// Accesses whose end has come and whose expiry is not stored yet, with their stored statuses.
+async fn read_ended(
+    tx: &Tx,
+    tenant: &TenantName,
+    now: Timestamp,
+) -> Result<BTreeMap<u64, Status>, StoreError> {
+    // By contract, because that is how the index of ends begins.
+    let sql = "SELECT a.number, a.status FROM contract c CROSS JOIN access a \
+               WHERE c.tenant = ?1 AND a.tenant = ?1 AND a.contract_id = c.id \
+               AND a.status <> 'TERMINATED' AND a.end_at <= ?2";
+    let read = |row: &Row<'_>| {
+        let status = Status::from_word(row.text_ref(1)?);
+        let status = status.ok_or_else(|| StoreError::corrupt("an unknown status of an access"));
+        Ok((row.count(0)?, status?))
+    };
+    let ended = tx.rows(sql, &[tenant.as_str().into(), now.into()], read).await?;
+    Ok(ended.into_iter().collect())
+}

@@ -1,0 +1,199 @@
+//! Counted sets: they equal the accesses, whatever happens to these, also while they are being built.
+
+use super::*;
+use crate::access::list::Listed;
+use crate::db::WriteKind;
+use crate::{Change, Replica, SetBuilding, StoreError};
+use gatehouse_core::PageRequest;
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
+use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::list::ListPath;
+use gatehouse_testing::SeededRandom;
+
+async fn list(store: &Store, query: &str) -> Listed {
+    let filter = AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap();
+    let request = PageRequest { number: 1, size: 1000 };
+    store.accesses(&acme(), &filter, request).await.unwrap().unwrap()
+}
+
+async fn assert_sound(store: &Store, kind: &str) {
+    let audit = store.audit(&acme()).await.unwrap();
+    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+}
+
+async fn suspend(store: &Store, id: AccessId) {
+    let tenant = acme();
+    let changed = store.change_access(&tenant, id, |stored, contract| {
+        let rule = lifecycle::set_status(&stored.access, contract, TargetStatus::Suspended, day(0));
+        Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
+    });
+    changed.await.unwrap().unwrap();
+}
+
+/// Removes a tenant's sets, as a store has it that an older program filled.
+async fn forget_sets(store: &Store) {
+    let forgotten = store.db.write(WriteKind::Server, async |tx| {
+        for sql in [
+            "DELETE FROM set_part WHERE tenant = 'acme'",
+            "DELETE FROM set_sum WHERE tenant = 'acme'",
+            "DELETE FROM set_build WHERE tenant = 'acme'",
+            "UPDATE schema_version SET needs = 10 WHERE version = 11",
+        ] {
+            tx.execute(sql, &[]).await?;
+        }
+        Ok::<_, StoreError>(())
+    });
+    forgotten.await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn sets_are_built_while_accesses_are_created_and_changed() {
+    for case in stores("sets_are_built").await {
+        set_up(&case.store).await;
+        let first: Vec<NewAccess> = (0..900).map(|n| new("c1", &format!("u{n}"))).collect();
+        let created = case.store.create_accesses(&acme(), first).await.unwrap();
+        let ids: Vec<AccessId> = created.into_iter().map(|it| it.unwrap().id).collect();
+        suspend(&case.store, ids[7]).await;
+        forget_sets(&case.store).await;
+        let listed = list(&case.store, "status=SUSPENDED").await;
+        assert_eq!((listed.page.total, listed.path), (1, ListPath::Counted), "{}", case.kind);
+
+        let store = case.store.clone();
+        let changing = tokio::spawn(async move {
+            let mut random = SeededRandom(5);
+            for n in 0..120 {
+                suspend(&store, *random.pick(&ids)).await;
+                store.create_access(&acme(), new("c2", &format!("v{n}"))).await.unwrap().unwrap();
+            }
+        });
+        while !changing.is_finished() {
+            case.store.build_sets(acme(), 20).await.unwrap();
+        }
+        changing.await.unwrap();
+        // Small steps, until nothing is left.
+        for _ in 0..100 {
+            case.store.build_sets(acme(), 100).await.unwrap();
+        }
+        let by_sets = list(&case.store, "status=SUSPENDED").await;
+        assert_eq!(by_sets.path, ListPath::Sets, "{}", case.kind);
+        assert!(by_sets.page.total > 50, "{}", case.kind);
+        let by_rows = list(&case.store, "status=SUSPENDED;name=none").await;
+        assert_eq!(by_rows.path, ListPath::Counted, "{}", case.kind);
+        assert_eq!(by_sets.page.items, by_rows.page.items, "{}", case.kind);
+        assert_sound(&case.store, case.kind).await;
+    }
+}
+
+#[tokio::test]
+async fn building_waits_for_the_end_of_older_servers() {
+    let url = empty_schema("building_waits").await;
+    let clock = Clock::by_hand(day(0));
+    let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
+    set_up(&store).await;
+    store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
+    forget_sets(&store).await;
+    let replica = Replica {
+        id: [1; 16],
+        version: "0.0.1".into(),
+        host: "old".into(),
+        listen: "127.0.0.1:1".into(),
+        key_name: "k".into(),
+    };
+    let older = async || {
+        store.heartbeat(&replica).await.unwrap();
+        let aged = store.db.write(WriteKind::Server, async |tx| {
+            tx.execute("UPDATE replica SET knows = 10", &[]).await
+        });
+        aged.await.unwrap();
+    };
+    older().await;
+    // A new program, which has seen nothing yet.
+    let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
+    assert_eq!(store.advance_sets().await.unwrap(), SetBuilding::OlderServer);
+    // A tenant of this time gets its sets later, too.
+    store.put_tenant(&tenant("umbra")).await.unwrap();
+    clock.set(day(0).plus_milliseconds(61_000));
+    assert_eq!(
+        store.advance_sets().await.unwrap(),
+        SetBuilding::OlderServer,
+        "refused from now on"
+    );
+    clock.set(day(0).plus_milliseconds(122_000));
+    assert_eq!(store.advance_sets().await.unwrap(), SetBuilding::Building);
+    assert_eq!(store.advance_sets().await.unwrap(), SetBuilding::Building);
+    assert_eq!(store.advance_sets().await.unwrap(), SetBuilding::Complete);
+    assert_eq!(list(&store, "status=ACTIVE").await.path, ListPath::Sets);
+    assert_sound(&store, "PostgreSQL").await;
+}
+
+#[tokio::test]
+async fn an_audit_names_the_set_that_is_wrong() {
+    #[rustfmt::skip]
+    let cases = [
+        ("UPDATE set_sum SET n = n + 1 WHERE kind = 'status'",   "the set status ACTIVE, numbers 0 to 262143: has 3 members, its parts say 3, and its sum is 4"),
+        ("UPDATE set_part SET n = 2 WHERE kind = 'contract'",    "the set contract c1, numbers 0 to 262143: has 3 members, its parts say 2, and its sum is 3"),
+        ("UPDATE set_part SET until = 9 WHERE kind = 'offering'", "the set offering o1, numbers 0 to 262143: has parts that leave out or repeat numbers"),
+        ("DELETE FROM set_part WHERE kind = 'status'",           "the set status ACTIVE, numbers 0 to 262143: has other members than the 3 accesses that belong to it"),
+    ];
+    for (sql, expected) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open_sqlite(&dir.path().join("a.db"), Clock::machine()).await.unwrap();
+        set_up(&store).await;
+        let three = (0..3).map(|n| new("c1", &format!("u{n}"))).collect();
+        store.create_accesses(&acme(), three).await.unwrap();
+        assert_sound(&store, "before").await;
+        let broken = store.db.write(WriteKind::Server, async move |tx| tx.execute(sql, &[]).await);
+        broken.await.unwrap();
+        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, [expected], "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_to_a_damaged_set_fails_and_ends() {
+    for case in stores("a_damaged_set").await {
+        set_up(&case.store).await;
+        let ids = (0..3).map(|n| new("c1", &format!("u{n}"))).collect();
+        case.store.create_accesses(&acme(), ids).await.unwrap();
+        let damage = "UPDATE set_part SET until = 2 WHERE tenant = 'acme' AND kind = 'status'";
+        let damaged =
+            case.store.db.write(WriteKind::Server, async move |tx| tx.execute(damage, &[]).await);
+        damaged.await.unwrap();
+        let error = case.store.create_access(&acme(), new("c1", "late")).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unexpected(_)), "{}: {error:?}", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_of_the_same_name_begins_with_empty_sets() {
+    for case in stores("begins_with_empty_sets").await {
+        set_up(&case.store).await;
+        // An older program deletes a tenant without its sets.
+        let deleted = case.store.db.write(WriteKind::Server, async move |tx| {
+            let sql = "INSERT INTO set_part (tenant, kind, name, first, until, n, bits) \
+                       VALUES ('acme', 'status', 'ACTIVE', 0, 262144, 9, ?1)";
+            tx.execute(sql, &[[1_u8, 2].as_slice().into()]).await?;
+            tx.execute("DELETE FROM tenant WHERE tenant = 'acme'", &[]).await
+        });
+        deleted.await.unwrap();
+        set_up(&case.store).await;
+        case.store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
+        let listed = list(&case.store, "status=ACTIVE").await;
+        assert_eq!((listed.page.total, listed.path), (1, ListPath::Sets), "{}", case.kind);
+        assert_sound(&case.store, case.kind).await;
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_tenant_leaves_no_sets() {
+    for case in stores("leaves_no_sets").await {
+        set_up(&case.store).await;
+        for id in ["c1", "c2", "c3"] {
+            case.store.delete_contract(&acme(), &id.parse().unwrap()).await.unwrap();
+        }
+        assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
+        for sql in ["SELECT 1 FROM set_build", "SELECT 1 FROM set_part", "SELECT 1 FROM set_sum"] {
+            assert!(case.store.db.rows(sql, &[], |_| Ok(())).await.unwrap().is_empty(), "{sql}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Parts of a counted set: they split and join, and concurrent writers lose nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gatehouse_core::Status;
+use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start};
+use gatehouse_testing::SeededRandom;
+
+use super::*;
+use crate::counted_sets::changes::SetChanges;
+use crate::counted_sets::position::COMPLETE;
+use crate::db::{Row, WriteKind};
+
+const SET: CountedSet = CountedSet::Status(Status::Suspended);
+
+/// A set as it is stored: its members, the number of its parts, and the sum of its sums.
+async fn stored(store: &Store) -> (BTreeSet<u64>, usize, u64) {
+    let sql = "SELECT first, n, bits FROM set_part WHERE tenant = 'acme' AND kind = 'status' \
+               AND name = 'SUSPENDED' ORDER BY first";
+    let read = |row: &Row<'_>| {
+        let runs = gatehouse_core::counted_set::runs::Runs::decode(&row.bytes(2)?).unwrap();
+        assert!(row.bytes(2)?.len() <= gatehouse_core::counted_set::runs::PART_BYTES_MAX);
+        assert_eq!(u64::from(runs.len()), row.count(1)?);
+        let start = group_start(group_of(row.count(0)?));
+        Ok(runs.members().map(|it| start + u64::from(it)).collect::<Vec<_>>())
+    };
+    let parts = store.db.rows(sql, &[], read).await.unwrap();
+    let sql = "SELECT CAST(COALESCE(SUM(n), 0) AS BIGINT) FROM set_sum WHERE tenant = 'acme' \
+               AND kind = 'status' AND name = 'SUSPENDED'";
+    let sum = store.db.row(sql, &[], |row| row.count(0)).await.unwrap().unwrap();
+    let n_parts = parts.len();
+    (parts.into_iter().flatten().collect(), n_parts, sum)
+}
+
+async fn write(store: &Store, changes: Vec<(u64, bool)>, built_to: u64) {
+    let written = store.db.write(WriteKind::Tenant(acme()), async move |tx| {
+        let mut all = SetChanges::default();
+        changes.iter().for_each(|(number, is_member)| all.set(SET, *number, *is_member));
+        all.write(&tx, &acme(), built_to).await
+    });
+    written.await.unwrap();
+}
+
+#[tokio::test]
+async fn parts_split_and_join_as_members_come_and_go() {
+    for case in stores("parts_split_and_join").await {
+        set_up(&case.store).await;
+        let mut random = SeededRandom(3);
+        let mut model = BTreeSet::new();
+        // Across the end of a group.
+        let first = GROUP_NUMBERS - 15_000;
+        for n in 0..60 {
+            let is_member = |random: &mut SeededRandom| match n {
+                0..20 => true,
+                20..40 => random.roll(2) == 0,
+                _ => false,
+            };
+            let changes: Vec<(u64, bool)> = (0..400)
+                .map(|_| (first + random.roll(30_000), is_member(&mut random)))
+                .collect::<BTreeMap<u64, bool>>()
+                .into_iter()
+                .collect();
+            for (number, is_member) in &changes {
+                if *is_member {
+                    model.insert(*number)
+                } else {
+                    model.remove(number)
+                };
+            }
+            write(&case.store, changes, COMPLETE).await;
+            if n % 10 == 9 {
+                let (members, n_parts, sum) = stored(&case.store).await;
+                assert_eq!(members, model, "{}: {n}", case.kind);
+                assert_eq!(sum, model.len() as u64, "{}: {n}", case.kind);
+                assert!(n_parts > 5 || n > 40, "{}: {n}: {n_parts} parts", case.kind);
+            }
+        }
+        let rest = model.iter().map(|number| (*number, false)).collect();
+        write(&case.store, rest, COMPLETE).await;
+        let (members, n_parts, sum) = stored(&case.store).await;
+        assert_eq!((members.len(), sum), (0, 0), "{}", case.kind);
+        assert!(n_parts <= 8, "{}: {n_parts} parts of nothing", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn numbers_that_are_not_built_yet_stay_out() {
+    for case in stores("not_built_yet").await {
+        set_up(&case.store).await;
+        write(&case.store, vec![(1, true), (5, true), (6, true), (900, true)], 5).await;
+        assert_eq!(stored(&case.store).await, (BTreeSet::from([1, 5]), 1, 2), "{}", case.kind);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn changes_of_neighbours_at_the_same_time_are_all_kept() {
+    for case in stores("neighbours_at_the_same_time").await {
+        set_up(&case.store).await;
+        let writers = (0..4u64).map(|writer| {
+            let store = case.store.clone();
+            tokio::spawn(async move {
+                let mut random = SeededRandom(writer);
+                let mut own = BTreeSet::new();
+                for n in 0..40 {
+                    // Each writer has numbers of its own, between those of the others.
+                    let drawn = |random: &mut SeededRandom| random.roll(5000) * 4 + writer;
+                    let changes: BTreeMap<u64, bool> = (0..50)
+                        .map(|_| (drawn(&mut random), n < 30 || random.roll(3) == 0))
+                        .collect();
+                    for (number, is_member) in &changes {
+                        if *is_member {
+                            own.insert(*number)
+                        } else {
+                            own.remove(number)
+                        };
+                    }
+                    write(&store, changes.into_iter().collect(), COMPLETE).await;
+                }
+                own
+            })
+        });
+        let mut model = BTreeSet::new();
+        for writer in writers.collect::<Vec<_>>() {
+            model.extend(writer.await.unwrap());
+        }
+        let (members, _, sum) = stored(&case.store).await;
+        assert_eq!(members, model, "{}", case.kind);
+        assert_eq!(sum, model.len() as u64, "{}", case.kind);
+    }
+}
