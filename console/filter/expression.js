@@ -22,6 +22,7 @@ const field = (name, word, kind = 'text') => ({ name, word, kind, operators: kin
 
 export const ACCESS_FIELDS = [
   field('contractId', 'Contract'),
+  field('status', 'Status'),
   field('productOfferingId', 'Offering'),
   field('createdBy', 'Batch'),
   field('username', 'Username'),

@@ -9,7 +9,7 @@ import { filterPanel, listOrFault } from '../filter/panel.js';
 import { createButtons } from '../part/create_buttons.js';
 import { pageIn, pager, pastTheEnd } from '../part/pager.js';
 import { emptyPanel } from '../part/panel.js';
-import { statusMark } from '../part/status.js';
+import { ACCESS_STATUSES, statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
@@ -43,7 +43,11 @@ export async function show(context) {
     filterPanel({
       fields: ACCESS_FIELDS,
       text,
-      suggestions: { contractId: contracts.map((it) => it.id), productOfferingId: offerings },
+      suggestions: {
+        contractId: contracts.map((it) => it.id),
+        productOfferingId: offerings,
+        status: ACCESS_STATUSES,
+      },
       apply: (filter) => go(linkTo({ filter, page: 1 })),
     }),
     list,

@@ -185,6 +185,21 @@ inBrowser('every page of a list can be opened, and shared', server, async ({ pag
   await page.getByText('This page is empty').waitFor();
 });
 
+inBrowser('the suspended accesses are listed', server, async ({ page }) => {
+  const suspended = await api.createAccess({ deviceName: 'suspended for the list' });
+  await api.createAccess({ deviceName: 'not suspended' });
+  await api.changeAccess(suspended.id, { status: 'SUSPENDED' });
+  await openView(page, 'demo/accesses', 'accesses');
+  await page.getByText('Filter', { exact: true }).click();
+  await page.getByRole('button', { name: 'Add a condition' }).click();
+  await page.getByLabel('Condition 1.1: field').selectOption('Status');
+  await page.getByLabel('Condition 1.1: Status').fill('SUSPENDED');
+  await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
+  const listed = await namesIn(page);
+  assert.deepEqual(listed, await namesOf('status=SUSPENDED&pageSize=50'));
+  assert.ok(listed.includes('suspended for the list') && !listed.includes('not suspended'));
+});
+
 inBrowser('a filter is chosen or written, and each side updates the other', server, async ({ page }) => {
   const odd = 'pump & valve; 50%26 = "half"';
   await api.createAccess({ deviceName: odd });

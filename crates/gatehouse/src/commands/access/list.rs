@@ -1,6 +1,8 @@
 //! `gatehouse access list`.
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use gatehouse_core::Status;
 
 use super::COLUMNS;
 use crate::client::api::TenantArgs;
@@ -14,10 +16,15 @@ use crate::failure::Failure;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
+  gatehouse access list --status SUSPENDED --contract C-PAYG
   gatehouse access list --contract C-PAYG --created-since 2026-11-01
   gatehouse access list --all --output csv > accesses.csv
   gatehouse access list --filter 'name=pump-7;username=meter-12'")]
 pub(crate) struct List {
+    /// Accesses that have this status at present
+    #[arg(long, value_name = "STATUS", ignore_case = true, help_heading = "Filters",
+          value_parser = PossibleValuesParser::new(Status::WORDS))]
+    status: Option<String>,
     /// Accesses of this contract
     #[arg(long, value_name = "ID", help_heading = "Filters")]
     contract: Option<String>,
@@ -70,6 +77,7 @@ impl List {
     fn expression(&self) -> String {
         let mut conditions = Conditions::default();
         conditions
+            .add("status", "=", self.status.as_deref().map(str::to_uppercase).as_deref())
             .add("contractId", "=", self.contract.as_deref())
             .add("productOfferingId", "=", self.offering.as_deref())
             .add("createdBy", "=", self.batch.as_deref())

@@ -254,7 +254,7 @@ fn lists_are_filtered_by_flags_and_raw() {
     };
     let all = "pump-one meter-two sensor-three strange";
     #[rustfmt::skip]
-    let cases: [(&[&str], &str); 11] = [
+    let cases: [(&[&str], &str); 14] = [
         (&[],                                                              all),
         (&["--contract", "C-PAYG"],                                        "pump-one meter-two"),
         (&["--offering", "PO-IOT-YEAR"],                                   "sensor-three strange"),
@@ -262,6 +262,9 @@ fn lists_are_filtered_by_flags_and_raw() {
         (&["--username", "pump-one", "--contract", "C-PRE"],               ""),
         (&["--created-since", "2026-01-01T00:00:00+02:00"],                all),
         (&["--created-before", "2026-01-01"],                              ""),
+        (&["--status", "active"],                                          "pump-one meter-two"),
+        (&["--status", "PENDING_ACTIVE", "--username", "strange"],          "strange"),
+        (&["--status", "TERMINATED"],                                      ""),
         (&["--ends-since", "2026-01-01"],                                  ""),
         (&["--filter", "username=pump-one;username=strange"],              "pump-one strange"),
         (&["--filter", "username=pump-one;username=strange", "--contract", "C-PRE"], "strange"),
