@@ -41,7 +41,7 @@ test('alternatives and conditions keep their order in a request', () => {
 test('an invalid filter is explained', () => {
   /** @type {[string, RegExp][]} */
   const faults = [
-    ['status=ACTIVE', /“status” is not a filter field\. The fields are: contractId/],
+    ['colour=red', /“colour” is not a filter field\. The fields are: contractId/],
     ['contractId>A', /“contractId” does not support “>”/],
     ['contractId=', /“contractId” has no value/],
     ['contractId=A&&name=x', /nothing between two separators/],

@@ -4,7 +4,7 @@
 //! left. A tenant's accesses are read in the order of their numbers, a few thousand a transaction, and `set_build` has
 //! the number that they are built to. A writer keeps the sets of numbers up to there, and leaves the others alone.
 //! While a tenant's sets are being built, its writers and the builder take turns with that row's lock; afterwards
-//! nobody locks it.
+//! no transaction locks it.
 
 use std::sync::Arc;
 

@@ -173,7 +173,15 @@ async fn a_tenant_of_the_same_name_begins_with_empty_sets() {
             let sql = "INSERT INTO set_part (tenant, kind, name, first, until, n, bits) \
                        VALUES ('acme', 'status', 'ACTIVE', 0, 262144, 9, ?1)";
             tx.execute(sql, &[[1_u8, 2].as_slice().into()]).await?;
-            tx.execute("DELETE FROM tenant WHERE tenant = 'acme'", &[]).await
+            for sql in [
+                "DELETE FROM contract WHERE tenant = 'acme'",
+                "DELETE FROM tally WHERE tenant = 'acme'",
+                "DELETE FROM counter WHERE tenant = 'acme'",
+                "DELETE FROM tenant WHERE tenant = 'acme'",
+            ] {
+                tx.execute(sql, &[]).await?;
+            }
+            Ok::<_, StoreError>(())
         });
         deleted.await.unwrap();
         set_up(&case.store).await;
