@@ -163,11 +163,11 @@ async fn a_batch_is_accepted_once() {
     for case in stores("request_batch").await {
         let (kind, store) = (case.kind, &case.store);
         set_up(store).await;
-        let nobody = "nobody".parse().unwrap();
-        let refused = store.accept_task(&nobody, batch(9, "k", 1)).await;
+        let unknown = "nobody".parse().unwrap();
+        let refused = store.accept_task(&unknown, batch(9, "k", 1)).await;
         assert!(matches!(refused, Err(NotAccepted::NoTenant)), "{kind}");
         let idempotent = idempotent(Operation::Change, "k", 1);
-        let left = store.repeated_batch(&nobody, &idempotent, day(0)).await.unwrap();
+        let left = store.repeated_batch(&unknown, &idempotent, day(0)).await.unwrap();
         assert_eq!(left, None, "{kind}: a failure leaves nothing behind");
 
         let other = case.another().await.unwrap();
