@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::{AccessId, TenantName};
+use gatehouse_core::{AccessId, Labels, TenantName};
 use gatehouse_store::{Clock, NewAccess, Store, StoreError};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -158,6 +158,7 @@ fn draw() -> Result<NewAccess, String> {
         username: gatehouse_vault::generate_username(),
         password: StoredHash::new(HASH.to_owned()),
         device_name: None,
+        labels: Labels::NONE,
         created_by: None,
         idempotent: None,
     })

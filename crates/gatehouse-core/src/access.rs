@@ -4,6 +4,7 @@
 //! the password can't leak it.
 
 use crate::ids::{AccessId, ContractId, DeviceName, OfferingId, TaskId, Username};
+use crate::label::{Labels, ShownLabels};
 use crate::time::Timestamp;
 
 /// Lifecycle status of an access.
@@ -90,6 +91,8 @@ pub struct Access {
     pub termination: Option<PlannedTermination>,
     /// Number of changes so far, plus one.
     pub version: u64,
+    /// The labels.
+    pub labels: Labels,
 }
 
 /// The part of an access that responses show, borrowed from an [`Access`] or a database row. Texts are not parsed
@@ -114,6 +117,8 @@ pub struct ShownAccess<'a> {
     pub end: Option<Timestamp>,
     /// The Task that created the access; `None` for a single creation.
     pub created_by: Option<TaskId>,
+    /// The labels.
+    pub labels: ShownLabels<'a>,
 }
 
 impl<'a> ShownAccess<'a> {
@@ -141,6 +146,7 @@ impl Access {
             start: self.start,
             end: self.end,
             created_by: self.created_by,
+            labels: self.labels.shown(),
         }
     }
 }

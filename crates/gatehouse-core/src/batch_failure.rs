@@ -29,11 +29,13 @@ pub enum BatchFailureKind {
     QuotaReached,
     /// The access's contract is not pay-per-use.
     NotPayPerUse,
+    /// The access would have too many labels.
+    TooManyLabels,
 }
 
 impl BatchFailureKind {
     /// Every kind.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::UnknownContract,
         Self::NotFound,
         Self::UsernameTaken,
@@ -44,6 +46,7 @@ impl BatchFailureKind {
         Self::ContractNotStarted,
         Self::QuotaReached,
         Self::NotPayPerUse,
+        Self::TooManyLabels,
     ];
 
     /// The word in the database.
@@ -59,6 +62,7 @@ impl BatchFailureKind {
             Self::ContractNotStarted => "contract_not_started",
             Self::QuotaReached => "quota_reached",
             Self::NotPayPerUse => "not_pay_per_use",
+            Self::TooManyLabels => "too_many_labels",
         }
     }
 
@@ -79,6 +83,7 @@ impl From<&StateConflict> for BatchFailureKind {
                 Self::QuotaReached
             }
             StateConflict::NotPayPerUse => Self::NotPayPerUse,
+            StateConflict::TooManyLabels(_) => Self::TooManyLabels,
         }
     }
 }

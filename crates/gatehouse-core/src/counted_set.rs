@@ -17,7 +17,7 @@ pub mod bitmap;
 pub mod runs;
 
 use crate::access::{Access, Status};
-use crate::ids::{ContractId, OfferingId, TaskId};
+use crate::ids::{ContractId, LabelKey, LabelValue, OfferingId, TaskId};
 
 /// A set of accesses, by their running numbers in the tenant. Sets are locked in this order.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +26,10 @@ pub enum CountedSet {
     Contract(ContractId),
     /// The accesses that a job created.
     Job(TaskId),
+    /// The accesses with this label.
+    Label(LabelKey, LabelValue),
+    /// The accesses with a label of this key.
+    LabelKey(LabelKey),
     /// The accesses of an offering.
     Offering(OfferingId),
     /// The accesses with this stored status.
@@ -40,7 +44,20 @@ pub fn sets_of(access: &Access) -> Vec<CountedSet> {
         CountedSet::Status(access.status),
     ];
     sets.extend(access.created_by.map(CountedSet::Job));
+    sets.extend(access.labels.shown().parsed().flat_map(|(key, value)| {
+        [CountedSet::LabelKey(key.clone()), CountedSet::Label(key, value)]
+    }));
     sets
+}
+
+impl CountedSet {
+    /// The label's key, for a set of labels.
+    pub fn label_key(&self) -> Option<&LabelKey> {
+        match self {
+            Self::Label(key, _) | Self::LabelKey(key) => Some(key),
+            Self::Contract(_) | Self::Job(_) | Self::Offering(_) | Self::Status(_) => None,
+        }
+    }
 }
 
 /// Numbers in a group. A part is in one group.

@@ -7,6 +7,7 @@
 //! alternative = part *( "&" part )                all of them
 //! part       = [ "filter=" ] condition
 //! condition   = name operator value
+//!             / name                              where the name alone says that an object has it
 //! operator    = "=" / ">" / ">=" / "<" / "<="
 //! ```
 //!
@@ -24,9 +25,12 @@ pub mod access;
 pub mod product;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
+
+use crate::ids::LabelKey;
 
 /// Most alternatives in one filter.
 pub const ALTERNATIVES_MAX: usize = 32;
@@ -56,6 +60,8 @@ pub struct FilterField {
     pub any_case: bool,
     /// The only values that the field can have; empty for a field of any text or time.
     pub words: &'static [&'static str],
+    /// Whether a dot and a label's key follow the name: `label.site`.
+    pub has_key: bool,
 }
 
 impl FilterField {
@@ -65,7 +71,7 @@ impl FilterField {
         meaning: &'static str,
         operators: &'static [Operator],
     ) -> Self {
-        Self { name, meaning, operators, any_case: false, words: &[] }
+        Self { name, meaning, operators, any_case: false, words: &[], has_key: false }
     }
 
     /// A field whose name is case-insensitive.
@@ -74,11 +80,22 @@ impl FilterField {
         meaning: &'static str,
         operators: &'static [Operator],
     ) -> Self {
-        Self { name, meaning, operators, any_case: true, words: &[] }
+        Self { any_case: true, ..Self::exact(name, meaning, operators) }
     }
 
-    fn has_name(&self, name: &str) -> bool {
-        self.name == name || (self.any_case && self.name.eq_ignore_ascii_case(name))
+    /// Whether this is the field's name, and the label's key in it.
+    fn match_name(&self, name: &str) -> Option<Option<LabelKey>> {
+        if self.has_key {
+            let key = name.strip_prefix(self.name)?.strip_prefix('.')?;
+            return key.parse().ok().map(Some);
+        }
+        let is_name = self.name == name || (self.any_case && self.name.eq_ignore_ascii_case(name));
+        is_name.then_some(None)
+    }
+
+    /// The name in a query, with a placeholder for the key.
+    fn shown(&self) -> String {
+        if self.has_key { format!("{}.KEY", self.name) } else { self.name.into() }
     }
 }
 
@@ -95,10 +112,12 @@ pub enum Operator {
     Less,
     /// `<=`
     LessOrEqual,
+    /// No operator: the object has any value.
+    Present,
 }
 
 impl Operator {
-    /// Every operator, those of two characters first.
+    /// Every operator with characters, those of two first.
     pub const ALL: [Self; 5] =
         [Self::GreaterOrEqual, Self::LessOrEqual, Self::Equal, Self::Greater, Self::Less];
 
@@ -110,6 +129,7 @@ impl Operator {
             Self::GreaterOrEqual => ">=",
             Self::Less => "<",
             Self::LessOrEqual => "<=",
+            Self::Present => "",
         }
     }
 
@@ -124,6 +144,8 @@ impl Operator {
 pub struct Condition {
     /// Name of the field.
     pub name: &'static str,
+    /// The label's key, for a field of labels.
+    pub key: Option<LabelKey>,
     /// The operator.
     pub operator: Operator,
     /// The value to compare with.
@@ -181,6 +203,36 @@ impl Expression {
             }
         }
         parser.finish()
+    }
+}
+
+impl Expression {
+    /// Whether any condition compares a label.
+    pub fn names_labels(&self) -> bool {
+        self.filter.alternatives.iter().flatten().any(|condition| condition.key.is_some())
+    }
+
+    /// Ignores the conditions on labels whose keys can't be filtered by.
+    pub fn ignore_other_labels(&mut self, filterable: &BTreeSet<LabelKey>) {
+        let Self { filter: Filter { alternatives }, ignored, .. } = self;
+        for conditions in alternatives.iter_mut() {
+            conditions.retain(|Condition { name, key, .. }| {
+                let Some(key) = key.as_ref().filter(|key| !filterable.contains(*key)) else {
+                    return true;
+                };
+                let known: Vec<&str> = filterable.iter().map(LabelKey::as_str).collect();
+                let reason = match known.as_slice() {
+                    [] => "can't be filtered by: the tenant has no `labelKeys`".to_owned(),
+                    known => format!(
+                        "can't be filtered by: the tenant's `labelKeys` are {}",
+                        known.join(", ")
+                    ),
+                };
+                ignored.push(IgnoredCondition { name: format!("{name}.{key}"), reason });
+                false
+            });
+        }
+        alternatives.retain(|conditions| !conditions.is_empty());
     }
 }
 
@@ -324,14 +376,21 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
     {
         return QueryPart::Request(request, String::from_utf8_lossy(value).into_owned());
     }
-    let field = fields.filterable.iter().find(|field| field.has_name(&name));
+    let named = fields.filterable.iter().find_map(|it| Some((it, it.match_name(&name)?)));
+    let operator = match (&named, operator) {
+        (Some((field, _)), None) if field.operators.contains(&Operator::Present) => {
+            Some(Operator::Present)
+        }
+        (_, operator) => operator,
+    };
     let ignored =
         |reason: String| QueryPart::Ignored(IgnoredCondition { name: name.to_string(), reason });
-    match (field, operator) {
-        (Some(field), Some(operator)) if field.operators.contains(&operator) => {
+    match (named, operator) {
+        (Some((field, key)), Some(operator)) if field.operators.contains(&operator) => {
             match std::str::from_utf8(value) {
                 Ok(value) => QueryPart::Condition(Condition {
                     name: field.name,
+                    key,
                     operator,
                     value: value.into(),
                 }),
@@ -341,8 +400,9 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
                 }),
             }
         }
-        (Some(field), operator) => {
-            let known: Vec<&str> = field.operators.iter().map(|it| it.as_str()).collect();
+        (Some((field, _)), operator) => {
+            let known = field.operators.iter().filter(|it| **it != Operator::Present);
+            let known: Vec<&str> = known.map(|it| it.as_str()).collect();
             let known = known.join(" ");
             ignored(match operator {
                 Some(operator) => {
@@ -352,8 +412,9 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
             })
         }
         (None, _) => {
-            let names = fields.filterable.iter().map(|field| field.name);
-            let names: Vec<&str> = names.chain(fields.request.iter().copied()).collect();
+            let names = fields.filterable.iter().map(FilterField::shown);
+            let names: Vec<String> =
+                names.chain(fields.request.iter().map(|it| (*it).into())).collect();
             ignored(format!("is not known here; known are {}", names.join(", ")))
         }
     }
@@ -374,9 +435,14 @@ impl fmt::Display for Filter {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, operator, value } = self;
+        let Self { name, key, operator, value } = self;
+        let name = match key {
+            Some(key) => format!("{name}.{key}"),
+            None => (*name).to_owned(),
+        };
         let value = encoded(value.as_bytes());
         match operator {
+            Operator::Present => f.write_str(&name),
             Operator::Equal => write!(f, "{name}={value}"),
             Operator::GreaterOrEqual => write!(f, "{name}%3E={value}"),
             Operator::LessOrEqual => write!(f, "{name}%3C={value}"),

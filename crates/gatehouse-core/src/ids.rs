@@ -15,6 +15,12 @@ pub const NAME_CHARS_MAX: usize = 128;
 /// Most characters in a tenant's name.
 pub const TENANT_CHARS_MAX: usize = 63;
 
+/// Most characters in a label's key.
+pub const LABEL_KEY_CHARS_MAX: usize = 63;
+
+/// Most bytes in a label's value.
+pub const LABEL_VALUE_BYTES_MAX: usize = 128;
+
 /// Most characters in an idempotency key.
 pub const REQUEST_KEY_CHARS_MAX: usize = 255;
 
@@ -54,6 +60,14 @@ pub enum BadName {
          and `_` of ASCII, at most {CONNECTOR_CHARS_MAX} in all"
     )]
     Connector,
+    /// Not a valid key of a label.
+    #[error(
+        "must have 1 to {LABEL_KEY_CHARS_MAX} characters of `a` to `z`, `0` to `9`, `.`, `_` and `-`"
+    )]
+    LabelKey,
+    /// Shorter than one byte or longer than [`LABEL_VALUE_BYTES_MAX`].
+    #[error("must have 1 to {LABEL_VALUE_BYTES_MAX} bytes of UTF-8, not {0}")]
+    LabelValue(usize),
     /// Not a valid idempotency key.
     #[error(
         "must have 1 to {REQUEST_KEY_CHARS_MAX} visible characters of ASCII, with spaces only between them"
@@ -93,6 +107,21 @@ fn check_device(text: &str) -> Result<(), BadName> {
         1..=NAME_CHARS_MAX if text.contains('\0') => Err(BadName::Control(0)),
         1..=NAME_CHARS_MAX => Ok(()),
         _ => Err(BadName::Length(n_chars)),
+    }
+}
+
+fn check_label_key(text: &str) -> Result<(), BadName> {
+    let is_key = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
+    let is_short = (1..=LABEL_KEY_CHARS_MAX).contains(&text.len());
+    if is_short && text.bytes().all(is_key) { Ok(()) } else { Err(BadName::LabelKey) }
+}
+
+/// Allows every text that databases can store: all but U+0000.
+fn check_label_value(text: &str) -> Result<(), BadName> {
+    match text.len() {
+        1..=LABEL_VALUE_BYTES_MAX if text.contains('\0') => Err(BadName::Control(0)),
+        1..=LABEL_VALUE_BYTES_MAX => Ok(()),
+        n_bytes => Err(BadName::LabelValue(n_bytes)),
     }
 }
 
@@ -185,6 +214,18 @@ name!(
     /// Name of a client, for people.
     ClientName,
     check_name
+);
+
+name!(
+    /// Key of a label.
+    LabelKey,
+    check_label_key
+);
+
+name!(
+    /// Value of a label.
+    LabelValue,
+    check_label_value
 );
 
 name!(

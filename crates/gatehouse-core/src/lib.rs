@@ -16,6 +16,7 @@ pub mod fuzzing;
 pub mod generational_cache;
 pub mod identifier;
 pub mod ids;
+pub mod label;
 pub mod lifecycle;
 pub mod list;
 pub mod page;
@@ -36,9 +37,10 @@ pub use contract::{BillingModel, Contract, ContractStatus};
 pub use generational_cache::GenerationalCache;
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
-    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, OfferingId,
-    PlatformAccount, PlatformName, RequestKey, TaskId, TenantName, Username,
+    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, LabelKey, LabelValue,
+    OfferingId, PlatformAccount, PlatformName, RequestKey, TaskId, TenantName, Username,
 };
+pub use label::Labels;
 pub use page::{Page, PageRequest};
 pub use product::{Connection, Product, ProductId};
 pub use rate::{CurrentShare, ReplicaShare};

@@ -12,6 +12,7 @@
 
 use crate::access::{Access, PlannedTermination, ShownAccess, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
+use crate::label::{LABELS_MAX, LabelPatch, TooManyLabels};
 use crate::time::Timestamp;
 use crate::time_zone::ZoneName;
 
@@ -52,6 +53,9 @@ pub enum StateConflict {
     /// The contract is prepaid: its accesses are changed one at a time.
     #[error("the contract is PREPAID, and a batch changes accesses of PAY_PER_USE contracts only")]
     NotPayPerUse,
+    /// The access would have more labels than it may.
+    #[error("the access would have {0} labels with this change, and may have at most {LABELS_MAX}")]
+    TooManyLabels(usize),
 }
 
 /// State of a new access.
@@ -242,6 +246,21 @@ pub fn rotate_password(access: &Access, now: Timestamp) -> Result<Access, StateC
         Status::Terminated => Err(StateConflict::AccessTerminated),
         _ => Ok(changed(access, |_| {})),
     }
+}
+
+/// Changes labels. Returns the access unchanged if it has these labels already.
+pub fn change_labels(
+    access: &Access,
+    patch: &LabelPatch,
+    now: Timestamp,
+) -> Result<Access, StateConflict> {
+    let access = at(access, now);
+    if access.status == Status::Terminated {
+        return Err(StateConflict::AccessTerminated);
+    }
+    let labels = access.labels.patched(patch);
+    let labels = labels.map_err(|TooManyLabels(n)| StateConflict::TooManyLabels(n))?;
+    Ok(if labels == access.labels { access } else { changed(access, |it| it.labels = labels) })
 }
 
 /// The access doesn't pass the check. The caller must not learn why.

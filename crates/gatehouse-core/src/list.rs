@@ -15,7 +15,7 @@
 //! At most one access that isn't terminated has a username, and any number of terminated ones: each is a run of its
 //! own, as long as they are few.
 //!
-//! A status changes, so the accesses that have it are a counted set ([`crate::counted_set`]). A device's name, a
+//! Status and labels change, so the accesses that have one are a counted set ([`crate::counted_set`]). A device's name, a
 //! username of very many accesses, and the start and end of the active period have no running numbers: for these the
 //! store counts rows.
 
@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::access::{Access, Status};
 use crate::filter::access::{AccessFilter, Alternative};
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
+use crate::label::RequiredLabels;
 use crate::time::Timestamp;
 use crate::time_span::{self, TimeSpan};
 
@@ -140,6 +141,8 @@ pub struct RowConditions {
     pub device: DeviceNameCondition,
     /// Status at present.
     pub status: Option<Status>,
+    /// Labels at present.
+    pub labels: RequiredLabels,
     /// Start of the active period.
     pub start: TimeSpan,
     /// End of the active period; `None` also admits accesses without an end.
@@ -152,6 +155,7 @@ impl RowConditions {
         username: None,
         device: DeviceNameCondition::Any,
         status: None,
+        labels: RequiredLabels::new(),
         start: TimeSpan::ALWAYS,
         end: None,
     };
@@ -257,8 +261,9 @@ fn one(
         answers.sizes.get(&NumberedSet::Tenant).is_some_and(|size| number <= size.total);
     // An access with a device name is found by that name.
     let is_found = alternative.username.is_some() || access.device_name.is_none();
-    // The status is a condition of the term: what is stored may not be the present one.
-    let lasting = Alternative { status: None, ..alternative.clone() };
+    // Status and labels change, so they are conditions of the term.
+    let lasting =
+        Alternative { status: None, labels: RequiredLabels::new(), ..alternative.clone() };
     (is_counted && is_found && lasting.passes(access)).then(|| Term {
         scope: TermScope::One(number),
         enclosing_sets: sets_of(access),
@@ -266,7 +271,11 @@ fn one(
             from: access.created_at.as_millisecond(),
             until: access.created_at.as_millisecond() + 1,
         },
-        rest: RowConditions { status: alternative.status, ..RowConditions::NONE },
+        rest: RowConditions {
+            status: alternative.status,
+            labels: alternative.labels.clone(),
+            ..RowConditions::NONE
+        },
     })
 }
 
@@ -298,6 +307,7 @@ fn all_of_set(
             username,
             device,
             status: alternative.status,
+            labels: alternative.labels.clone(),
             start: alternative.start,
             end: alternative.end,
         },
@@ -312,10 +322,18 @@ pub fn is_numbered(terms: &[Term]) -> bool {
 
 /// Whether running numbers and counted sets decide these terms completely.
 pub fn is_counted_in_sets(terms: &[Term]) -> bool {
-    let is_decided = |term: &Term| {
-        term.rest == RowConditions { status: term.rest.status, ..RowConditions::NONE }
-    };
-    terms.iter().all(is_decided)
+    terms.iter().all(|term| term.rest.is_of_sets())
+}
+
+impl RowConditions {
+    /// Whether counted sets decide all conditions.
+    pub fn is_of_sets(&self) -> bool {
+        let Self { username, device, status: _, labels: _, start, end } = self;
+        username.is_none()
+            && *device == DeviceNameCondition::Any
+            && *start == TimeSpan::ALWAYS
+            && end.is_none()
+    }
 }
 
 /// Makes terms disjoint: for each scope, the spans of creation time that no enclosing set has.

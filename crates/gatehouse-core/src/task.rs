@@ -8,6 +8,7 @@
 
 use crate::batch_failure::BatchFailure;
 use crate::ids::{AccessId, ContractId, TaskId};
+use crate::label::{LabelPatch, Labels};
 use crate::lifecycle::TargetStatus;
 use crate::time::Timestamp;
 
@@ -82,6 +83,8 @@ pub enum TaskWork {
         contract_id: ContractId,
         /// Whether the client describes each access, or only gives their number.
         is_explicit: bool,
+        /// Labels of accesses that the client only gives the number of.
+        labels: Labels,
     },
     /// Change accesses.
     Update {
@@ -89,6 +92,8 @@ pub enum TaskWork {
         target: Option<TargetStatus>,
         /// Whether the accesses get new passwords.
         sets_password: bool,
+        /// Changed labels; empty to change none.
+        labels: LabelPatch,
     },
     /// Plan the termination of accesses.
     Termination,

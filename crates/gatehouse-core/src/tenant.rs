@@ -1,6 +1,8 @@
 //! A tenant: owner of accesses, and the time zone of its months.
 
-use crate::ids::TenantName;
+use std::collections::BTreeSet;
+
+use crate::ids::{LabelKey, TenantName};
 use crate::time_zone::ZoneName;
 
 /// A tenant.
@@ -14,12 +16,20 @@ pub struct Tenant {
     pub requests_per_second: Option<u64>,
     /// Highest page number of products; `None` for the server's setting.
     pub page_number_max: Option<u64>,
+    /// Keys of labels that lists can be filtered by.
+    pub label_keys: BTreeSet<LabelKey>,
 }
 
 impl Tenant {
     /// A tenant with the server's limits.
     pub fn new(name: TenantName, time_zone: ZoneName) -> Self {
-        Self { name, time_zone, requests_per_second: None, page_number_max: None }
+        Self {
+            name,
+            time_zone,
+            requests_per_second: None,
+            page_number_max: None,
+            label_keys: BTreeSet::new(),
+        }
     }
 }
 

@@ -30,6 +30,7 @@ impl TimeSpan {
             Operator::GreaterOrEqual => Self { from, ..Self::ALWAYS },
             Operator::Less => Self { until: from, ..Self::ALWAYS },
             Operator::LessOrEqual => Self { until: at + 1, ..Self::ALWAYS },
+            Operator::Present => Self::ALWAYS,
         })
     }
 

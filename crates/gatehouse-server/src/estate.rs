@@ -30,7 +30,7 @@ use gatehouse_core::{
 use serde_saphyr::UserMessageFormatter;
 
 use crate::app::account::AccountInput;
-use crate::fields::{account, contract, tenant};
+use crate::fields::{account, contract, label, tenant};
 use crate::reader::{Array, Fault, Faults, Field, Json, Reader};
 
 const TENANTS: Field<Array> = list("tenants");
@@ -192,8 +192,10 @@ pub fn read_tenant(mut reader: Reader<'_>, name: Option<&TenantName>) -> Option<
     let time_zone = reader.optional(tenant::TIME_ZONE).unwrap_or_default();
     let requests_per_second = reader.optional(tenant::REQUESTS_PER_SECOND);
     let page_number_max = reader.optional(tenant::PAGE_NUMBER_LIMIT);
+    let label_keys = label::optional_keys(&mut reader);
     reader.finish();
-    Some(Tenant { name: name?.clone(), time_zone, requests_per_second, page_number_max })
+    let name = name?.clone();
+    Some(Tenant { name, time_zone, requests_per_second, page_number_max, label_keys })
 }
 
 /// Reads a contract's fields except its identifier. `None` means that there are faults.

@@ -10,6 +10,7 @@ mod body;
 pub(crate) mod caller;
 pub(crate) mod client;
 pub(crate) mod contract;
+pub(crate) mod label;
 pub(crate) mod oauth;
 mod object;
 pub(crate) mod party;

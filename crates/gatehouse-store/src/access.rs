@@ -13,8 +13,9 @@ pub(super) mod username_reuse;
 
 use gatehouse_core::access::PlannedTermination;
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::label::ShownLabels;
 use gatehouse_core::{
-    Access, AccessId, Contract, ShownAccess, Status, TaskId, TenantName, Username,
+    Access, AccessId, Contract, Labels, ShownAccess, Status, TaskId, TenantName, Username,
 };
 
 use crate::Store;
@@ -27,7 +28,7 @@ use crate::setup::contract;
 /// created it, which the caller may know.
 macro_rules! shown_columns {
     () => {
-        "id, contract_id, offering_id, username, device_name, status, start_at, end_at"
+        "id, contract_id, offering_id, username, device_name, status, start_at, end_at, labels"
     };
 }
 pub(crate) use shown_columns;
@@ -184,7 +185,7 @@ pub(crate) async fn write_one(
 ) -> Result<(), StoreError> {
     let sql = "UPDATE access SET status = ?3, start_at = ?4, end_at = ?5, \
                first_connected_at = ?6, is_terminating = ?7, end_before = ?8, version = ?9, \
-               password_hash = COALESCE(?10, password_hash) WHERE tenant = ?1 AND id = ?2";
+               password_hash = COALESCE(?10, password_hash), labels = ?11 WHERE tenant = ?1 AND id = ?2";
     let access = &change.access;
     let values = [
         tenant.as_str().into(),
@@ -197,6 +198,7 @@ pub(crate) async fn write_one(
         access.termination.and_then(|planned| planned.end_before).into(),
         access.version.into(),
         change.password.as_ref().map(StoredHash::as_str).into(),
+        access.labels.stored().into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }
@@ -216,6 +218,7 @@ pub(crate) fn read_shown<'r>(
         start: row.time(6)?,
         end: row.optional_time(7)?,
         created_by,
+        labels: ShownLabels::from_stored(row.optional_text_ref(8)?),
     })
 }
 
@@ -225,8 +228,9 @@ fn read_status(row: &Row<'_>) -> Result<Status, StoreError> {
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
-    let is_terminating = row.integer(11)? != 0;
-    let end_before = row.optional_time(12)?;
+    let is_terminating = row.integer(12)? != 0;
+    let end_before = row.optional_time(13)?;
+    let labels = Labels::from_stored(row.optional_text_ref(8)?.unwrap_or_default());
     Ok(Access {
         id: AccessId::from_bytes(row.id(0)?),
         contract_id: row.parsed(1)?,
@@ -236,20 +240,21 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Access, StoreError> {
         status: read_status(row)?,
         start: row.time(6)?,
         end: row.optional_time(7)?,
-        created_by: row.optional_id(8)?.map(TaskId::from_bytes),
-        created_at: row.time(9)?,
-        first_connected_at: row.optional_time(10)?,
+        created_by: row.optional_id(9)?.map(TaskId::from_bytes),
+        created_at: row.time(10)?,
+        first_connected_at: row.optional_time(11)?,
         termination: is_terminating.then_some(PlannedTermination { end_before }),
-        version: row.count(13)?,
+        version: row.count(14)?,
+        labels: labels.ok_or_else(|| StoreError::corrupt("an access's labels"))?,
     })
 }
 
 pub(crate) fn read_stored(row: &Row<'_>) -> Result<StoredAccess, StoreError> {
     let (number, access) = read_numbered(row)?;
-    Ok(StoredAccess { number, access, password: StoredHash::new(row.text(15)?) })
+    Ok(StoredAccess { number, access, password: StoredHash::new(row.text(16)?) })
 }
 
 /// Reads an access with its number in the tenant.
 pub(crate) fn read_numbered(row: &Row<'_>) -> Result<(u64, Access), StoreError> {
-    Ok((row.count(14)?, read(row)?))
+    Ok((row.count(15)?, read(row)?))
 }

@@ -1,9 +1,10 @@
-//! Counted sets in the database: which accesses have a status, and belong to a contract, offering or job, as sets of
-//! the tenant's running numbers.
+//! Counted sets in the database: which accesses have a status or a label, and belong to a contract, offering or job, as
+//! sets of the tenant's running numbers.
 
 pub(crate) mod audit;
 pub(crate) mod building;
 pub(crate) mod changes;
+pub(crate) mod label_build;
 pub(crate) mod page;
 pub(crate) mod part;
 pub(crate) mod position;
@@ -17,6 +18,8 @@ pub(crate) fn kind(set: &CountedSet) -> &'static str {
     match set {
         CountedSet::Contract(_) => "contract",
         CountedSet::Job(_) => "job",
+        CountedSet::Label(..) => "label",
+        CountedSet::LabelKey(_) => "label-key",
         CountedSet::Offering(_) => "offering",
         CountedSet::Status(_) => "status",
     }
@@ -27,6 +30,8 @@ pub(crate) fn name(set: &CountedSet) -> Cow<'_, str> {
     match set {
         CountedSet::Contract(id) => id.as_str().into(),
         CountedSet::Job(id) => id.to_string().into(),
+        CountedSet::Label(key, value) => format!("{key}={value}").into(),
+        CountedSet::LabelKey(key) => key.as_str().into(),
         CountedSet::Offering(id) => id.as_str().into(),
         CountedSet::Status(status) => status.as_str().into(),
     }

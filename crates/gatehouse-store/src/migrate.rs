@@ -99,6 +99,12 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0011_counted_sets.sql"),
         postgres: include_str!("../migrations/postgres/0011_counted_sets.sql"),
     },
+    Step {
+        version: 12,
+        needs: 11,
+        sqlite: include_str!("../migrations/sqlite/0012_labels.sql"),
+        postgres: include_str!("../migrations/postgres/0012_labels.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.

@@ -6,7 +6,7 @@
 //! All keys that expire in one minute share one row of the work queue, as expiring accesses do.
 
 use futures_util::future::try_join_all;
-use gatehouse_core::{Access, AccessId, RequestKey, Status, TaskId, TenantName, Timestamp};
+use gatehouse_core::{Access, AccessId, Labels, RequestKey, Status, TaskId, TenantName, Timestamp};
 
 use crate::Store;
 use crate::counts::counter;
@@ -86,12 +86,12 @@ impl Store {
         at: Timestamp,
     ) -> Result<Option<Repeated<(Access, Vec<u8>)>>, StoreError> {
         // One statement, because row and secret are deleted together.
-        let sql = "SELECT r.digest, r.access, r.status, r.start_at, r.end_at, s.body FROM request r \
+        let sql = "SELECT r.digest, r.access, r.status, r.start_at, r.end_at, r.labels, s.body FROM request r \
                    JOIN secret s ON s.tenant = r.tenant AND s.kind = 'answer' \
                    AND s.name = r.operation || ' ' || r.key WHERE r.tenant = ?1 \
                    AND r.operation = ?2 AND r.key = ?3 AND r.kept_until > ?4";
         let read = |row: &Row<'_>| {
-            let body = secret::sealed(self.db.dialect(), row.bytes(5)?);
+            let body = secret::sealed(self.db.dialect(), row.bytes(6)?);
             Ok((row.bytes(0)?, Snapshot::read(row)?, body))
         };
         let found = self.db.row(sql, &values(tenant, request, at), read).await?;
@@ -152,23 +152,26 @@ struct Snapshot {
     status: Status,
     start: Timestamp,
     end: Option<Timestamp>,
+    labels: Labels,
 }
 
 impl Snapshot {
     fn read(row: &Row<'_>) -> Result<Self, StoreError> {
         let status = Status::from_word(&row.text(2)?);
+        let labels = Labels::from_stored(row.optional_text_ref(5)?.unwrap_or_default());
         Ok(Self {
             id: AccessId::from_bytes(row.id(1)?),
             status: status
                 .ok_or_else(|| StoreError::corrupt("an unknown status of a stored response"))?,
             start: row.time(3)?,
             end: row.optional_time(4)?,
+            labels: labels.ok_or_else(|| StoreError::corrupt("the labels of a stored response"))?,
         })
     }
 
     /// The access as it was when it was created.
     fn of(self, now: Access) -> Access {
-        let Self { id, status, start, end } = self;
+        let Self { id, status, start, end, labels } = self;
         Access {
             id,
             status,
@@ -177,6 +180,7 @@ impl Snapshot {
             first_connected_at: None,
             termination: None,
             version: 1,
+            labels,
             ..now
         }
     }
@@ -214,12 +218,12 @@ pub(crate) async fn put(
 ) -> Result<bool, StoreError> {
     let kept_until = now.plus_milliseconds(RESPONSE_KEPT_MILLISECONDS);
     let sql = "INSERT INTO request (tenant, operation, key, digest, kept_until, task, access, \
-               status, start_at, end_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
+               status, start_at, end_at, labels) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
                ON CONFLICT (tenant, operation, key) DO UPDATE SET digest = excluded.digest, \
                kept_until = excluded.kept_until, task = excluded.task, \
                access = excluded.access, status = excluded.status, \
-               start_at = excluded.start_at, end_at = excluded.end_at \
-               WHERE request.kept_until <= ?11";
+               start_at = excluded.start_at, end_at = excluded.end_at, \
+               labels = excluded.labels WHERE request.kept_until <= ?12";
     let (task, access) = match &made {
         RequestResult::Task(id) => (Some(id), None),
         RequestResult::Access(access) => (None, Some(*access)),
@@ -235,6 +239,7 @@ pub(crate) async fn put(
         access.map(|it| it.status.as_str()).into(),
         access.map(|it| it.start).into(),
         access.and_then(|it| it.end).into(),
+        access.and_then(|it| it.labels.stored()).into(),
         now.into(),
     ];
     if tx.execute(sql, &values).await? == 0 {

@@ -6,9 +6,10 @@ pub(super) mod item;
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::task::{self, Task, TaskState, TaskWork};
-use gatehouse_core::{Page, PageRequest, TaskId, TenantName, Timestamp};
+use gatehouse_core::{Labels, Page, PageRequest, TaskId, TenantName, Timestamp};
 
 use crate::Store;
 use crate::counts::counter;
@@ -23,7 +24,7 @@ macro_rules! task_columns {
     () => {
         "SELECT id, kind, state, contract_id, target, sets_password, n_items, n_succeeded, n_failed, \
          shows_secrets_until, correlation_id, password_hash, is_explicit, turn, number, created_at, \
-         started_at, ended_at FROM task"
+         started_at, ended_at, labels FROM task"
     };
 }
 pub(crate) use task_columns;
@@ -175,20 +176,25 @@ async fn insert(
     // After that they take turns.
     let sql = concat!(
         "INSERT INTO task (tenant, id, number, turn, kind, state, contract_id, target, sets_password, \
-         n_items, n_succeeded, n_failed, created_at, correlation_id, is_explicit) VALUES (?1, ?2, ?3, \
+         n_items, n_succeeded, n_failed, created_at, correlation_id, is_explicit, labels) VALUES (?1, ?2, ?3, \
          (SELECT COALESCE(MIN(turn), 0) - 2 FROM task WHERE tenant = ?1 AND ",
         unfinished!(),
-        "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11, ?12)"
+        "), ?4, ?5, ?6, ?7, ?8, ?9, 0, 0, ?10, ?11, ?12, ?13)"
     );
     let (contract_id, is_explicit) = match &new.work {
-        TaskWork::Creation { contract_id, is_explicit } => {
+        TaskWork::Creation { contract_id, is_explicit, .. } => {
             (Some(contract_id.as_str()), *is_explicit)
         }
         TaskWork::Update { .. } | TaskWork::Termination => (None, true),
     };
     let (target, sets_password) = match new.work {
-        TaskWork::Update { target, sets_password } => (target, sets_password),
+        TaskWork::Update { target, sets_password, .. } => (target, sets_password),
         TaskWork::Creation { .. } | TaskWork::Termination => (None, false),
+    };
+    let labels = match &new.work {
+        TaskWork::Creation { labels, .. } => labels.stored().map(str::to_owned),
+        TaskWork::Update { labels, .. } => labels.stored(),
+        TaskWork::Termination => None,
     };
     let values = [
         tenant.as_str().into(),
@@ -203,6 +209,7 @@ async fn insert(
         now.into(),
         new.correlation_id.as_str().into(),
         i64::from(is_explicit).into(),
+        labels.as_deref().into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }
@@ -218,12 +225,22 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
     let target = row.optional_text(4)?;
     let target = target.map(|word| TargetStatus::from_word(&word).ok_or_else(corrupt("a target")));
     let work = match row.text(1)?.as_str() {
-        task::CREATION => {
-            TaskWork::Creation { contract_id: row.parsed(3)?, is_explicit: row.integer(12)? != 0 }
-        }
-        task::UPDATE => {
-            TaskWork::Update { target: target.transpose()?, sets_password: row.integer(5)? != 0 }
-        }
+        task::CREATION => TaskWork::Creation {
+            contract_id: row.parsed(3)?,
+            is_explicit: row.integer(12)? != 0,
+            labels: Labels::from_stored(row.optional_text_ref(18)?.unwrap_or_default())
+                .ok_or_else(corrupt("the labels of a Task"))?,
+        },
+        task::UPDATE => TaskWork::Update {
+            target: target.transpose()?,
+            sets_password: row.integer(5)? != 0,
+            labels: match row.optional_text_ref(18)? {
+                Some(text) => {
+                    LabelPatch::from_stored(text).ok_or_else(corrupt("a Task's labels"))?
+                }
+                None => LabelPatch::default(),
+            },
+        },
         task::TERMINATION => TaskWork::Termination,
         _ => return Err(StoreError::corrupt("an unknown kind of Task")),
     };

@@ -15,6 +15,7 @@ mod gaps;
 mod in_memory;
 mod integrity;
 mod key_uses;
+mod label;
 mod list;
 mod log;
 mod meter;
@@ -35,7 +36,7 @@ mod write_permits;
 
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{
-    AccessId, BillingModel, Contract, ContractStatus, Tenant, TenantName, Timestamp,
+    AccessId, BillingModel, Contract, ContractStatus, Labels, Tenant, TenantName, Timestamp,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -121,6 +122,7 @@ fn new(contract: &str, username: &str) -> NewAccess {
         username: username.parse().unwrap(),
         password: StoredHash::new(format!("hash of {username}")),
         device_name: None,
+        labels: Labels::NONE,
         created_by: None,
         idempotent: None,
     }
@@ -139,17 +141,36 @@ fn tenant(name: &str) -> Tenant {
     Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
 }
 
-/// Adds the tables that the present program writes to, on a schema of an older one, which it stands in for.
+/// Adds the tables and columns that the present program writes to, on a schema of version 10, which it stands in for.
 async fn add_later_tables(db: &crate::db::Db) {
     let added = db.write(crate::db::WriteKind::Schema, async |tx| {
-        let step = crate::migrate::STEPS.last().unwrap();
-        let sql = match tx.dialect() {
-            crate::db::Dialect::Sqlite => step.sqlite,
-            crate::db::Dialect::Postgres => step.postgres,
-        };
-        tx.script(sql).await
+        for step in crate::migrate::STEPS.iter().filter(|step| step.version >= 11) {
+            let sql = match tx.dialect() {
+                crate::db::Dialect::Sqlite => step.sqlite,
+                crate::db::Dialect::Postgres => step.postgres,
+            };
+            tx.script(sql).await?;
+        }
+        Ok::<_, crate::StoreError>(())
     });
     added.await.unwrap();
+}
+
+/// Removes the columns that [`add_later_tables`] has added to an embedded store, so that the next program finds the schema
+/// of the older one.
+async fn remove_later_columns(db: &crate::db::Db) {
+    let removed = db.write(crate::db::WriteKind::Schema, async |tx| {
+        for (table, column) in [
+            ("access", "labels"),
+            ("request", "labels"),
+            ("task", "labels"),
+            ("tenant", "label_keys"),
+        ] {
+            tx.script(&format!("ALTER TABLE {table} DROP COLUMN {column}")).await?;
+        }
+        Ok::<_, crate::StoreError>(())
+    });
+    removed.await.unwrap();
 }
 
 /// Makes work that can't be cloned usable for a kind of write that isn't retried.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use super::{Condition, Expression, FilterFault, FilterField, FilterFields, Operator};
 use crate::access::{Access, Status};
-use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
+use crate::ids::{ContractId, DeviceName, LabelKey, OfferingId, TaskId, Username};
+use crate::label::RequiredLabels;
 use crate::time_span::TimeSpan;
 
 const IS: &[Operator] = &[Operator::Equal];
@@ -24,6 +25,14 @@ pub const FIELDS: &[FilterField] = &[
     FilterField::exact("name", "its device's name, or else its username", IS),
     FilterField::exact("username", "its username", IS),
     FilterField { words: &Status::WORDS, ..FilterField::exact("status", "its present status", IS) },
+    FilterField {
+        has_key: true,
+        ..FilterField::exact(
+            "label",
+            "the label with this key",
+            &[Operator::Equal, Operator::Present],
+        )
+    },
     FilterField::exact("createdAt", "when it was made", COMPARES),
     FilterField::exact("startDateTime", "when its active period begins", COMPARES),
     FilterField::exact(
@@ -59,6 +68,8 @@ pub struct Alternative {
     pub name: Option<DeviceName>,
     /// Status at present.
     pub status: Option<Status>,
+    /// Labels at present.
+    pub labels: RequiredLabels,
     /// Creation time.
     pub created: TimeSpan,
     /// Start of the active period.
@@ -76,6 +87,7 @@ impl Alternative {
         username: None,
         name: None,
         status: None,
+        labels: RequiredLabels::new(),
         created: TimeSpan::ALWAYS,
         start: TimeSpan::ALWAYS,
         end: None,
@@ -92,6 +104,7 @@ impl Alternative {
             && is(self.username.as_ref(), &access.username)
             && self.name.as_ref().is_none_or(|name| name.as_str() == access.name())
             && self.status.is_none_or(|status| status == access.status)
+            && access.labels.have(&self.labels)
             && self.created.contains(access.created_at)
             && self.start.contains(access.start)
             && self.end.is_none_or(|span| access.end.is_some_and(|end| span.contains(end)))
@@ -114,10 +127,19 @@ impl Alternative {
                 let status = Status::from_word(value).ok_or_else(|| unknown_status(value))?;
                 must_be(&mut self.status, Ok::<_, ()>(status))
             }
+            "label" => condition.key.as_ref().is_none_or(|key| self.require_label(key, condition)),
             "createdAt" => must_be_in(&mut self.created, span()?),
             "startDateTime" => must_be_in(&mut self.start, span()?),
             _ => must_be_in(self.end.get_or_insert(TimeSpan::ALWAYS), span()?),
         })
+    }
+}
+
+impl Alternative {
+    /// Requires a label; returns whether any access can still have it.
+    fn require_label(&mut self, key: &LabelKey, condition: &Condition) -> bool {
+        let required = self.labels.entry(key.clone()).or_default();
+        condition.operator == Operator::Present || must_be(required, condition.value.parse())
     }
 }
 

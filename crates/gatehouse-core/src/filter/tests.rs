@@ -5,8 +5,9 @@ use proptest::prelude::*;
 /// The filter in words: decoded values, `or` between alternatives.
 fn in_words(expression: &Expression) -> String {
     let alternatives = expression.filter.alternatives.iter().map(|conditions| {
-        let conditions = conditions.iter().map(|Condition { name, operator, value }| {
-            format!("{name} {} {value}", operator.as_str())
+        let conditions = conditions.iter().map(|Condition { name, key, operator, value }| {
+            let key = key.as_ref().map(|key| format!(".{key}")).unwrap_or_default();
+            format!("{name}{key} {} {value}", operator.as_str())
         });
         conditions.collect::<Vec<_>>().join(" and ")
     });
@@ -71,6 +72,15 @@ fn a_query_is_one_expression() {
         ("%66ilter=contractId=A",                    "contractId = A",                             ""),
         ("contractid=A",                             "",                                           "contractid"),
         ("contractId =A",                            "",                                           "contractId "),
+        // labels
+        ("label.site=hamburg",                       "label.site = hamburg",                       ""),
+        ("filter=label.a.b-c_d=x%26y",               "label.a.b-c_d = x&y",                        ""),
+        ("label.site",                               "label.site  ",                               ""),
+        ("filter=label.site&contractId=A",           "label.site   and contractId = A",            ""),
+        ("label%2Esite;label.team=x",                "label.site   or label.team = x",             ""),
+        ("label.site=",                              "label.site = ",                              ""),
+        ("label.site>x",                             "",                                           "label.site"),
+        ("label.Site=x&label.=x&label=x&labels.a=x", "",                         "label.Site,label.,label,labels.a"),
         // whole expressions, encoded once
         ("filter=contractId%3DA%26productOfferingId%3DB",
                                                      "contractId = A and productOfferingId = B",   ""),
@@ -209,11 +219,16 @@ fn keeps_its_meaning(query: &str, fields: &FilterFields) {
 fn any_filter() -> impl Strategy<Value = Filter> {
     let word = prop::sample::select(FILTER_FIELDS.filterable);
     let condition = word.prop_flat_map(|word| {
-        (prop::sample::select(word.operators), any::<String>())
-            .prop_filter("can't be printed", |(operator, value)| {
+        (prop::sample::select(word.operators), any::<String>(), "[a-z0-9._-]{1,63}")
+            .prop_filter("can't be printed", |(operator, value, _)| {
                 matches!(operator.as_str(), "=" | ">=" | "<=") || !value.starts_with('=')
             })
-            .prop_map(move |(operator, value)| Condition { name: word.name, operator, value })
+            .prop_map(move |(operator, value, key)| Condition {
+                name: word.name,
+                key: word.has_key.then(|| key.parse().unwrap()),
+                operator,
+                value: if operator == Operator::Present { String::new() } else { value },
+            })
     });
     prop::collection::vec(prop::collection::vec(condition, 1..5), 0..6)
         .prop_map(|alternatives| Filter { alternatives })
@@ -224,6 +239,7 @@ fn any_query() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         prop::sample::select(vec![
             "contractId",
+            "label.site",
             "createdAt",
             "pageSize",
             "filter",

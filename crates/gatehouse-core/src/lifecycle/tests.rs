@@ -3,6 +3,7 @@ mod years;
 use super::*;
 
 use crate::ids::AccessId;
+use crate::label::Labels;
 use proptest::prelude::*;
 
 fn day(n: i64) -> Timestamp {
@@ -37,6 +38,7 @@ fn access(status: Status) -> Access {
         first_connected_at: None,
         termination: None,
         version: 1,
+        labels: Labels::NONE,
     }
 }
 

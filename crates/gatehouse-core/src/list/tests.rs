@@ -5,6 +5,7 @@ use crate::access::Status;
 use crate::filter::Expression;
 use crate::filter::access::FILTER_FIELDS;
 use crate::ids::AccessId;
+use crate::label::Labels;
 use crate::list::selection::{PositionLookUp, RunSelection};
 use proptest::prelude::*;
 
@@ -34,6 +35,7 @@ fn populate(seeds: &[(usize, Option<usize>, i64)]) -> Vec<Access> {
             first_connected_at: None,
             termination: None,
             version: 1,
+            labels: Labels::NONE,
         }
     };
     seeds.iter().enumerate().map(access).collect()

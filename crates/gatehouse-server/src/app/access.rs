@@ -1,8 +1,11 @@
 //! Creating and updating accesses.
 
 use gatehouse_core::credential::Password;
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::{self, StateConflict, TargetStatus};
-use gatehouse_core::{Access, AccessId, Contract, ContractId, DeviceName, Timestamp, Username};
+use gatehouse_core::{
+    Access, AccessId, Contract, ContractId, DeviceName, Labels, Timestamp, Username,
+};
 use gatehouse_store::{Change, CreateRefused, IdempotentRequest, NewAccess, StoredAccess};
 use gatehouse_vault::HashCaller;
 
@@ -19,6 +22,8 @@ pub struct AccessRequest {
     pub password: Option<Password>,
     /// The device's name.
     pub device_name: Option<DeviceName>,
+    /// The labels.
+    pub labels: Labels,
 }
 
 /// A client's update of an access.
@@ -28,6 +33,8 @@ pub struct AccessUpdate {
     pub status: Option<TargetStatus>,
     /// The new password.
     pub password: Option<NewPassword>,
+    /// The changed labels.
+    pub labels: Option<LabelPatch>,
 }
 
 /// A password that replaces the present one.
@@ -97,6 +104,7 @@ impl App {
             username: request.username.unwrap_or_else(gatehouse_vault::generate_username),
             password: hash,
             device_name: request.device_name,
+            labels: request.labels,
             created_by: None,
             idempotent: idempotent
                 .clone()
@@ -151,13 +159,15 @@ impl App {
             }
             None => (None, None),
         };
-        let (status, now) = (update.status, self.now());
+        let (status, labels, now) = (update.status, update.labels, self.now());
         let rule = move |stored: &StoredAccess, contract: &Contract| {
             let current = lifecycle::at(&stored.access, now);
             if !allowed(current.version) {
                 return Err(Error::Stale(current.version));
             }
-            let access = change(current, contract, status, hash.is_some(), now)?;
+            let rotates = hash.is_some();
+            let wanted = AccessChange { status, rotates, labels: labels.as_ref() };
+            let access = wanted.apply(current, contract, now)?;
             Ok(Change { access, password: hash })
         };
         let access = self.store.change_access(tenant, id, rule).await?;
@@ -166,22 +176,37 @@ impl App {
     }
 }
 
-/// Applies both changes under one new version. The password comes first: an access that this request terminates may
-/// still get one, a terminated access may not.
-pub(crate) fn change(
-    current: Access,
-    contract: &Contract,
-    status: Option<TargetStatus>,
-    rotates: bool,
-    now: Timestamp,
-) -> Result<Access, StateConflict> {
-    let mut access = current.clone();
-    if rotates {
-        access = lifecycle::rotate_password(&access, now)?;
+/// Changes of one access, all or none of which happen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AccessChange<'a> {
+    /// The new status.
+    pub(crate) status: Option<TargetStatus>,
+    /// Whether the access gets another password.
+    pub(crate) rotates: bool,
+    /// The changed labels.
+    pub(crate) labels: Option<&'a LabelPatch>,
+}
+
+impl AccessChange<'_> {
+    /// Applies all changes under one new version. The status comes last: an access that this request terminates may
+    /// still get a password and labels, a terminated access may not.
+    pub(crate) fn apply(
+        self,
+        current: Access,
+        contract: &Contract,
+        now: Timestamp,
+    ) -> Result<Access, StateConflict> {
+        let mut access = current.clone();
+        if self.rotates {
+            access = lifecycle::rotate_password(&access, now)?;
+        }
+        if let Some(patch) = self.labels {
+            access = lifecycle::change_labels(&access, patch, now)?;
+        }
+        if let Some(target) = self.status {
+            access = lifecycle::set_status(&access, contract, target, now)?;
+        }
+        access.version = access.version.min(current.version + 1);
+        Ok(access)
     }
-    if let Some(target) = status {
-        access = lifecycle::set_status(&access, contract, target, now)?;
-    }
-    access.version = access.version.min(current.version + 1);
-    Ok(access)
 }

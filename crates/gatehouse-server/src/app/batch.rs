@@ -8,9 +8,12 @@ mod part;
 pub(crate) use part::{PART_ITEMS, read_change, read_creation};
 
 use gatehouse_core::credential::Password;
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::task::{Task, TaskState, TaskWork};
-use gatehouse_core::{AccessId, ContractId, DeviceName, TaskId, TenantName, Timestamp, Username};
+use gatehouse_core::{
+    AccessId, ContractId, DeviceName, Labels, TaskId, TenantName, Timestamp, Username,
+};
 use gatehouse_store::{IdempotentRequest, NewTask, NotAccepted, PASSWORD_PART};
 use gatehouse_vault::{TaskKey, random};
 
@@ -29,8 +32,8 @@ pub struct NewBatch {
 /// The accesses of a creation.
 #[derive(Debug)]
 pub enum NewItems {
-    /// A number of accesses with generated values.
-    Count(u32),
+    /// A number of accesses with generated values, and these labels.
+    Count(u32, Labels),
     /// One item per access.
     Explicit(Vec<NewItem>),
 }
@@ -71,6 +74,8 @@ pub struct ValidItem {
     pub password: Option<Password>,
     /// The device's name.
     pub device_name: Option<DeviceName>,
+    /// The labels.
+    pub labels: Labels,
 }
 
 /// An item with an invalid value. It fails alone, inside the Task.
@@ -105,12 +110,14 @@ pub struct NamedAccess {
 /// The operation of a batch of changes.
 #[derive(Debug)]
 pub enum BatchOperation {
-    /// Set a status, a password, or both.
+    /// Set a status, a password or labels, or several of them.
     Update {
         /// The new status.
         status: Option<TargetStatus>,
         /// The new password of all accesses.
         password: Option<Password>,
+        /// The changed labels of all accesses.
+        labels: Option<LabelPatch>,
     },
     /// Terminate at the end of the month.
     Terminate,
@@ -126,8 +133,11 @@ impl App {
         correlation_id: &str,
     ) -> Result<(TaskId, TaskWork), Error> {
         let NewBatch { contract_id, items } = batch;
-        let is_explicit = matches!(items, NewItems::Explicit(_));
-        let work = TaskWork::Creation { contract_id, is_explicit };
+        let (is_explicit, labels) = match &items {
+            NewItems::Count(_, labels) => (false, labels.clone()),
+            NewItems::Explicit(_) => (true, Labels::NONE),
+        };
+        let work = TaskWork::Creation { contract_id, is_explicit, labels };
         if let Some(id) = self.find_accepted(tenant, idempotent.as_ref()).await? {
             return Ok((id, work));
         }
@@ -139,7 +149,7 @@ impl App {
         let (id, key) = (self.draw_task_id(), TaskKey::draw());
         let sealed_key = self.vault.seal_task_key(tenant, id, &key);
         let (n_items, parts) = match items {
-            NewItems::Count(n) => (n, Vec::new()),
+            NewItems::Count(n, _) => (n, Vec::new()),
             NewItems::Explicit(items) => {
                 let sealed = move || (count(&items), part::write_creation(&items, &key));
                 run_blocking(sealed).await
@@ -166,9 +176,9 @@ impl App {
         correlation_id: &str,
     ) -> Result<(TaskId, TaskWork), Error> {
         let (work, password) = match change.operation {
-            BatchOperation::Update { status, password } => {
-                let sets_password = password.is_some();
-                (TaskWork::Update { target: status, sets_password }, password)
+            BatchOperation::Update { status, password, labels } => {
+                let (sets_password, labels) = (password.is_some(), labels.unwrap_or_default());
+                (TaskWork::Update { target: status, sets_password, labels }, password)
             }
             BatchOperation::Terminate => (TaskWork::Termination, None),
         };

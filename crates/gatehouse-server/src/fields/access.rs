@@ -4,6 +4,7 @@ use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::{Access, ContractId, DeviceName, OfferingId, Status, Username};
 use serde_json::{Value, json};
 
+use super::label::{LABEL_PATCH, LABELS};
 use super::shape::{address, constant, device_name, job, name, one_of, uuid};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{Field, Instant, Named, OneOf, Secret, Shape, Text, True};
@@ -148,6 +149,7 @@ pub(crate) fn new_access() -> Object {
             may(CHOSEN_USERNAME),
             may(CHOSEN_PASSWORD),
             may(CHOSEN_DEVICE_NAME).in_example(),
+            may(LABELS),
         ],
     )
 }
@@ -166,8 +168,8 @@ pub(crate) fn access_update() -> Object {
     let password = PASSWORD.described("The new password.");
     Object::request(
         "AccessUpdate",
-        "A change of the status, the password, or both",
-        [may(TARGET_STATUS).in_example(), may(password), may(ROTATE_PASSWORD)],
+        "A change of status, password, labels, or several of them",
+        [may(TARGET_STATUS).in_example(), may(password), may(ROTATE_PASSWORD), may(LABEL_PATCH)],
     )
     .keyword("minProperties", 1)
     .keyword("not", json!({"required": [PASSWORD.name, ROTATE_PASSWORD.name]}))
@@ -177,8 +179,8 @@ fn batched_update() -> Object {
     let password = PASSWORD.described("The new password.");
     Object::request(
         "BatchedUpdate",
-        "A change of the status, the password, or both, for all of the accesses",
-        [may(TARGET_STATUS), may(password)],
+        "A change of status, password, labels, or several of them, for all of the accesses",
+        [may(TARGET_STATUS), may(password), may(LABEL_PATCH)],
     )
     .keyword("minProperties", 1)
 }
@@ -199,6 +201,7 @@ fn shown(schema: &'static str, description: &'static str) -> Object {
             must(START),
             may(END),
             may(CREATED_BY),
+            may(LABELS),
             must(BASE_TYPE),
             must(TYPE),
         ],

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::access::{
     CHOSEN_DEVICE_NAME, CHOSEN_PASSWORD, CHOSEN_USERNAME, CONTRACT_ID, TARGET_STATUS,
 };
+use super::label::LABELS;
 use super::shape::{constant, reference};
 use super::{Object, Schema, may, must};
 use crate::reader::{Direction, Field, Form, Integer, OneOf, Shape, Text};
@@ -79,7 +80,12 @@ pub(crate) fn new_by_number(max: u64) -> Object {
     Object::creation(
         "NewBatchByNumber",
         "A number of accesses with generated fields",
-        [must(CONTRACT), may(absent(accesses(max).name)), must(number_of_accesses(max))],
+        [
+            must(CONTRACT),
+            may(absent(accesses(max).name)),
+            must(number_of_accesses(max)),
+            may(LABELS.described("An extension: the labels of each of the accesses")),
+        ],
     )
 }
 
@@ -97,7 +103,7 @@ pub(crate) fn change(max: u64) -> Object {
     let body = OPERATION_BODY.example_of(|| json!({TARGET_STATUS.name: "SUSPENDED"}));
     Object::request(
         "BatchChange",
-        "A new status, a new password, or both",
+        "A new status, a new password, changed labels, or several of them",
         [must(update.example("update")), must(access_ids(max)), must(body)],
     )
 }
@@ -122,7 +128,7 @@ pub(crate) fn schemas(max: u64) -> Vec<Schema> {
     let item = Object::creation(
         "NewItem",
         "A new access. A value out of bounds fails this item alone.",
-        [may(CHOSEN_USERNAME), may(CHOSEN_PASSWORD), may(CHOSEN_DEVICE_NAME)],
+        [may(CHOSEN_USERNAME), may(CHOSEN_PASSWORD), may(CHOSEN_DEVICE_NAME), may(LABELS)],
     );
     let new = json!({
         "description": "New accesses: a number of them, or a list",

@@ -1,11 +1,15 @@
 //! The fields of a Task, its progress and its results.
 
+use std::collections::BTreeMap;
+
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::task::{CREATION, TERMINATION, Task, TaskState, TaskWork, UPDATE};
-use gatehouse_core::{TaskId, Timestamp};
+use gatehouse_core::{LabelKey, LabelValue, TaskId, Timestamp};
 use serde_json::{Value, json};
 
 use super::batch::{OPERATION_TYPE, OperationType};
+use super::label::LABEL_PATCH;
 use super::problem::{self, reference_with};
 use super::shape::{constant, count, job, list_of, one_of, reference, text};
 use super::{Body, Object, Schema, access, may, must};
@@ -115,12 +119,19 @@ pub(crate) fn task_body(id: TaskId, state: TaskState, work: &TaskWork) -> Body {
 pub(crate) fn progress_body(task: &Task) -> Body {
     let change = match &task.work {
         TaskWork::Creation { .. } => None,
-        TaskWork::Update { target, sets_password } => Some(
-            Body::default()
-                .put(OPERATION_TYPE, OperationType::Update.as_str())
-                .put_some(access::TARGET_STATUS, target.map(TargetStatus::as_str))
-                .put(ROTATES_PASSWORD, sets_password),
-        ),
+        TaskWork::Update { target, sets_password, labels: LabelPatch(labels) } => {
+            let pair = |(key, value): (&LabelKey, &Option<LabelValue>)| {
+                (key.to_string(), value.as_ref().map(ToString::to_string))
+            };
+            let labels: BTreeMap<_, _> = labels.iter().map(pair).collect();
+            Some(
+                Body::default()
+                    .put(OPERATION_TYPE, OperationType::Update.as_str())
+                    .put_some(access::TARGET_STATUS, target.map(TargetStatus::as_str))
+                    .put(ROTATES_PASSWORD, sets_password)
+                    .put_some(LABEL_PATCH, (!labels.is_empty()).then_some(labels)),
+            )
+        }
         TaskWork::Termination => {
             Some(Body::default().put(OPERATION_TYPE, OperationType::Terminate.as_str()))
         }
@@ -162,7 +173,12 @@ fn change() -> Object {
     Object::response(
         "TaskChange",
         "An extension: the change that a Task makes to accesses",
-        [must(OPERATION_TYPE.example("update")), may(status), may(ROTATES_PASSWORD)],
+        [
+            must(OPERATION_TYPE.example("update")),
+            may(status),
+            may(ROTATES_PASSWORD),
+            may(LABEL_PATCH.described("Changed labels, with `null` for removed ones")),
+        ],
     )
 }
 

@@ -3,9 +3,10 @@
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
 use gatehouse_core::time_zone::ZoneName;
-use gatehouse_core::{Tenant, TenantName};
+use gatehouse_core::{LabelKey, Tenant, TenantName};
 use serde_json::{Value, json};
 
+use super::label::LABEL_KEYS;
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{Field, Integer, Text};
 
@@ -50,11 +51,13 @@ fn zone() -> Value {
 
 /// A tenant in the form of a PUT body.
 pub fn tenant_body(tenant: &Tenant) -> Body {
+    let keys: Vec<&str> = tenant.label_keys.iter().map(LabelKey::as_str).collect();
     Body::default()
         .put(NAME, tenant.name.as_str())
         .put(TIME_ZONE, tenant.time_zone.as_str())
         .put_some(REQUESTS_PER_SECOND, tenant.requests_per_second)
         .put_some(PAGE_NUMBER_LIMIT, tenant.page_number_max)
+        .put_some(LABEL_KEYS, (!keys.is_empty()).then_some(keys))
 }
 
 /// The body of a PUT.
@@ -68,6 +71,7 @@ pub(crate) fn new_tenant() -> Object {
             may(TIME_ZONE.described(zone)).in_example(),
             may(REQUESTS_PER_SECOND),
             may(PAGE_NUMBER_LIMIT),
+            may(LABEL_KEYS),
         ],
     )
 }
@@ -77,7 +81,13 @@ pub(crate) fn schemas() -> Vec<Schema> {
     let tenant = Object::response(
         "Tenant",
         "A tenant",
-        [must(NAME), must(TIME_ZONE), may(REQUESTS_PER_SECOND), may(PAGE_NUMBER_LIMIT)],
+        [
+            must(NAME),
+            must(TIME_ZONE),
+            may(REQUESTS_PER_SECOND),
+            may(PAGE_NUMBER_LIMIT),
+            may(LABEL_KEYS),
+        ],
     );
     vec![new_tenant().into(), tenant.into()]
 }

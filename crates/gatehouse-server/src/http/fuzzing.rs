@@ -80,7 +80,7 @@ pub(crate) fn batch_creation(bytes: &[u8]) {
     match batch_body::new::read(bytes, ITEMS_MAX) {
         Ok(batch) => {
             let n_items = match batch.items {
-                NewItems::Count(count) => u64::from(count),
+                NewItems::Count(count, _) => u64::from(count),
                 NewItems::Explicit(items) => items.len() as u64,
             };
             assert!((1..=ITEMS_MAX).contains(&n_items));

@@ -11,6 +11,7 @@ mod contract;
 mod coverage;
 mod docs;
 mod idempotency;
+mod label;
 mod list;
 mod listeners;
 mod metrics;

@@ -84,6 +84,8 @@ pub(crate) enum Keep {
     /// The outline, and the outlines of an object's fields: the first of each known field, and as many others as can
     /// be reported as faults.
     Fields(&'static [&'static str]),
+    /// As `Fields`, with as many fields of one of the known fields as can be reported as faults.
+    FieldsAndInside(&'static [&'static str], &'static str),
 }
 
 /// Whether to keep a field in addition to the `kept` ones.
@@ -155,7 +157,7 @@ impl<'de> Visitor<'de> for Keep {
                     items.push(item);
                 }
             }
-            Self::Outline | Self::Fields(_) => {
+            Self::Outline | Self::Fields(_) | Self::FieldsAndInside(..) => {
                 while sequence.next_element_seed(Self::Outline)?.is_some() {}
             }
         }
@@ -169,6 +171,10 @@ impl<'de> Visitor<'de> for Keep {
                 Self::Whole => (self, true),
                 Self::Outline => (self, false),
                 Self::Fields(known) => (Self::Outline, is_kept(&name, known, &fields)),
+                Self::FieldsAndInside(known, inside) => {
+                    let keep = if name == inside { Self::Fields(&[]) } else { Self::Outline };
+                    (keep, is_kept(&name, known, &fields))
+                }
             };
             let value = map.next_value_seed(inside)?;
             if is_kept {

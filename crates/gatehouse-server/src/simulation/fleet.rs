@@ -7,7 +7,7 @@ use gatehouse_core::credential::Password;
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::{self, TargetStatus};
-use gatehouse_core::{Access, AccessId, PageRequest, TaskId, TenantName};
+use gatehouse_core::{Access, AccessId, Labels, PageRequest, TaskId, TenantName};
 use gatehouse_store::{IdempotentRequest, Operation};
 use gatehouse_testing::history::call::{Answer, Call, Items, Request, Wanted};
 use gatehouse_testing::history::{Replicas, TENANTS};
@@ -137,6 +137,7 @@ async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answ
                 username: None,
                 password: None,
                 device_name: Some(device.parse().unwrap()),
+                labels: Labels::NONE,
             };
             let idempotent = idempotent(app, &tenant, Operation::Create, request);
             issued(&app.create_access(caller, new, idempotent).await?)
@@ -145,6 +146,7 @@ async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answ
             let update = AccessUpdate {
                 status: target(wanted),
                 password: wanted.password.clone().map(|it| NewPassword::Chosen(password(it))),
+                labels: None,
             };
             issued(&app.update_access(caller, id(access), update, |_| true).await?)
         }
@@ -176,7 +178,7 @@ async fn accept(
 ) -> Result<String, Error> {
     let idempotent = |operation| idempotent(app, tenant, operation, request);
     let items = match items {
-        Items::Number(n) => NewItems::Count((*n).try_into().unwrap()),
+        Items::Number(n) => NewItems::Count((*n).try_into().unwrap(), Labels::NONE),
         Items::Listed { devices, failing } => {
             let item = |(n, device): (usize, &String)| match *failing == Some(n) {
                 true => NewItem::Invalid(invalid(device)),
@@ -189,7 +191,7 @@ async fn accept(
         }
         Items::Update { accesses, wanted, .. } => {
             let (status, password) = (target(wanted), wanted.password.clone().map(password));
-            let operation = BatchOperation::Update { status, password };
+            let operation = BatchOperation::Update { status, password, labels: None };
             return accept_change(app, tenant, accesses, operation, idempotent(Operation::Change))
                 .await;
         }

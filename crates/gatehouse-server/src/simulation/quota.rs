@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::lifecycle::TargetStatus;
-use gatehouse_core::{Access, AccessId, BillingModel, Contract, Tenant, TenantName, Timestamp};
+use gatehouse_core::{
+    Access, AccessId, BillingModel, Contract, Labels, Tenant, TenantName, Timestamp,
+};
 use gatehouse_store::Store;
 use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::{Replicas, TENANTS};
@@ -114,6 +116,7 @@ impl QuotaClient {
             username: None,
             password: None,
             device_name: None,
+            labels: Labels::NONE,
         };
         let tenant = self.tenant.clone();
         let disconnection = CancellationToken::new();
@@ -129,7 +132,8 @@ impl QuotaClient {
     async fn create_many(&mut self, app: &App) -> Result<(), Error> {
         let contract_id = self.random.pick(&[QUOTA_CONTRACT, ENDING]).parse().unwrap();
         let n = 1 + self.random.roll(N_ACCESSES_MAX + 1);
-        let batch = NewBatch { contract_id, items: NewItems::Count(n.try_into().unwrap()) };
+        let batch =
+            NewBatch { contract_id, items: NewItems::Count(n.try_into().unwrap(), Labels::NONE) };
         let (task, _) = app.accept_batch(&self.tenant, batch, None, "simulated").await?;
         if self.random.roll(3) == 0 {
             // It may have ended already.
@@ -157,7 +161,7 @@ impl QuotaClient {
             TargetStatus::Suspended,
             TargetStatus::Active,
         ]);
-        let update = AccessUpdate { status: Some(status), password: None };
+        let update = AccessUpdate { status: Some(status), password: None, labels: None };
         app.update_access(caller, id, update, |_| true).await.map(drop)
     }
 
@@ -165,7 +169,11 @@ impl QuotaClient {
     async fn terminate_many(&mut self, app: &App) -> Result<(), Error> {
         let operation = match self.random.roll(2) {
             0 => BatchOperation::Terminate,
-            _ => BatchOperation::Update { status: Some(TargetStatus::Suspended), password: None },
+            _ => BatchOperation::Update {
+                status: Some(TargetStatus::Suspended),
+                password: None,
+                labels: None,
+            },
         };
         let named = self.known.iter().rev().take(12).zip(0..);
         let ids = named.map(|((id, ..), index)| NamedAccess { index, id: Ok(*id) }).collect();

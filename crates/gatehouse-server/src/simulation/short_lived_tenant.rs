@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gatehouse_core::{Tenant, TenantName};
+use gatehouse_core::{Labels, Tenant, TenantName};
 use gatehouse_testing::SeededRandom;
 use gatehouse_testing::history::Replicas;
 use tokio::time::{Instant, sleep};
@@ -55,7 +55,7 @@ async fn act(app: &App, random: &mut SeededRandom) -> Result<(), Error> {
         // Mostly rejected for its contract, so that the tenant stays without accesses for a while.
         2 => {
             let contract_id = if random.roll(6) == 0 { "payg" } else { "none" }.parse().unwrap();
-            let batch = NewBatch { contract_id, items: NewItems::Count(3) };
+            let batch = NewBatch { contract_id, items: NewItems::Count(3, Labels::NONE) };
             app.accept_batch(&name, batch, None, "simulated").await.map(drop)
         }
         3 => {

@@ -1,6 +1,7 @@
-//! Building the counted sets after an upgrade: lists by status need them to be fast.
+//! Building the counted sets, which lists by status and label need to be fast: after an upgrade, and when an operator
+//! changes the keys of labels that a tenant filters by.
 //!
-//! Until a tenant's sets are complete, its lists by status read the accesses one by one. Every server takes part.
+//! Until the sets are complete, such lists read the accesses one by one. Every server takes part.
 
 use std::time::Duration;
 
@@ -30,10 +31,6 @@ pub(super) async fn build(store: Store, stopping: CancellationToken) {
                         "lists by status are fast now: the sets of all tenants are built"
                     );
                 }
-                // An embedded store has no tenants without sets from now on.
-                if !store.is_shared() {
-                    return;
-                }
             }
             Ok(progress) => {
                 // A new tenant takes one step, which needs no line.
@@ -55,10 +52,19 @@ pub(super) async fn build(store: Store, stopping: CancellationToken) {
                 pause = (pause * 2).min(PAUSE_MAX);
             }
         }
+        // Another server may have changed a tenant; an embedded store has no other.
+        let is_idle = logged.is_none() && pause == PAUSE && !store.is_shared();
+        let pause = async move {
+            if is_idle {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(pause).await;
+        };
         tokio::select! {
             biased;
             () = stopping.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
+            () = store.until_sets_change() => {}
+            () = pause => {}
         }
     }
 }

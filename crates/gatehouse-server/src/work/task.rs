@@ -198,7 +198,7 @@ impl TaskWorker {
             (TaskState::Acknowledged, TaskWork::Update { .. } | TaskWork::Termination) => {
                 self.start_change(lease, &task, permit).await?
             }
-            (_, TaskWork::Creation { contract_id, is_explicit }) => {
+            (_, TaskWork::Creation { contract_id, is_explicit, .. }) => {
                 let (contract_id, is_explicit) = (contract_id.clone(), *is_explicit);
                 self.create(lease, &task, &contract_id, is_explicit, permit).await?
             }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use gatehouse_connectors::Platforms;
-use gatehouse_core::{BillingModel, Contract, Tenant, TenantName, Timestamp};
+use gatehouse_core::{BillingModel, Contract, Labels, Tenant, TenantName, Timestamp};
 use gatehouse_store::{Clock, Store};
 use gatehouse_testing::empty_schema;
 use gatehouse_vault::{HashCaller, MasterKey, Vault};
@@ -66,7 +66,10 @@ async fn a_failing_expiry_does_not_delay_the_destruction_of_secrets() {
     for (_, app, dir) in apps("upkeep").await {
         // Only a file can be damaged by hand.
         let Some(dir) = dir else { continue };
-        let batch = NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(1) };
+        let batch = NewBatch {
+            contract_id: "payg".parse().unwrap(),
+            items: NewItems::Count(1, Labels::NONE),
+        };
         app.accept_batch(&acme(), batch, None, "test").await.unwrap();
         let mut worker = TaskWorker::new(app.clone());
         while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
@@ -78,7 +81,13 @@ async fn a_failing_expiry_does_not_delay_the_destruction_of_secrets() {
         };
         app.put_contract(&acme(), &ending).await.unwrap();
         let contract_id = ending.id.clone();
-        let new = AccessRequest { contract_id, username: None, password: None, device_name: None };
+        let new = AccessRequest {
+            contract_id,
+            username: None,
+            password: None,
+            device_name: None,
+            labels: Labels::NONE,
+        };
         app.create_access(caller(), new, None).await.unwrap();
         let file = rusqlite::Connection::open(dir.path().join("test.db")).unwrap();
         let sql = "UPDATE access SET status = 'NONSENSE' WHERE contract_id = 'ending'";

@@ -128,10 +128,10 @@ pub(crate) async fn update(
     let sql = "UPDATE access a SET status = n.status, start_at = n.start_at, end_at = n.end_at, \
                first_connected_at = n.first_connected_at, is_terminating = n.is_terminating, \
                end_before = n.end_before, version = n.version, \
-               password_hash = COALESCE(n.password_hash, a.password_hash) \
+               password_hash = COALESCE(n.password_hash, a.password_hash), labels = n.labels \
                FROM unnest(?2::bytea[], ?3::text[], ?4::bigint[], ?5::bigint[], ?6::bigint[], \
-               ?7::bigint[], ?8::bigint[], ?9::bigint[], ?10::text[]) AS n (id, status, start_at, \
-               end_at, first_connected_at, is_terminating, end_before, version, password_hash) \
+               ?7::bigint[], ?8::bigint[], ?9::bigint[], ?10::text[], ?11::text[]) AS n (id, status, start_at, \
+               end_at, first_connected_at, is_terminating, end_before, version, password_hash, labels) \
                WHERE a.tenant = ?1 AND a.id = n.id";
     session
         .bulk(
@@ -147,6 +147,7 @@ pub(crate) async fn update(
                 &column(changes, |it| it.termination.and_then(|it| it.end_before).map(ms)),
                 &column(changes, |it| as_integer(it.version)),
                 &passwords,
+                &column(changes, |it| it.labels.stored()),
             ],
         )
         .await
@@ -158,14 +159,14 @@ fn as_integer(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-const COLUMNS: usize = 20;
+const COLUMNS: usize = 21;
 
 /// The columns of an access, as [`row_of`] fills them.
 macro_rules! columns {
     () => {
         "tenant, number, offering_number, contract_number, job_number, id, contract_id, offering_id, \
          job, username, password_hash, device_name, status, start_at, end_at, created_at, \
-         first_connected_at, is_terminating, end_before, version"
+         first_connected_at, is_terminating, end_before, version, labels"
     };
 }
 
@@ -191,6 +192,7 @@ const TYPES: [Type; COLUMNS] = [
     Type::INT8,
     Type::INT8,
     Type::INT8,
+    Type::TEXT,
 ];
 
 /// Inserts accesses that were numbered under the tenant's lock.
@@ -216,7 +218,7 @@ pub(crate) async fn insert(
                 "INSERT INTO access (",
                 columns!(),
                 ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
-                 ?17, ?18, ?19, ?20)"
+                 ?17, ?18, ?19, ?20, ?21)"
             );
             tx.execute_each(sql, &rows()).await
         }
@@ -246,6 +248,7 @@ fn row_of<'a>(tenant: &'a TenantName, new: &'a Numbered) -> [Value<'a>; COLUMNS]
         i64::from(access.termination.is_some()).into(),
         access.termination.and_then(|planned| planned.end_before).into(),
         access.version.into(),
+        access.labels.stored().into(),
     ]
 }
 
@@ -266,7 +269,7 @@ async fn insert_columns(
         ") SELECT ?1::text, * FROM unnest(?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bigint[], \
          ?6::bytea[], ?7::text[], ?8::text[], ?9::bytea[], ?10::text[], ?11::text[], ?12::text[], \
          ?13::text[], ?14::bigint[], ?15::bigint[], ?16::bigint[], ?17::bigint[], ?18::bigint[], \
-         ?19::bigint[], ?20::bigint[])"
+         ?19::bigint[], ?20::bigint[], ?21::text[])"
     );
     session
         .bulk(
@@ -296,6 +299,7 @@ async fn insert_columns(
                     it.access.termination.and_then(|planned| planned.end_before).map(ms)
                 }),
                 &column(numbered, |it| number(it.access.version)),
+                &column(numbered, |it| it.access.labels.stored()),
             ],
         )
         .await

@@ -87,26 +87,28 @@ impl<'t> Search<'t> {
         )
     }
 
-    /// Adds one statement for each status, for all accesses that are known by their numbers: there may be many, and SQLite takes 500
-    /// statements at most.
+    /// Adds one statement for all accesses that are known by their numbers and need the same status and labels: there
+    /// may be many, and SQLite takes 500 statements at most.
     fn push_single(&mut self, terms: &'t [Located]) {
-        let mut by_status: BTreeMap<Option<Status>, BTreeSet<u64>> = BTreeMap::new();
-        for (status, number) in terms.iter().filter_map(Located::single) {
-            by_status.entry(status).or_default().insert(number);
+        let mut by_conditions: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+        for (term, number) in terms.iter().filter_map(|it| Some((it, it.single()?))) {
+            let conditions = (term.rest.status, &term.label_parts);
+            by_conditions.entry(conditions).or_default().insert(number);
         }
-        for (status, numbers) in by_status {
+        for ((status, label_parts), numbers) in by_conditions {
             let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
             self.push_select("access a WHERE a.tenant = ?1");
             let _ = write!(self.sql, " AND a.number IN ({})", numbers.join(", "));
             if let Some(status) = status {
                 self.push_status(status);
             }
+            self.push_labels(label_parts);
         }
     }
 
     fn push_term(&mut self, term: &'t Located) {
-        let Located { set, interval, rest } = term;
-        let RowConditions { username, device, status, start, end } = rest;
+        let Located { set, interval, rest, .. } = term;
+        let RowConditions { username, device, status, labels, start, end } = rest;
         if let Some(username) = username {
             // The two indexes of usernames have one part each.
             for part in [" AND n.status <> 'TERMINATED'", " AND n.status = 'TERMINATED'"] {
@@ -123,6 +125,7 @@ impl<'t> Search<'t> {
         }
         let is_alone = *set == NumberedSet::Tenant
             && status.is_none()
+            && labels.is_empty()
             && *start == TimeSpan::ALWAYS
             && end.is_none();
         match device {
@@ -159,7 +162,8 @@ impl<'t> Search<'t> {
     }
 
     fn push_rest(&mut self, term: &'t Located) {
-        let Located { set, interval, rest: RowConditions { status, start, end, .. } } = term;
+        let Located { set, interval, rest, label_parts } = term;
+        let RowConditions { status, start, end, .. } = rest;
         self.push(&format!("a.{} =", key_column(set)), key(self.tenant, set));
         let number = number_column(set);
         self.push(&format!("a.{number} >"), interval.after);
@@ -167,6 +171,7 @@ impl<'t> Search<'t> {
         if let Some(status) = status {
             self.push_status(*status);
         }
+        self.push_labels(label_parts);
         self.push_span("a.start_at", *start);
         if let Some(end) = end {
             self.sql.push_str(" AND a.end_at IS NOT NULL");
@@ -185,6 +190,16 @@ impl<'t> Search<'t> {
             self.values.push(self.now.into());
             let n = self.values.len();
             let _ = write!(self.sql, " AND (a.end_at IS NULL OR a.end_at > ?{n})");
+        }
+    }
+
+    /// Adds labels: the stored text of an access's labels holds each of them. Both databases have REPLACE, but name the
+    /// search for a text differently.
+    fn push_labels(&mut self, parts: &'t [String]) {
+        for part in parts {
+            self.values.push(part.as_str().into());
+            let n = self.values.len();
+            let _ = write!(self.sql, " AND a.labels <> REPLACE(a.labels, ?{n}, '')");
         }
     }
 

@@ -9,7 +9,7 @@ use gatehouse_core::lifecycle::{self, StateConflict};
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::task::{FailedItem, ItemReference};
 use gatehouse_core::{
-    Access, AccessId, BatchFailure, ContractId, DeviceName, RequestKey, TaskId, TenantName,
+    Access, AccessId, BatchFailure, ContractId, DeviceName, Labels, RequestKey, TaskId, TenantName,
     Timestamp, Username,
 };
 
@@ -40,6 +40,8 @@ pub struct NewAccess {
     pub password: StoredHash,
     /// The device's name.
     pub device_name: Option<DeviceName>,
+    /// The labels.
+    pub labels: Labels,
     /// The Task that creates the access.
     pub created_by: Option<TaskId>,
     /// The request's idempotency key and digest; `None` without a key.
@@ -268,6 +270,7 @@ impl Ledger {
             first_connected_at: None,
             termination: None,
             version: 1,
+            labels: new.labels,
         };
         self.n_created += 1;
         let number = self.next(NumberedSet::Tenant);

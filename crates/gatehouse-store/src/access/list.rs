@@ -3,18 +3,19 @@
 //! `gatehouse_core::list` decides which questions a filter asks, and what follows from the answers; this module runs
 //! the queries. The sizes of all sets that a filter names come from one statement, so they belong to one moment. The
 //! numbered accesses never change their positions afterwards, so all other queries may run one by one. A filter by
-//! status reads one snapshot instead (`counted_sets/page.rs`).
+//! status or label reads one snapshot instead (`counted_sets/page.rs`).
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::counted_set::CountedSet;
 use gatehouse_core::filter::access::AccessFilter;
+use gatehouse_core::label;
 use gatehouse_core::list::selection::{PositionLookUp, RunSelection};
 use gatehouse_core::list::{
     self, Interval, ListPath, NumberRun, NumberedSet, PlanAnswers, PlanQuestions, RowConditions,
     SetSize, Term, TermScope,
 };
 use gatehouse_core::time_span::TimeSpan;
-use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
+use gatehouse_core::{Access, Page, PageRequest, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::lookup::{Lookup, at, missing};
@@ -29,7 +30,7 @@ pub struct Listed {
     pub page: Page<Access>,
     /// The method, for metrics.
     pub path: ListPath,
-    /// When the accesses had the statuses that the filter asks for; `None` for a filter without them.
+    /// When the accesses had the statuses and labels that the filter asks for; `None` for a filter without them.
     pub at: Option<Timestamp>,
 }
 
@@ -39,16 +40,16 @@ pub(crate) struct Located {
     pub(crate) set: NumberedSet,
     pub(crate) interval: Interval,
     pub(crate) rest: RowConditions,
+    /// Parts that the stored text of an access's labels must have.
+    pub(crate) label_parts: Vec<String>,
 }
 
 impl Located {
-    /// The number in the tenant of the one access that the term matches, where it is known, and the status that it must
-    /// have.
-    pub(crate) fn single(&self) -> Option<(Option<Status>, u64)> {
+    /// The number in the tenant of the one access that the term matches if it has the status and labels, where it is
+    /// known.
+    pub(crate) fn single(&self) -> Option<u64> {
         let is_one = self.set == NumberedSet::Tenant && self.interval.len() == 1;
-        let status = self.rest.status;
-        let is_plain = self.rest == RowConditions { status, ..RowConditions::NONE };
-        (is_one && is_plain).then_some((status, self.interval.to))
+        (is_one && self.rest.is_of_sets()).then_some(self.interval.to)
     }
 }
 
@@ -105,6 +106,10 @@ async fn set_term(
     answers: &PlanAnswers,
 ) -> Result<SetTerm, StoreError> {
     let mut sets = Vec::from_iter(term.rest.status.map(CountedSet::Status));
+    sets.extend(term.rest.labels.iter().map(|(key, value)| match value {
+        Some(value) => CountedSet::Label(key.clone(), value.clone()),
+        None => CountedSet::LabelKey(key.clone()),
+    }));
     let interval = match &term.scope {
         TermScope::One(number) => [Bound::At(number - 1), Bound::At(*number)],
         TermScope::Set(set) => {
@@ -178,7 +183,9 @@ async fn locate(
 ) -> Result<Vec<Located>, StoreError> {
     try_join_all(terms.into_iter().map(async |term| {
         let (set, interval) = piece(lookup, &term.scope, term.created, answers).await?;
-        Ok(Located { set, interval, rest: term.rest })
+        let labels = term.rest.labels.iter();
+        let label_parts = labels.map(|(key, value)| label::stored_part(key, value.as_ref()));
+        Ok(Located { set, interval, label_parts: label_parts.collect(), rest: term.rest })
     }))
     .await
 }

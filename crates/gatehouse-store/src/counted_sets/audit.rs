@@ -1,12 +1,15 @@
 //! Comparing counted sets with the accesses themselves, group by group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gatehouse_core::counted_set::runs::Runs;
-use gatehouse_core::counted_set::{self, GROUP_NUMBERS, group_of, group_start, offset_of};
+use gatehouse_core::counted_set::{
+    self, CountedSet, GROUP_NUMBERS, group_of, group_start, offset_of,
+};
 use gatehouse_core::list::NumberedSet;
 use gatehouse_core::{Access, TenantName};
 
+use super::label_build::{self, LabelBuild, LabelBuilds};
 use super::position::{self, COMPLETE};
 use super::{kind, name};
 use crate::access::{columns, read_numbered};
@@ -44,9 +47,12 @@ pub(crate) async fn compare(tx: &Tx, tenant: &TenantName) -> Result<SetAudit, St
     }
     let counter = counter::get(tx, tenant, &NumberedSet::Tenant).await?;
     let last = group_of(counter.map_or(0, |counter| counter.total));
+    let labels = LabelAudit::new(&label_build::read(tx, tenant).await?);
     for group in 0..=last {
-        let mut expected = read_expected(tx, tenant, group).await?;
-        for (set, stored) in read_stored(tx, tenant, group).await? {
+        let mut expected = read_expected(tx, tenant, group, &labels).await?;
+        let mut found = read_stored(tx, tenant, group).await?;
+        found.retain(|(kind, name), _| !labels.is_unfinished(kind, name));
+        for (set, stored) in found {
             audit.n_compared += 1;
             let members = expected.remove(&set).unwrap_or_default();
             audit.compare(&set, group, &stored, &members);
@@ -57,6 +63,39 @@ pub(crate) async fn compare(tx: &Tx, tenant: &TenantName) -> Result<SetAudit, St
         }
     }
     Ok(audit)
+}
+
+/// The keys of labels whose sets are complete, and those whose sets are being built or deleted.
+#[derive(Default)]
+struct LabelAudit {
+    complete: BTreeSet<String>,
+    unfinished: BTreeSet<String>,
+}
+
+impl LabelAudit {
+    fn new(builds: &LabelBuilds) -> Self {
+        let mut audit = Self::default();
+        for (key, build) in builds {
+            let is_complete = *build == LabelBuild::BuiltTo(COMPLETE);
+            let keys = if is_complete { &mut audit.complete } else { &mut audit.unfinished };
+            keys.insert(key.to_string());
+        }
+        audit
+    }
+
+    /// Whether the accesses alone say which members the set must have.
+    fn expects(&self, set: &CountedSet) -> bool {
+        set.label_key().is_none_or(|key| self.complete.contains(key.as_str()))
+    }
+
+    /// Whether a set in the database may have any members for now.
+    fn is_unfinished(&self, kind: &str, name: &str) -> bool {
+        match kind {
+            "label-key" => self.unfinished.contains(name),
+            "label" => name.split_once('=').is_some_and(|(key, _)| self.unfinished.contains(key)),
+            _ => false,
+        }
+    }
 }
 
 /// A set's kind and name in the database.
@@ -91,6 +130,7 @@ async fn read_expected(
     tx: &Tx,
     tenant: &TenantName,
     group: u64,
+    labels: &LabelAudit,
 ) -> Result<BTreeMap<SetKey, Runs>, StoreError> {
     let sql = concat!(
         "SELECT ",
@@ -102,7 +142,7 @@ async fn read_expected(
     let mut members: BTreeMap<SetKey, Vec<u32>> = BTreeMap::new();
     let add = |row: &Row<'_>| {
         let (number, access): (u64, Access) = read_numbered(row)?;
-        for set in counted_set::sets_of(&access) {
+        for set in counted_set::sets_of(&access).into_iter().filter(|set| labels.expects(set)) {
             let key = (kind(&set).to_owned(), name(&set).into_owned());
             members.entry(key).or_default().push(offset_of(number));
         }

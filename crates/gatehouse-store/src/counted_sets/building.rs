@@ -11,8 +11,10 @@ use std::sync::Arc;
 use gatehouse_core::list::NumberedSet;
 use gatehouse_core::{Access, TenantName};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use super::changes::SetChanges;
+use super::label_build;
 use super::position::{COMPLETE, lock_position};
 use crate::Store;
 use crate::access::{columns, read_numbered};
@@ -43,11 +45,23 @@ pub enum SetBuilding {
 pub(crate) struct SetBuilder {
     older: Arc<Refusal>,
     last: Arc<Mutex<String>>,
+    wake: Arc<Notify>,
 }
 
 impl Default for SetBuilder {
     fn default() -> Self {
-        Self { older: Arc::new(Refusal::before(SETS_SINCE)), last: Arc::default() }
+        Self {
+            older: Arc::new(Refusal::before(SETS_SINCE)),
+            last: Arc::default(),
+            wake: Arc::default(),
+        }
+    }
+}
+
+impl SetBuilder {
+    /// Wakes the worker of this server that builds sets.
+    pub(crate) fn wake(&self) {
+        self.wake.notify_one();
     }
 }
 
@@ -69,8 +83,21 @@ async fn is_refused(db: &Db) -> Result<bool, StoreError> {
 }
 
 impl Store {
+    /// Waits until this server has changed the label keys of a tenant, so that there are sets to build or delete.
+    pub async fn until_sets_change(&self) {
+        self.set_builder.wake.notified().await;
+    }
+
     /// Takes the next step of building the tenants' counted sets: of one tenant after the other.
     pub async fn advance_sets(&self) -> Result<SetBuilding, StoreError> {
+        // No older server knows labels, so their sets don't wait for one.
+        if let Some(tenant) = self.next_unbuilt_labels().await? {
+            *self.set_builder.last.lock() = tenant.to_string();
+            let kind = WriteKind::Tenant(tenant.clone());
+            let step = async move |tx: Tx| label_build::step(&tx, &tenant, STEP_NUMBERS).await;
+            self.db.write(kind, step).await?;
+            return Ok(SetBuilding::Building);
+        }
         let Some(tenant) = self.next_unbuilt().await? else { return Ok(SetBuilding::Complete) };
         if !self.set_builder.older.advance(&self.db).await? {
             return Ok(SetBuilding::OlderServer);
@@ -79,6 +106,15 @@ impl Store {
         *self.set_builder.last.lock() = tenant.to_string();
         self.build_sets(tenant, STEP_NUMBERS).await?;
         Ok(SetBuilding::Building)
+    }
+
+    /// The next tenant whose sets of labels are not complete, behind the last one.
+    async fn next_unbuilt_labels(&self) -> Result<Option<TenantName>, StoreError> {
+        let last = self.set_builder.last.lock().clone();
+        match label_build::next_unbuilt(&self.db, &last).await? {
+            None => label_build::next_unbuilt(&self.db, "").await,
+            next => Ok(next),
+        }
     }
 
     /// The next tenant whose sets are not complete, behind the last one.
@@ -153,7 +189,7 @@ async fn build_step(
     let accesses: Vec<(u64, Access)> = tx.rows(sql, &values, read_numbered).await?;
     let mut changes = SetChanges::default();
     accesses.iter().for_each(|(number, access)| changes.add_new(*number, access));
-    changes.write(tx, tenant, to).await?;
+    changes.write_all(tx, tenant).await?;
     let position = if is_last && to == total { COMPLETE } else { to };
     let sql = "UPDATE set_build SET built_to = ?2 WHERE tenant = ?1";
     tx.execute(sql, &[tenant.as_str().into(), position.into()]).await?;

@@ -9,7 +9,9 @@ use gatehouse_core::counted_set::runs::MemberChange;
 use gatehouse_core::counted_set::{self, CountedSet, group_of, group_start, offset_of};
 use gatehouse_core::{Access, TenantName};
 
+use super::label_build::{self, LabelBuild, LabelBuilds};
 use super::part::{self, Part};
+use super::position::{self, COMPLETE};
 use crate::db::Tx;
 use crate::error::StoreError;
 
@@ -62,16 +64,41 @@ impl SetChanges {
         self.0.is_empty()
     }
 
-    /// Writes the changes of numbers up to `built_to`.
-    pub(crate) async fn write(
+    /// Writes the changes, as far as the tenant's sets are built; locks the builder out.
+    pub(crate) async fn write(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let built_to = position::lock_position(tx, tenant).await?;
+        let has_labels = self.0.keys().any(|set| set.label_key().is_some());
+        let labels = match has_labels {
+            true => label_build::read_shared(tx, tenant).await?,
+            false => LabelBuilds::new(),
+        };
+        let limit = |set: &CountedSet| match set.label_key().map(|key| labels.get(key)) {
+            None => built_to,
+            Some(Some(LabelBuild::BuiltTo(built_to))) => *built_to,
+            // No set has number 0.
+            Some(Some(LabelBuild::Deleting) | None) => 0,
+        };
+        self.write_up_to(tx, tenant, limit).await
+    }
+
+    /// Writes all changes, for the builder.
+    pub(crate) async fn write_all(&self, tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+        self.write_up_to(tx, tenant, |_| COMPLETE).await
+    }
+
+    /// Writes the changes of numbers up to each set's limit.
+    pub(crate) async fn write_up_to(
         &self,
         tx: &Tx,
         tenant: &TenantName,
-        built_to: u64,
+        limit: impl Fn(&CountedSet) -> u64,
     ) -> Result<(), StoreError> {
         let mut sums = Vec::new();
         let sets =
-            self.0.iter().map(|(set, numbers)| write_set(tx, tenant, set, numbers, built_to));
+            self.0.iter().map(|(set, numbers)| write_set(tx, tenant, set, numbers, limit(set)));
         if self.0.values().all(is_short) {
             // Sent together: the first locks are in order, and almost always the only ones. Where a part was split
             // meanwhile, or is joined with the next one, two transactions can deadlock; PostgreSQL ends one of them,

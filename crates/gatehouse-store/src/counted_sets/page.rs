@@ -16,6 +16,7 @@ use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_sta
 use gatehouse_core::list::{Interval, NumberedSet};
 use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
 
+use super::label_build::{self, LabelBuild};
 use super::position::{self, COMPLETE};
 use super::{kind, name};
 use crate::Store;
@@ -60,7 +61,7 @@ impl Store {
     ) -> Result<Option<SetPage>, StoreError> {
         let name = tenant.clone();
         let found = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
-            if position::position(&tx, &name).await? != COMPLETE {
+            if !are_complete(&tx, &name, &terms).await? {
                 return Ok(None);
             }
             let members = Members::read(&tx, &name, &terms).await?;
@@ -76,6 +77,16 @@ impl Store {
         });
         found.await
     }
+}
+
+/// Whether all sets of the terms are built.
+async fn are_complete(tx: &Tx, tenant: &TenantName, terms: &[SetTerm]) -> Result<bool, StoreError> {
+    let mut keys = terms.iter().flat_map(|term| &term.sets).filter_map(CountedSet::label_key);
+    let is_built = position::position(tx, tenant).await? == COMPLETE;
+    let Some(first) = keys.next().filter(|_| is_built) else { return Ok(is_built) };
+    let builds = label_build::read(tx, tenant).await?;
+    let is_complete = |key| builds.get(key) == Some(&LabelBuild::BuiltTo(COMPLETE));
+    Ok(is_complete(first) && keys.all(is_complete))
 }
 
 /// A term whose interval is known.

@@ -16,6 +16,7 @@ pub(crate) async fn open(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError>
         "DELETE FROM set_part WHERE tenant = ?1",
         "DELETE FROM set_sum WHERE tenant = ?1",
         "DELETE FROM set_build WHERE tenant = ?1",
+        "DELETE FROM label_build WHERE tenant = ?1",
     ] {
         tx.execute(sql, &[tenant.as_str().into()]).await?;
     }

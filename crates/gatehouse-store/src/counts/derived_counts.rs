@@ -12,7 +12,6 @@ use futures_util::future::try_join_all;
 use gatehouse_core::{Access, ContractId, Status, TenantName};
 
 use crate::counted_sets::changes::SetChanges;
-use crate::counted_sets::position;
 use crate::counts::day;
 use crate::counts::tally::{self, Tally};
 use crate::db::Tx;
@@ -72,10 +71,7 @@ impl DerivedCounts {
         for (day, n) in &self.ended {
             day::add(tx, tenant, day::DayEvent::Ended, *day, *n).await?;
         }
-        if !self.sets.is_empty() {
-            let built_to = position::lock_position(tx, tenant).await?;
-            self.sets.write(tx, tenant, built_to).await?;
-        }
+        self.sets.write(tx, tenant).await?;
         for (contract_id, minute) in &self.ends {
             expect_expiry(tx, tenant, contract_id, *minute).await?;
         }

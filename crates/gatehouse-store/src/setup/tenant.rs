@@ -3,7 +3,7 @@
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
-use crate::counted_sets::position;
+use crate::counted_sets::{label_build, position};
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
@@ -13,7 +13,7 @@ use crate::{Put, Store};
 /// The columns of a tenant, in the order that [`read`] reads them.
 macro_rules! columns {
     () => {
-        "SELECT tenant, time_zone, requests_per_second, page_number_max FROM tenant"
+        "SELECT tenant, time_zone, requests_per_second, page_number_max, label_keys FROM tenant"
     };
 }
 
@@ -28,29 +28,38 @@ impl Store {
     /// Creates the tenant, or replaces the existing one.
     pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, StoreError> {
         let tenant = tenant.clone();
-        self.db
-            .write(WriteKind::Tenant(tenant.name.clone()), async move |tx| {
-                let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second, \
-                           page_number_max) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (tenant) DO NOTHING";
-                let values = [
-                    tenant.name.as_str().into(),
-                    tenant.time_zone.as_str().into(),
-                    tenant.requests_per_second.into(),
-                    tenant.page_number_max.into(),
-                ];
-                if tx.execute(sql, &values).await? == 1 {
-                    let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
-                    counter::put(&tx, &tenant.name, &NumberedSet::Tenant, none).await?;
-                    counter::open_tasks(&tx, &tenant.name).await?;
-                    position::open(&tx, &tenant.name).await?;
-                    return Ok(Put::Created);
-                }
-                let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3, \
-                           page_number_max = ?4 WHERE tenant = ?1";
-                tx.execute(sql, &values).await?;
-                Ok(Put::Replaced)
-            })
-            .await
+        let put = self.db.write(WriteKind::Tenant(tenant.name.clone()), async move |tx| {
+            let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second, \
+                           page_number_max, label_keys) VALUES (?1, ?2, ?3, ?4, ?5) \
+                           ON CONFLICT (tenant) DO NOTHING";
+            let label_keys = label_build::keys_text(&tenant.label_keys);
+            let values = [
+                tenant.name.as_str().into(),
+                tenant.time_zone.as_str().into(),
+                tenant.requests_per_second.into(),
+                tenant.page_number_max.into(),
+                label_keys.as_deref().into(),
+            ];
+            if tx.execute(sql, &values).await? == 1 {
+                let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
+                counter::put(&tx, &tenant.name, &NumberedSet::Tenant, none).await?;
+                counter::open_tasks(&tx, &tenant.name).await?;
+                position::open(&tx, &tenant.name).await?;
+                label_build::declare(&tx, &tenant.name, &tenant.label_keys, false).await?;
+                return Ok((Put::Created, false));
+            }
+            let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3, \
+                           page_number_max = ?4, label_keys = ?5 WHERE tenant = ?1";
+            tx.execute(sql, &values).await?;
+            let keys = &tenant.label_keys;
+            let is_work = label_build::declare(&tx, &tenant.name, keys, true).await?;
+            Ok::<_, StoreError>((Put::Replaced, is_work))
+        });
+        let (put, has_set_work) = put.await?;
+        if has_set_work {
+            self.set_builder.wake();
+        }
+        Ok(put)
     }
 
     /// The tenant with this name.
@@ -125,6 +134,7 @@ impl Store {
                     "DELETE FROM set_part WHERE tenant = ?1",
                     "DELETE FROM set_sum WHERE tenant = ?1",
                     "DELETE FROM set_build WHERE tenant = ?1",
+                    "DELETE FROM label_build WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {
                     tx.execute(sql, &values).await?;
@@ -152,5 +162,6 @@ fn read(row: &Row<'_>) -> Result<Tenant, StoreError> {
         time_zone: row.parsed(1)?,
         requests_per_second: row.optional_count(2)?,
         page_number_max: row.optional_count(3)?,
+        label_keys: label_build::read_keys(row, 4)?,
     })
 }

@@ -238,7 +238,7 @@ pub(crate) async fn put_failed(
 
 fn read_made<'r>(row: &'r Row<'_>, task: TaskId) -> Result<CreatedAccess<'r>, StoreError> {
     let access = access::read_shown(row, Some(task))?;
-    Ok(CreatedAccess { access, password: row.optional_text(8)?.map(StoredHash::new) })
+    Ok(CreatedAccess { access, password: row.optional_text(9)?.map(StoredHash::new) })
 }
 
 fn read_failed(row: &Row<'_>) -> Result<FailedItem, StoreError> {

@@ -52,7 +52,11 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     put(store, &kept, "{}", Some(&sealed)).await;
     let task = NewTask {
         id: job(n),
-        work: TaskWork::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
+        work: TaskWork::Creation {
+            contract_id: "c1".parse().unwrap(),
+            is_explicit: true,
+            labels: Labels::NONE,
+        },
         n_items: 1,
         parts: vec![(0, b"part".to_vec())],
         sealed_key: Some(seal(key, "task")),

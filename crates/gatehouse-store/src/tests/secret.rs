@@ -52,7 +52,11 @@ async fn keep(store: &Store, random: &mut SeededRandom, n: u64) -> Kept {
         let sealed = random.bytes(77);
         let new = NewTask {
             id,
-            work: TaskWork::Creation { contract_id: "c1".parse().unwrap(), is_explicit: true },
+            work: TaskWork::Creation {
+                contract_id: "c1".parse().unwrap(),
+                is_explicit: true,
+                labels: Labels::NONE,
+            },
             n_items: 1,
             parts: vec![(0, vec![0; random.roll(9000) as usize])],
             sealed_key: Some(sealed.clone()),

@@ -36,7 +36,7 @@ async fn write(store: &Store, changes: Vec<(u64, bool)>, built_to: u64) {
     let written = store.db.write(WriteKind::Tenant(acme()), async move |tx| {
         let mut all = SetChanges::default();
         changes.iter().for_each(|(number, is_member)| all.set(SET, *number, *is_member));
-        all.write(&tx, &acme(), built_to).await
+        all.write_up_to(&tx, &acme(), |_| built_to).await
     });
     written.await.unwrap();
 }

@@ -31,7 +31,11 @@ fn job(n: u8) -> TaskId {
 fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
     NewTask {
         id: job(n),
-        work: TaskWork::Creation { contract_id: contract.parse().unwrap(), is_explicit: true },
+        work: TaskWork::Creation {
+            contract_id: contract.parse().unwrap(),
+            is_explicit: true,
+            labels: Labels::NONE,
+        },
         n_items,
         parts: vec![(0, b"first".to_vec()), (1, b"second".to_vec())],
         sealed_key: Some(b"sealed".to_vec()),

@@ -380,6 +380,7 @@ async fn an_embedded_store_reuses_usernames_when_it_is_opened() {
     terminate(&before, ann.id).await;
     assert_eq!(create(&before, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     before.close().await;
+    remove_later_columns(&db).await;
     db.close().await;
 
     let store = Store::open_sqlite(&path, clock.clone()).await.unwrap();

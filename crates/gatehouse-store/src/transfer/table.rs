@@ -57,6 +57,7 @@ pub(crate) const TABLES: &[Table] = &[
                 integer("requests_per_second"),
                 integer("page_number_max"),
                 integer("account_version"),
+                text("label_keys"),
             ],
             1,
         )
@@ -106,6 +107,10 @@ pub(crate) const TABLES: &[Table] = &[
         ..table(&[text("tenant"), text("kind"), text("name"), integer("grp"), integer("n")], 4)
     },
     Table { name: "set_build", ..table(&[text("tenant"), integer("built_to")], 1) },
+    Table {
+        name: "label_build",
+        ..table(&[text("tenant"), text("label_key"), integer("built_to")], 2)
+    },
     Table {
         name: "tally",
         ..table(
@@ -186,6 +191,7 @@ pub(crate) const TABLES: &[Table] = &[
                 integer("is_terminating"),
                 integer("end_before"),
                 integer("version"),
+                text("labels"),
             ],
             2,
         )
@@ -213,6 +219,7 @@ pub(crate) const TABLES: &[Table] = &[
                 text("correlation_id"),
                 integer("started_at"),
                 integer("ended_at"),
+                text("labels"),
             ],
             2,
         )
@@ -262,6 +269,7 @@ pub(crate) const TABLES: &[Table] = &[
                 text("status"),
                 integer("start_at"),
                 integer("end_at"),
+                text("labels"),
             ],
             3,
         )

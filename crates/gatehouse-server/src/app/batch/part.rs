@@ -3,8 +3,8 @@
 //! Readers load only the part they need. Parts with passwords are sealed with the Task's key. A text is a two-byte
 //! length and its bytes; a byte before an optional text tells whether it is present.
 
-use gatehouse_core::AccessId;
 use gatehouse_core::credential::Password;
+use gatehouse_core::{AccessId, Labels};
 use gatehouse_store::StoreError;
 use gatehouse_vault::TaskKey;
 
@@ -16,6 +16,7 @@ pub(crate) const PART_ITEMS: u32 = 500;
 
 const VALID: u8 = 0;
 const INVALID: u8 = 1;
+const LABELLED: u8 = 2;
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
@@ -89,11 +90,14 @@ fn unreadable() -> StoreError {
 
 fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
     match item {
-        NewItem::Valid(ValidItem { username, password, device_name }) => {
-            bytes.push(VALID);
+        NewItem::Valid(ValidItem { username, password, device_name, labels }) => {
+            bytes.push(if labels.is_empty() { VALID } else { LABELLED });
             write_optional(bytes, username.as_ref().map(|it| it.as_str()));
             write_optional(bytes, password.as_ref().map(Password::reveal));
             write_optional(bytes, device_name.as_ref().map(|it| it.as_str()));
+            if let Some(labels) = labels.stored() {
+                write_text(bytes, labels);
+            }
         }
         NewItem::Invalid(InvalidItem { username, device_name, faults }) => {
             bytes.push(INVALID);
@@ -109,11 +113,16 @@ fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
 }
 
 fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
-    if bytes.byte()? == VALID {
+    let form = bytes.byte()?;
+    if form != INVALID {
         let username = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
         let password = bytes.optional()?.map(|text| Password::new(text.into())).transpose().ok()?;
         let device_name = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
-        return Some(NewItem::Valid(ValidItem { username, password, device_name }));
+        let labels = match form {
+            LABELLED => Labels::from_stored(bytes.text()?)?,
+            _ => Labels::NONE,
+        };
+        return Some(NewItem::Valid(ValidItem { username, password, device_name, labels }));
     }
     let mut item = InvalidItem {
         username: bytes.optional()?.map(str::to_owned),

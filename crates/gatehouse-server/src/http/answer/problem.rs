@@ -238,6 +238,7 @@ impl From<BatchFailure> for Problem {
             BatchFailureKind::ContractNotStarted => (StatusCode::CONFLICT, "Contract not started"),
             BatchFailureKind::QuotaReached => (StatusCode::CONFLICT, "Quota reached"),
             BatchFailureKind::NotPayPerUse => (StatusCode::CONFLICT, "Not pay per use"),
+            BatchFailureKind::TooManyLabels => (StatusCode::CONFLICT, "Too many labels"),
         };
         let fields = failure.fields.into_iter();
         let invalid = fields.map(|it| Fault { name: it.name, reason: it.reason }).collect();

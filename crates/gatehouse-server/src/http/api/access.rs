@@ -2,6 +2,7 @@
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Access, AccessId};
@@ -10,13 +11,14 @@ use http::{StatusCode, header};
 use super::access_body::{ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
 use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess, NewPassword};
-use crate::fields::access;
+use crate::fields::{access, label};
 use crate::http::answer::json::Json;
 use crate::http::answer::media::{JSON, MERGE_PATCH};
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::conditional::{self, Precondition};
+use crate::http::route::query::X_IGNORED_PARAMS;
 use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::http::route::{idempotency, paging};
 use crate::reader::Reader;
@@ -88,7 +90,7 @@ pub(in crate::http) const READ: Operation = Operation {
 pub(in crate::http) const UPDATE: Operation = Operation {
     method: "PATCH",
     id: "updateAccess",
-    summary: "Changes an access's status, its password, or both; all or nothing",
+    summary: "Changes an access's status, its password, its labels, or several of them; all or nothing",
     need: Need::Scope(Scope::AccessWrite),
     headers: &["If-Match", "If-None-Match"],
     body: Some(BodyKind {
@@ -109,12 +111,17 @@ pub(in crate::http) const UPDATE: Operation = Operation {
 };
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
+    if call.query.names_labels() {
+        let tenant = call.app().store.tenant(call.tenant()).await?;
+        let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
+        call.query.check_labels(&tenant.label_keys);
+    }
     let filter = call.query.filter(AccessFilter::read);
     let request = paging::page_or_default(&mut call)?;
     let filter = filter.expect("a query without faults has a filter");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-    // A filter by status was decided at an instant of its own: the page shows that one's statuses.
+    // A filter by status or label was decided at an instant of its own: the page shows that one's statuses.
     let now = listed.at.unwrap_or_else(|| call.app().now());
     let mut writer = AccessWriter::new(&call.address, call.tenant());
     let write = |json: &mut Json, access: &Access| {
@@ -122,7 +129,11 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
         lifecycle::advance_shown_to(&mut shown, now);
         writer.write(json, &shown, None);
     };
-    Ok(paging::reply_with_writer(&call, &listed.page, ACCESS_BYTES, write))
+    let reply = paging::reply_with_writer(&call, &listed.page, ACCESS_BYTES, write);
+    Ok(match call.query.ignored() {
+        Some(names) => reply.with(X_IGNORED_PARAMS, &names),
+        None => reply,
+    })
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
@@ -140,8 +151,12 @@ pub(in crate::http) fn read_new_access(body: Reader<'_>) -> impl FnOnce() -> Acc
     let username = body.optional(access::USERNAME);
     let password = body.optional(access::PASSWORD);
     let device_name = body.optional(access::DEVICE_NAME);
+    let labels = label::optional_labels(&mut body).unwrap_or_default();
     body.finish();
-    move || AccessRequest { contract_id: contract_id.value(), username, password, device_name }
+    move || {
+        let contract_id = contract_id.value();
+        AccessRequest { contract_id, username, password, device_name, labels }
+    }
 }
 
 async fn read(call: Call) -> Result<Reply, Problem> {
@@ -167,26 +182,30 @@ async fn update(call: Call) -> Result<Reply, Problem> {
 
 pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
     if body.is_empty() {
-        body.fault_of_whole("must hold at least one of `status`, `password` and `rotatePassword`");
+        body.fault_of_whole(
+            "must hold at least one of `status`, `password`, `rotatePassword` and `labels`",
+        );
     }
     let rotate = body.optional(access::ROTATE_PASSWORD);
-    let (status, chosen) = read_change(&mut body, "`status`, and `password` or `rotatePassword`");
+    let (status, chosen, labels) =
+        read_change(&mut body, "`status`, `labels`, and `password` or `rotatePassword`");
     if chosen.is_some() && rotate.is_some() {
         let reason = "can't be combined with `password`; send one of them";
         body.fault(access::ROTATE_PASSWORD.name, reason);
     }
     body.finish();
     let generated = rotate.map(|()| NewPassword::Generated);
-    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(generated) }
+    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(generated), labels }
 }
 
 /// Parses the fields that an update of one access and of many have in common; `may_hold` names all fields for faults.
 pub(in crate::http) fn read_change(
     body: &mut Reader<'_>,
     may_hold: &str,
-) -> (Option<TargetStatus>, Option<Password>) {
+) -> (Option<TargetStatus>, Option<Password>, Option<LabelPatch>) {
     let status = body.optional(access::TARGET_STATUS);
     let password = body.optional(access::PASSWORD);
+    let labels = label::optional_patch(body);
     let fixed = [
         access::CONTRACT_ID.name,
         access::USERNAME.name,
@@ -196,7 +215,7 @@ pub(in crate::http) fn read_change(
     for fixed in fixed {
         body.forbid(fixed, &format!("can't be changed; an update may hold {may_hold}"));
     }
-    (status, password)
+    (status, password, labels)
 }
 
 fn reply(

@@ -2,10 +2,11 @@
 //!
 //! A Task may have a hundred thousand, so they are written directly into the response's bytes.
 
+use gatehouse_core::label::ShownLabels;
 use gatehouse_core::{ShownAccess, Status, TaskId, TenantName, Timestamp};
 
 use crate::app::access::OneTimePassword;
-use crate::fields::access;
+use crate::fields::{access, label};
 use crate::http::answer::csv::{self, Cell};
 use crate::http::answer::json::Json;
 use crate::http::route::address::Address;
@@ -69,9 +70,28 @@ impl AccessWriter {
         }
         json.member(access::NAME.name);
         json.quoted(access.name());
+        write_labels(json, access.labels);
         let lifetime = (*status, *start, *end, *created_by);
         json.append(self.lifetime.json(|last| *last == lifetime, || lifetime, write_lifetime));
     }
+}
+
+/// Writes the labels, if there are any. Keys need no escapes.
+fn write_labels(json: &mut Json, labels: ShownLabels<'_>) {
+    if labels.is_empty() {
+        return;
+    }
+    json.member(label::LABELS.name);
+    json.raw("{");
+    for (n, (key, value)) in labels.iter().enumerate() {
+        if n == 0 {
+            json.first_member(key)
+        } else {
+            json.member(key)
+        }
+        json.quoted(&value);
+    }
+    json.raw("}");
 }
 
 /// Cached JSON of the last value: accesses of a Task share most of their fields.

@@ -160,7 +160,10 @@ where
         rate_limit.put(&mut reply.headers);
     }
     trace.write_header(&mut reply.headers);
-    if let Some(names) = record.ignored {
+    // A handler that ignores more parameters has named all of them.
+    if let Some(names) = record.ignored
+        && !reply.headers.contains_key(X_IGNORED_PARAMS)
+    {
         reply = reply.with(X_IGNORED_PARAMS, &names);
     }
     record.watched.status = reply.status;

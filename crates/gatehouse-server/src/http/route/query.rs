@@ -4,6 +4,9 @@
 //! By the API's contract, unknown parameters are ignored. `X-Ignored-Params` names them; with `Prefer: handling=strict`
 //! they are a 400.
 
+use std::collections::BTreeSet;
+
+use gatehouse_core::LabelKey;
 use gatehouse_core::filter::{self, Expression, FilterFields, IgnoredCondition};
 use http::{HeaderMap, HeaderName};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -89,6 +92,19 @@ impl Query {
         }
         for name in unknown {
             self.ignore(IgnoredCondition { name, reason: String::new() });
+        }
+    }
+
+    /// Whether the filter compares labels.
+    pub(crate) fn names_labels(&self) -> bool {
+        self.expression.names_labels()
+    }
+
+    /// Treats each condition on a label that can't be filtered by like an unknown parameter.
+    pub(crate) fn check_labels(&mut self, filterable: &BTreeSet<LabelKey>) {
+        self.expression.ignore_other_labels(filterable);
+        for ignored in std::mem::take(&mut self.expression.ignored) {
+            self.ignore(ignored);
         }
     }
 

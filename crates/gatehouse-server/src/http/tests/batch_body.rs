@@ -16,7 +16,7 @@ const CREATE: Operation = Operation {
         Box::pin(async move {
             let batch = batch_body::new_batch(&mut call).await?;
             let n_items = match batch.items {
-                NewItems::Count(count) => count as usize,
+                NewItems::Count(count, _) => count as usize,
                 NewItems::Explicit(items) => items.len(),
             };
             Ok(Reply::json(StatusCode::OK, &n_items))

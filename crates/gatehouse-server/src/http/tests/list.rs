@@ -2,7 +2,7 @@
 
 use super::*;
 use gatehouse_core::credential::StoredHash;
-use gatehouse_core::{AccessId, TenantName};
+use gatehouse_core::{AccessId, Labels, TenantName};
 use gatehouse_store::NewAccess;
 use insta::assert_snapshot;
 
@@ -273,6 +273,7 @@ async fn create(store: &Store, prefix: &str, n: usize) {
             username: username.parse().unwrap(),
             password: StoredHash::new("no password".into()),
             device_name: None,
+            labels: Labels::NONE,
             created_by: None,
             idempotent: None,
         }

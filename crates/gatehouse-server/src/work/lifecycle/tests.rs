@@ -1,6 +1,6 @@
 use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::{self, TargetStatus};
-use gatehouse_core::{Access, AccessId, Contract, Status, Timestamp, Username};
+use gatehouse_core::{Access, AccessId, Contract, Labels, Status, Timestamp, Username};
 use gatehouse_store::Change;
 
 use super::*;
@@ -16,6 +16,7 @@ async fn create(app: &App, username: &str) -> AccessId {
         username: Some(username.parse().unwrap()),
         password: Some(password()),
         device_name: None,
+        labels: Labels::NONE,
     };
     app.create_access(caller(), request, None).await.unwrap().access.id
 }
@@ -37,7 +38,7 @@ async fn terminate(app: &App, id: AccessId) -> Access {
 }
 
 async fn set(app: &App, id: AccessId, status: TargetStatus) -> Access {
-    let update = AccessUpdate { status: Some(status), password: None };
+    let update = AccessUpdate { status: Some(status), password: None, labels: None };
     app.update_access(caller(), id, update, |_| true).await.unwrap().access
 }
 
@@ -103,6 +104,7 @@ async fn the_next_step_expires_what_a_step_leaves() {
             username: format!("u{n}").parse().unwrap(),
             password: gatehouse_core::credential::StoredHash::new("x".into()),
             device_name: None,
+            labels: Labels::NONE,
             created_by: None,
             idempotent: None,
         };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::task::{ItemReference, Task, TaskWork};
 use gatehouse_core::{AccessId, BatchFailure};
@@ -13,7 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::creation::no_key;
 use super::{StepError, TaskWorker, ordinals, parts};
-use crate::app::access::change;
+use crate::app::access::AccessChange;
 use crate::app::batch::{NamedAccess, PART_ITEMS, read_change};
 use crate::work::chunk_size::CHUNK_LIMITS;
 
@@ -119,17 +120,19 @@ fn plan(named: NamedAccess) -> PlannedItem<AccessId> {
 
 /// The rule for each access.
 fn rule(work: &TaskWork, password: Option<StoredHash>) -> ChangeRule {
-    let target: Option<Option<TargetStatus>> = match work {
-        TaskWork::Update { target, .. } => Some(*target),
+    let update: Option<(Option<TargetStatus>, LabelPatch)> = match work {
+        TaskWork::Update { target, labels, .. } => Some((*target, labels.clone())),
         TaskWork::Creation { .. } | TaskWork::Termination => None,
     };
     Arc::new(move |stored, contract, tenant, now| {
         let refused = |conflict: lifecycle::StateConflict| BatchFailure::refused(&conflict);
         lifecycle::allow_batch(contract).map_err(refused)?;
         let current = lifecycle::at(&stored.access, now);
-        let access = match target {
-            Some(target) => {
-                change(current, contract, target, password.is_some(), now).map_err(refused)?
+        let access = match &update {
+            Some((status, labels)) => {
+                let rotates = password.is_some();
+                let change = AccessChange { status: *status, rotates, labels: Some(labels) };
+                change.apply(current, contract, now).map_err(refused)?
             }
             None => lifecycle::plan_termination(&current, &tenant.time_zone, now),
         };

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use gatehouse_core::batch_failure::FieldFault;
 use gatehouse_core::credential::{Password, StoredHash};
-use gatehouse_core::task::{ItemReference, Task};
-use gatehouse_core::{BatchFailure, ContractId, TaskId};
+use gatehouse_core::task::{ItemReference, Task, TaskWork};
+use gatehouse_core::{BatchFailure, ContractId, Labels, TaskId};
 use gatehouse_store::{
     Failpoint, ItemChunk, Lease, NewAccess, PlannedItem, PlannedItems, StepResult, StoreError,
     WorkError,
@@ -144,7 +144,7 @@ impl TaskWorker {
         let from = next.start;
         let new_items = match is_explicit {
             true => self.read_items(lease, task.id, key, &next).await?,
-            false => generated_items(task.id, next).await,
+            false => generated_items(task, next).await,
         };
         self.app.store.pass(Failpoint::Prepared)?;
         let looks_up_usernames = self.looked_up == Some(task.id);
@@ -237,6 +237,7 @@ impl AccessTemplate<'_> {
             username: item.username.unwrap_or_else(|| self.key.username(ordinal)),
             password,
             device_name: item.device_name,
+            labels: item.labels,
             created_by: Some(self.task),
             idempotent: None,
         }
@@ -244,13 +245,18 @@ impl AccessTemplate<'_> {
 }
 
 /// Generated items: a device is named after its number and its Task.
-async fn generated_items(task: TaskId, next: Range<u32>) -> Vec<NewItem> {
-    let job = task.to_string();
+async fn generated_items(task: &Task, next: Range<u32>) -> Vec<NewItem> {
+    let labels = match &task.work {
+        TaskWork::Creation { labels, .. } => labels,
+        TaskWork::Update { .. } | TaskWork::Termination => &Labels::NONE,
+    };
+    let job = task.id.to_string();
     let ending = &job[job.len() - 6..];
     let mut items = Vec::with_capacity(next.len());
     for ordinal in next {
         let device_name = format!("device-{:06}-{ending}", ordinal + 1).parse().ok();
-        items.push(NewItem::Valid(ValidItem { device_name, ..ValidItem::default() }));
+        let labels = labels.clone();
+        items.push(NewItem::Valid(ValidItem { device_name, labels, ..ValidItem::default() }));
         yield_now_and_then(ordinal).await;
     }
     items

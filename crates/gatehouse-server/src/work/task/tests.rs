@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use gatehouse_core::credential::Password;
 use gatehouse_core::lifecycle::TargetStatus;
-use gatehouse_core::{AccessId, BatchFailureKind, Contract, Status, TaskId, TenantName, Username};
+use gatehouse_core::{
+    AccessId, BatchFailureKind, Contract, Labels, Status, TaskId, TenantName, Username,
+};
 
 use super::*;
 use crate::app::access::{AccessRequest, AccessUpdate, NewPassword};
@@ -19,7 +21,7 @@ use gatehouse_vault::HashCaller;
 use tokio_util::sync::CancellationToken;
 
 fn count(n: u32) -> NewBatch {
-    NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(n) }
+    NewBatch { contract_id: "payg".parse().unwrap(), items: NewItems::Count(n, Labels::NONE) }
 }
 
 fn explicit(items: Vec<ValidItem>) -> NewBatch {
@@ -32,6 +34,7 @@ fn chosen(username: &str, password: &str) -> ValidItem {
         username: Some(username.parse().unwrap()),
         password: Some(Password::new(password.into()).unwrap()),
         device_name: None,
+        labels: Labels::NONE,
     }
 }
 
@@ -197,6 +200,7 @@ async fn a_generated_username_that_is_taken_fails_alone() {
             username: Some(key.username(250)),
             password: None,
             device_name: None,
+            labels: Labels::NONE,
         };
         app.create_access(caller(), request, None).await.unwrap();
         run_all(&app).await;
@@ -238,7 +242,7 @@ async fn rotated_and_expired_passwords_are_not_shown() {
         let made = made(&app, task).await;
         for id in &made {
             for status in [TargetStatus::Suspended, TargetStatus::Active] {
-                let update = AccessUpdate { status: Some(status), password: None };
+                let update = AccessUpdate { status: Some(status), password: None, labels: None };
                 app.update_access(caller(), *id, update, |_| true).await.unwrap();
             }
         }
@@ -247,13 +251,14 @@ async fn rotated_and_expired_passwords_are_not_shown() {
         for (n, id) in made.into_iter().enumerate() {
             let password = Password::new(format!("rotated {n}")).unwrap();
             let password = Some(NewPassword::Chosen(password));
-            let update = AccessUpdate { status: None, password };
+            let update = AccessUpdate { status: None, password, labels: None };
             app.update_access(caller(), id, update, |_| true).await.unwrap();
             let left: Vec<_> = shown(&app, task).await.into_values().flatten().collect();
             assert_eq!(left.iter().filter(|it| it.1.is_some()).count(), 1 - n, "{kind}");
         }
         let password = Password::new("shared".into()).unwrap();
-        let operation = BatchOperation::Update { status: None, password: Some(password) };
+        let operation =
+            BatchOperation::Update { status: None, password: Some(password), labels: None };
         let change = accept_change(&app, task, operation).await;
         run_all(&app).await;
         let all: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
@@ -307,11 +312,15 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
         };
         app.put_contract(&acme(), &prepaid).await.unwrap();
         let task = accept(&app, count(3)).await;
-        let other = NewBatch { contract_id: "pre".parse().unwrap(), items: NewItems::Count(1) };
+        let other = NewBatch {
+            contract_id: "pre".parse().unwrap(),
+            items: NewItems::Count(1, Labels::NONE),
+        };
         let other = accept(&app, other).await;
         run_all(&app).await;
         let (made, bad) = (made(&app, task).await, made(&app, other).await[0]);
-        let end = AccessUpdate { status: Some(TargetStatus::Terminated), password: None };
+        let end =
+            AccessUpdate { status: Some(TargetStatus::Terminated), password: None, labels: None };
         app.update_access(caller(), made[1], end, |_| true).await.unwrap();
         let unknown = gatehouse_core::AccessId::from_bytes([9; 16]);
         let named = [Ok(made[0]), Ok(made[1]), Ok(bad), Ok(unknown), Err("nonsense".to_owned())];
@@ -320,8 +329,11 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
                 named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
             BatchChange { ids: ids.collect(), operation }
         };
-        let suspend =
-            BatchOperation::Update { status: Some(TargetStatus::Suspended), password: None };
+        let suspend = BatchOperation::Update {
+            status: Some(TargetStatus::Suspended),
+            password: None,
+            labels: None,
+        };
         let task = app.accept_change(&acme(), change(suspend), None, "test").await.unwrap().0;
         run_all(&app).await;
         let failed = [
@@ -362,7 +374,10 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
 async fn a_batch_is_rejected_if_its_contract_has_ended() {
     for (kind, app, _dir) in apps("task_ended").await {
         let early = accept(&app, count(2)).await;
-        let unknown = NewBatch { contract_id: "no".parse().unwrap(), items: NewItems::Count(1) };
+        let unknown = NewBatch {
+            contract_id: "no".parse().unwrap(),
+            items: NewItems::Count(1, Labels::NONE),
+        };
         let unknown = accept(&app, unknown).await;
         let contract = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
         let contract = contract.unwrap().unwrap().contract;
@@ -404,7 +419,8 @@ async fn an_interrupted_and_resumed_batch_has_the_same_result() {
             assert_eq!(shown(&app, task).await.len(), 70);
             let password = Password::new("shared".into()).unwrap();
             let status = Some(TargetStatus::Suspended);
-            let operation = BatchOperation::Update { status, password: Some(password) };
+            let operation =
+                BatchOperation::Update { status, password: Some(password), labels: None };
             let change = accept_change(&app, task, operation).await;
             work_with_interruptions(&app, point).await;
             let seen: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
@@ -508,7 +524,11 @@ async fn a_broken_task_does_not_block_others() {
         // The client's items are missing, which can't happen by our rules.
         let broken = gatehouse_store::NewTask {
             id: TaskId::new(1, &[1; 10]),
-            work: TaskWork::Creation { contract_id: "payg".parse().unwrap(), is_explicit: true },
+            work: TaskWork::Creation {
+                contract_id: "payg".parse().unwrap(),
+                is_explicit: true,
+                labels: Labels::NONE,
+            },
             n_items: 3,
             parts: Vec::new(),
             sealed_key: None,

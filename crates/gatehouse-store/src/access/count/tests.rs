@@ -3,13 +3,21 @@
 use super::*;
 use crate::Clock;
 use gatehouse_core::Timestamp;
+use gatehouse_core::label::RequiredLabels;
 use gatehouse_core::list::{DeviceNameCondition, Interval};
 
 fn located(set: NumberedSet, name: Option<&str>, end: Option<TimeSpan>) -> Located {
     let interval = Interval { after: 0, to: 1000 };
     let device = name.map(|name| name.parse().unwrap()).into();
-    let rest = RowConditions { username: None, device, status: None, start: TimeSpan::ALWAYS, end };
-    Located { set, interval, rest }
+    let rest = RowConditions {
+        username: None,
+        device,
+        status: None,
+        labels: RequiredLabels::new(),
+        start: TimeSpan::ALWAYS,
+        end,
+    };
+    Located { set, interval, rest, label_parts: Vec::new() }
 }
 
 fn of_username(set: NumberedSet, device: DeviceNameCondition) -> Located {
@@ -68,6 +76,7 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
     let found = |number| Located {
         set: NumberedSet::Tenant,
         interval: Interval { after: number - 1, to: number },
+        label_parts: Vec::new(),
         rest: RowConditions::NONE,
     };
     let statuses = [None, Some(Status::Active), Some(Status::Terminated)];

@@ -8,6 +8,10 @@ fn invalid(name: &str) -> NewItem {
     })
 }
 
+fn labels() -> Labels {
+    Labels::from_stored("\nold=\\n\nsite=hamburg\n").unwrap()
+}
+
 #[test]
 fn an_encoded_creation_decodes_part_by_part() {
     let valid = |n: u32| {
@@ -15,6 +19,7 @@ fn an_encoded_creation_decodes_part_by_part() {
             username: n.is_multiple_of(2).then(|| format!("user-{n}").parse().unwrap()),
             password: n.is_multiple_of(3).then(|| Password::new(format!("pass\0{n}")).unwrap()),
             device_name: n.is_multiple_of(5).then(|| format!("Gerät {n}").parse().unwrap()),
+            labels: if n.is_multiple_of(4) { labels() } else { Labels::NONE },
         })
     };
     let items: Vec<NewItem> =

@@ -1,6 +1,9 @@
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use gatehouse_core::access::Status;
 use gatehouse_core::credential::Password;
-use gatehouse_core::{Access, AccessId, Timestamp};
+use gatehouse_core::{Access, AccessId, Labels, Timestamp};
 use proptest::option;
 use proptest::prelude::*;
 use serde::Serialize;
@@ -21,6 +24,8 @@ struct AccessBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     device_name: Option<&'a str>,
     name: &'a str,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: BTreeMap<&'a str, Cow<'a, str>>,
     status: &'static str,
     start_date_time: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,6 +54,7 @@ impl<'a> AccessBody<'a> {
             password: password.map(OneTimePassword::reveal),
             device_name: access.device_name,
             name: access.name(),
+            labels: access.labels.iter().collect(),
             status: access.status.as_str(),
             start_date_time: access.start.to_string(),
             end_date_time: access.end.map(|at| at.to_string()),
@@ -69,12 +75,18 @@ fn name() -> impl Strategy<Value = String> {
     "[a-zA-Z0-9 \"\\\\/<é\u{2028},'=+-]{1,40}"
 }
 
+fn labels(pairs: &BTreeMap<String, String>) -> Labels {
+    let parse = |(key, value): (&String, &String)| (key.parse().unwrap(), value.parse().unwrap());
+    Labels::new(&pairs.iter().map(parse).collect()).unwrap()
+}
+
 prop_compose! {
     fn access()(
         (id, task) in (any::<[u8; 16]>(), option::of(prop_oneof![Just([7; 16]), any::<[u8; 16]>()])),
         (contract, offering, username, device) in (name(), name(), name(), option::of(name())),
         status in prop::sample::select(&Status::ALL[..]),
         (start, end) in (time(), option::of(time())),
+        pairs in prop::collection::btree_map("[a-z0-9._-]{1,9}", "[^\0]{1,9}", 0..4),
     ) -> Access {
         Access {
             id: AccessId::from_bytes(id),
@@ -90,6 +102,7 @@ prop_compose! {
             first_connected_at: None,
             termination: None,
             version: 1,
+            labels: labels(&pairs),
         }
     }
 }

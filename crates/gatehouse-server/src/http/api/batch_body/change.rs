@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use gatehouse_core::AccessId;
 use gatehouse_core::credential::Password;
+use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 
 use super::super::access::read_change;
@@ -11,9 +12,13 @@ use super::{ElementCheck, Problem, report_faults};
 use crate::app::batch::{BatchChange, BatchOperation, NamedAccess};
 use crate::fields::access;
 use crate::fields::batch::{OPERATION_BODY, OPERATION_TYPE, OperationType, access_ids};
+use crate::fields::label::LABEL_PATCH;
 use crate::reader::{Faults, Keep, LongList, Reader, list, object, printable, text};
 
 const ACCESS_IDS: &str = access_ids(0).name;
+
+const UPDATE_FIELDS: &[&str] =
+    &[access::TARGET_STATUS.name, access::PASSWORD.name, LABEL_PATCH.name];
 
 pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
     let mut elements = ElementCheck::new(ACCESS_IDS, items_max);
@@ -23,7 +28,7 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
         known: &[OPERATION_TYPE.name, ACCESS_IDS, OPERATION_BODY.name],
         name: ACCESS_IDS,
         element: Keep::Outline,
-        others: Keep::Fields(&[access::TARGET_STATUS.name, access::PASSWORD.name]),
+        others: Keep::FieldsAndInside(UPDATE_FIELDS, LABEL_PATCH.name),
         each: &mut |json| {
             let Some(index) = elements.next() else { return };
             let id = match text(json) {
@@ -75,12 +80,15 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<BatchChange,
     })
 }
 
+/// The fields of an update: status, password and labels.
+type UpdateFields = (Option<TargetStatus>, Option<Password>, Option<LabelPatch>);
+
 /// Reads the change of an update.
-fn read_update(mut body: Reader<'_>) -> (Option<TargetStatus>, Option<Password>) {
+fn read_update(mut body: Reader<'_>) -> UpdateFields {
     if body.is_empty() {
-        body.fault_of_whole("must hold `status`, `password` or both");
+        body.fault_of_whole("must hold `status`, `password`, `labels` or several of them");
     }
-    let change = read_change(&mut body, "`status` and `password`");
+    let change = read_change(&mut body, "`status`, `password` and `labels`");
     body.finish();
     change
 }
@@ -88,8 +96,8 @@ fn read_update(mut body: Reader<'_>) -> (Option<TargetStatus>, Option<Password>)
 fn read_operation(operation: OperationType, mut body: Reader<'_>) -> BatchOperation {
     match operation {
         OperationType::Update => {
-            let (status, password) = read_update(body);
-            BatchOperation::Update { status, password }
+            let (status, password, labels) = read_update(body);
+            BatchOperation::Update { status, password, labels }
         }
         OperationType::Terminate => {
             if !body.is_empty() {

@@ -8,10 +8,11 @@ use super::{ElementCheck, Problem};
 use crate::app::batch::{InvalidItem, NewBatch, NewItem, NewItems, ValidItem};
 use crate::fields::access;
 use crate::fields::batch::{accesses, number_of_accesses};
+use crate::fields::label::{self, LABELS, LabelFaults};
 use crate::reader::{Fault, Faults, Json, Keep, LongList, Reader, list, printable, text};
 
 const ITEM_FIELDS: &[&str] =
-    &[access::USERNAME.name, access::PASSWORD.name, access::DEVICE_NAME.name];
+    &[access::USERNAME.name, access::PASSWORD.name, access::DEVICE_NAME.name, LABELS.name];
 
 const NUMBER: &str = number_of_accesses(0).name;
 const ACCESSES: &str = accesses(0).name;
@@ -20,10 +21,11 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
     let mut elements = ElementCheck::new(ACCESSES, items_max);
     let mut items = Vec::new();
     let json = LongList {
-        known: &[access::CONTRACT_ID.name, NUMBER, ACCESSES],
+        known: &[access::CONTRACT_ID.name, NUMBER, ACCESSES, LABELS.name],
         name: ACCESSES,
-        element: Keep::Fields(ITEM_FIELDS),
-        others: Keep::Outline,
+        element: Keep::FieldsAndInside(ITEM_FIELDS, LABELS.name),
+        // For the labels.
+        others: Keep::Fields(&[]),
         each: &mut |json| {
             if let Some(index) = elements.next() {
                 items.push(read_item(json, index, &mut elements.faults));
@@ -40,14 +42,22 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
         (false, false) => body.fault_of_whole("must hold `numberOfAccesses` or `accesses`"),
         _ => {}
     }
+    if body.holds(ACCESSES) && body.holds(LABELS.name) {
+        let reason = "is for `numberOfAccesses`; of `accesses`, each has its own labels";
+        body.fault(LABELS.name, reason);
+    }
     let contract_id = body.required(access::CONTRACT_ID);
     let count = body.optional(number_of_accesses(items_max));
     body.optional_by(accesses(items_max), |json| list(json).and_then(|_| elements.check_count()));
+    let labels = label::optional_labels(&mut body).unwrap_or_default();
     elements.report(&mut body);
     body.finish();
     faults.check().map_err(Problem::invalid)?;
     let count = count.map(|count| u32::try_from(count).expect("no batch is allowed more"));
-    let items = count.map_or(NewItems::Explicit(items), NewItems::Count);
+    let items = match count {
+        Some(n) => NewItems::Count(n, labels),
+        None => NewItems::Explicit(items),
+    };
     Ok(NewBatch { contract_id: contract_id.value(), items })
 }
 
@@ -56,8 +66,13 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
     let username = item.optional_by(access::USERNAME, text);
     let password = item.optional_by(access::PASSWORD, text);
     let device_name = item.optional_by(access::DEVICE_NAME, text);
+    let mut of_labels = LabelFaults::default();
+    let labels = item.optional_by(LABELS, |json| label::read_labels(json, &mut of_labels));
+    for Fault { name, reason } in of_labels.ill_formed {
+        item.fault(&name, reason);
+    }
     item.finish();
-    let mut faults = Vec::new();
+    let mut faults = of_labels.out_of_bounds;
     let item = ValidItem {
         username: username
             .as_deref()
@@ -67,6 +82,7 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
         device_name: device_name
             .as_deref()
             .and_then(|it| valid(access::DEVICE_NAME.name, it.parse(), &mut faults)),
+        labels: labels.unwrap_or_default(),
     };
     if faults.is_empty() {
         return NewItem::Valid(item);

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
+use gatehouse_core::Labels;
+
 mod model;
 
 const ID: &str = "019f0000-0000-7000-8000-000000000000";
@@ -30,13 +32,17 @@ fn shown_or_faults<T>(read: Result<T, Problem>, show: impl Fn(&T) -> String) -> 
     }
 }
 
+fn show_labels(labels: &Labels) -> String {
+    labels.stored().map(|text| format!(" {text:?}")).unwrap_or_default()
+}
+
 fn show_item(item: &NewItem) -> String {
     match item {
         NewItem::Valid(it) => {
             let username = it.username.as_ref().map(|it| it.as_str());
             let password = it.password.as_ref().map(|it| it.reveal());
             let device_name = it.device_name.as_ref().map(|it| it.as_str());
-            format!("fit {username:?} {password:?} {device_name:?}")
+            format!("fit {username:?} {password:?} {device_name:?}{}", show_labels(&it.labels))
         }
         NewItem::Invalid(it) => {
             let faults: Vec<&str> = it.faults.iter().map(|it| it.name.as_str()).collect();
@@ -47,7 +53,7 @@ fn show_item(item: &NewItem) -> String {
 
 fn show_new(batch: &NewBatch) -> String {
     let items = match &batch.items {
-        NewItems::Count(count) => format!("count {count}"),
+        NewItems::Count(count, labels) => format!("count {count}{}", show_labels(labels)),
         NewItems::Explicit(items) => items.iter().map(show_item).collect::<Vec<_>>().join("\n"),
     };
     format!("{}\n{items}", batch.contract_id)
@@ -56,9 +62,10 @@ fn show_new(batch: &NewBatch) -> String {
 fn show_change(batch: &BatchChange) -> String {
     let what = match &batch.operation {
         BatchOperation::Terminate => "terminate".to_owned(),
-        BatchOperation::Update { status, password } => {
+        BatchOperation::Update { status, password, labels } => {
             let status = status.map(|it| it.as_str());
-            format!("update {status:?} {:?}", password.as_ref().map(|it| it.reveal()))
+            let labels = labels.as_ref().map(|it| format!(" {:?}", it.0)).unwrap_or_default();
+            format!("update {status:?} {:?}{labels}", password.as_ref().map(|it| it.reveal()))
         }
     };
     let ids = batch.ids.iter().map(|it| match &it.id {
@@ -140,11 +147,11 @@ fn ill_formed_items_are_faults_of_the_request() {
     contractId must be a string, not a number
     accesses[0].username must be a string, not a number
     accesses[0].password must be a string, not a boolean
-    accesses[0].usrname is not a field of this object; it may have username, password, deviceName
+    accesses[0].usrname is not a field of this object; it may have username, password, deviceName, labels
     accesses[1] must be an object, not a number
     accesses[2].deviceName must be a string, not an object
     accesses[2].deviceName is there more than once
-    colour is not a field of this object; it may have contractId, numberOfAccesses, accesses
+    colour is not a field of this object; it may have contractId, numberOfAccesses, accesses, labels
     contractId is there more than once
     ");
 }
@@ -236,7 +243,11 @@ fn all_faults_of_a_change_are_reported_at_once() {
     ");
     let long = "x".repeat(73);
     for (kind, body, shown) in [
-        ("update", "{}".to_owned(), "operationBody must hold `status`, `password` or both"),
+        (
+            "update",
+            "{}".to_owned(),
+            "operationBody must hold `status`, `password`, `labels` or several of them",
+        ),
         (
             "update",
             format!(r#"{{"password": "{long}"}}"#),
@@ -251,7 +262,7 @@ fn all_faults_of_a_change_are_reported_at_once() {
         (
             "update",
             r#"{"status": "ACTIVE", "username": "x"}"#.into(),
-            "operationBody.username can't be changed; an update may hold `status` and `password`",
+            "operationBody.username can't be changed; an update may hold `status`, `password` and `labels`",
         ),
         (
             "update",

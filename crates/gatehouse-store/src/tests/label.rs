@@ -1,0 +1,225 @@
+//! Lists by labels: they equal a plain model, whatever happens to accesses and to the keys that the tenant filters by.
+
+use super::*;
+use crate::access::list::Listed;
+use crate::{Change, SetBuilding, StoreError};
+use gatehouse_core::filter::Expression;
+use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
+use gatehouse_core::label::LabelPatch;
+use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::list::ListPath;
+use gatehouse_core::{Access, PageRequest};
+use gatehouse_testing::SeededRandom;
+
+fn filter(query: &str) -> AccessFilter {
+    AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap()
+}
+
+async fn list(store: &Store, query: &str, number: u64, size: u64) -> Listed {
+    let request = PageRequest { number, size };
+    store.accesses(&acme(), &filter(query), request).await.unwrap().unwrap()
+}
+
+fn patch(pairs: &[(&str, Option<&str>)]) -> LabelPatch {
+    let pair = |(key, value): &(&str, Option<&str>)| {
+        (key.parse().unwrap(), value.map(|value| value.parse().unwrap()))
+    };
+    LabelPatch(pairs.iter().map(pair).collect())
+}
+
+fn labels(pairs: &[(&str, &str)]) -> Labels {
+    let pairs: Vec<_> = pairs.iter().map(|(key, value)| (*key, Some(*value))).collect();
+    Labels::NONE.patched(&patch(&pairs)).unwrap()
+}
+
+async fn label(store: &Store, id: AccessId, patch: LabelPatch) {
+    let tenant = acme();
+    let changed = store.change_access(&tenant, id, move |stored, _| {
+        let access = lifecycle::change_labels(&stored.access, &patch, day(0)).unwrap();
+        Ok::<_, StoreError>(Change { access, password: None })
+    });
+    changed.await.unwrap().unwrap();
+}
+
+async fn suspend(store: &Store, id: AccessId) {
+    let tenant = acme();
+    let changed = store.change_access(&tenant, id, |stored, contract| {
+        let rule = lifecycle::set_status(&stored.access, contract, TargetStatus::Suspended, day(0));
+        Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
+    });
+    changed.await.unwrap().unwrap();
+}
+
+/// Filters by these keys from now on.
+async fn declare(store: &Store, keys: &[&str]) {
+    let keys = keys.iter().map(|key| key.parse().unwrap()).collect();
+    store.put_tenant(&Tenant { label_keys: keys, ..tenant("acme") }).await.unwrap();
+}
+
+async fn build(store: &Store) {
+    while store.advance_sets().await.unwrap() == SetBuilding::Building {}
+}
+
+async fn assert_sound(store: &Store, kind: &str) {
+    let audit = store.audit(&acme()).await.unwrap();
+    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+}
+
+const QUERIES: &[&str] = &[
+    "label.site=hamburg",
+    "label.site",
+    "label.site=hamburg&label.team=a",
+    "label.site=hamburg;label.team=b&status=SUSPENDED",
+    "label.site=berlin&contractId=c1",
+    "label.site&productOfferingId=o1;contractId=c3",
+    "label.team=a&username=u7;username=u8",
+    "label.site=nowhere",
+    "label.other=x",
+    "label.site=hamburg&name=u3",
+    "label.team&endDateTime%3C2100-01-01",
+];
+
+/// Compares every filter, its total and its pages with the accesses themselves.
+async fn assert_lists(store: &Store, model: &[Access], kind: &str) {
+    for query in QUERIES {
+        let filter = filter(query);
+        let expected: Vec<&Access> = model.iter().filter(|it| filter.passes(it)).collect();
+        for (number, size) in [(1, 1000), (2, 7), (1 + expected.len() as u64 / 7, 7)] {
+            let Listed { page, .. } = list(store, query, number, size).await;
+            let begin = usize::try_from((number - 1) * size).unwrap().min(expected.len());
+            let end = (begin + usize::try_from(size).unwrap()).min(expected.len());
+            let items: Vec<&Access> = page.items.iter().collect();
+            assert_eq!(items, expected[begin..end], "{kind}: {query}, page {number}");
+            assert_eq!(page.total, expected.len() as u64, "{kind}: {query}");
+        }
+    }
+}
+
+async fn model_of(store: &Store) -> Vec<Access> {
+    list(store, "", 1, 1000).await.page.items
+}
+
+#[tokio::test]
+async fn lists_by_labels_equal_the_accesses() {
+    for case in stores("lists_by_labels").await {
+        let store = &case.store;
+        set_up(store).await;
+        declare(store, &["site", "team"]).await;
+        build(store).await;
+        let mut random = SeededRandom(11);
+        let mut ids = Vec::new();
+        for n in 0..12 {
+            let some = (0..9).map(|m| {
+                let all = [&[][..], &[("site", "hamburg")], &[("site", "berlin"), ("team", "a")]];
+                NewAccess {
+                    labels: labels(all[random.roll(3) as usize]),
+                    ..new(["c1", "c2", "c3"][random.roll(3) as usize], &format!("u{}", n * 9 + m))
+                }
+            });
+            let some = some.collect();
+            let created = store.create_accesses(&acme(), some).await.unwrap();
+            ids.extend(created.into_iter().map(|it| it.unwrap().id));
+            for _ in 0..8 {
+                let id = *random.pick(&ids);
+                match random.roll(4) {
+                    0 => suspend(store, id).await,
+                    1 => label(store, id, patch(&[("site", None), ("other", Some("x"))])).await,
+                    2 => label(store, id, patch(&[("team", Some("b"))])).await,
+                    _ => {
+                        label(store, id, patch(&[("site", Some("hamburg")), ("team", None)])).await
+                    }
+                }
+            }
+            assert_lists(store, &model_of(store).await, case.kind).await;
+        }
+        assert_eq!(list(store, QUERIES[3], 1, 10).await.path, ListPath::Sets, "{}", case.kind);
+        // A key without sets is counted.
+        assert_eq!(list(store, "label.other=x", 1, 10).await.path, ListPath::Counted);
+        assert_sound(store, case.kind).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn keys_come_and_go_while_labels_change() {
+    for case in stores("keys_come_and_go").await {
+        let store = &case.store;
+        set_up(store).await;
+        let first = (0..400).map(|n| NewAccess {
+            labels: labels(&[("site", "hamburg"), ("team", "a")]),
+            ..new("c1", &format!("u{n}"))
+        });
+        let created = store.create_accesses(&acme(), first.collect()).await.unwrap();
+        let ids: Vec<AccessId> = created.into_iter().map(|it| it.unwrap().id).collect();
+        let writers: Vec<_> = (0..3)
+            .map(|writer| {
+                let (store, ids) = (store.clone(), ids.clone());
+                tokio::spawn(async move {
+                    let mut random = SeededRandom(writer);
+                    for n in 0..60 {
+                        let site = *random.pick(&[Some("hamburg"), Some("berlin"), None]);
+                        label(&store, *random.pick(&ids), patch(&[("site", site)])).await;
+                        let labels = labels(&[("site", "berlin")]);
+                        let new = NewAccess { labels, ..new("c2", &format!("w{writer}-{n}")) };
+                        store.create_access(&acme(), new).await.unwrap().unwrap();
+                    }
+                })
+            })
+            .collect();
+        let mut n_rounds = 0;
+        while !writers.iter().all(|it| it.is_finished()) {
+            let keys = [&["site"][..], &["site", "team"], &[]][n_rounds % 3];
+            declare(store, keys).await;
+            for _ in 0..4 {
+                store.advance_sets().await.unwrap();
+            }
+            assert_sound(store, case.kind).await;
+            n_rounds += 1;
+        }
+        for writer in writers {
+            writer.await.unwrap();
+        }
+        declare(store, &["site", "team"]).await;
+        build(store).await;
+        assert_eq!(list(store, "label.site", 1, 10).await.path, ListPath::Sets, "{}", case.kind);
+        assert_lists(store, &model_of(store).await, case.kind).await;
+        assert_sound(store, case.kind).await;
+
+        // Removed keys leave nothing behind.
+        declare(store, &[]).await;
+        build(store).await;
+        for sql in [
+            "SELECT 1 FROM set_part WHERE kind IN ('label', 'label-key')",
+            "SELECT 1 FROM set_sum WHERE kind IN ('label', 'label-key')",
+            "SELECT 1 FROM label_build",
+        ] {
+            assert!(store.db.rows(sql, &[], |_| Ok(())).await.unwrap().is_empty(), "{sql}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn labels_of_awkward_texts_are_found() {
+    for case in stores("labels_of_awkward").await {
+        let store = &case.store;
+        set_up(store).await;
+        declare(store, &["a"]).await;
+        let values = ["x", "x\n", "\nb=1\n", "\\n", "x=y", "%", "Ä🛰", "'", "?1"];
+        for (n, value) in values.iter().enumerate() {
+            let new = NewAccess { labels: labels(&[("a", value)]), ..new("c1", &format!("u{n}")) };
+            store.create_access(&acme(), new).await.unwrap().unwrap();
+        }
+        for path in [ListPath::Counted, ListPath::Sets] {
+            for (n, value) in values.iter().enumerate() {
+                let bytes = value.bytes().map(|byte| format!("%{byte:02X}"));
+                let filter = filter(&format!("label.a={}", bytes.collect::<String>()));
+                let request = PageRequest { number: 1, size: 10 };
+                let listed = store.accesses(&acme(), &filter, request).await.unwrap().unwrap();
+                let names: Vec<&str> = listed.page.items.iter().map(|it| it.name()).collect();
+                assert_eq!(names, [format!("u{n}")], "{}: {path:?}", case.kind);
+                assert_eq!(listed.path, path, "{}", case.kind);
+            }
+            build(store).await;
+        }
+        assert_sound(store, case.kind).await;
+    }
+}
