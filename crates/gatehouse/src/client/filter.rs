@@ -16,6 +16,12 @@ impl Conditions {
         self
     }
 
+    /// Adds a condition that needs no value.
+    pub(crate) fn add_name(&mut self, name: &str) -> &mut Self {
+        self.0.push(name.to_owned());
+        self
+    }
+
     /// One expression: each alternative of the raw one, narrowed by these conditions.
     pub(crate) fn with_raw(&self, raw: Option<&str>) -> String {
         let alternatives = raw.unwrap_or_default().split(';').map(str::trim);

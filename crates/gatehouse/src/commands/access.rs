@@ -2,16 +2,21 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `create`, `list`, `show` | the commands of these names |
+//! | `create`, `list`, `search`, `count`, `show` | the commands of these names |
 //! | `change` | `rotate`, `suspend`, `activate` and `terminate`, which change one access |
+//! | `label` | sets and removes labels of one access |
 //! | `selection` | finds the access that the user names |
 
 mod change;
+mod count;
 mod create;
+mod label;
 mod list;
+mod search;
 mod selection;
 mod show;
 
+use crate::client::label as label_list;
 use crate::terminal::output::{Column, Fit};
 
 tenant_command! {
@@ -19,7 +24,10 @@ tenant_command! {
     AccessCommand {
         Create(create::Create),
         List(Box<list::List>),
+        Search(search::Search),
+        Count(count::Count),
         Show(show::Show),
+        Label(label::Label),
         Rotate(change::Rotate),
         Suspend(change::Suspend),
         Activate(change::Activate),
@@ -28,15 +36,27 @@ tenant_command! {
 }
 
 pub(crate) const COLUMNS: &[Column] =
-    &[ID, USERNAME, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH];
+    &[ID, USERNAME, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH, LABELS];
 
 /// Columns of the server's own CSV, for results of which the server makes none.
 pub(crate) const TABLE_COLUMNS: &[Column] =
     &[ID, USERNAME, PASSWORD, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS];
 
 /// Columns of an access with its password, which is shown only once.
-pub(crate) const COLUMNS_WITH_PASSWORD: &[Column] =
-    &[ID, USERNAME, PASSWORD, DEVICE_NAME, NAME, STATUS, CONTRACT, OFFERING, STARTS, ENDS, BATCH];
+pub(crate) const COLUMNS_WITH_PASSWORD: &[Column] = &[
+    ID,
+    USERNAME,
+    PASSWORD,
+    DEVICE_NAME,
+    NAME,
+    STATUS,
+    CONTRACT,
+    OFFERING,
+    STARTS,
+    ENDS,
+    BATCH,
+    LABELS,
+];
 
 const ID: Column = Column::text("ID", "id", Fit::Whole);
 const USERNAME: Column = Column::text("USERNAME", "username", Fit::Cut(8));
@@ -49,4 +69,5 @@ const CONTRACT: Column = Column::text("CONTRACT", "contractId", Fit::Optional(0)
 const OFFERING: Column = Column::text("OFFERING", "productOfferingId", Fit::Optional(3));
 const STARTS: Column = Column::time("STARTS (UTC)", "startDateTime", Fit::Optional(2));
 const ENDS: Column = Column::time("ENDS (UTC)", "endDateTime", Fit::Optional(1));
-const BATCH: Column = Column::text("BATCH", "createdBy", Fit::Optional(4));
+const BATCH: Column = Column::text("BATCH", "createdBy", Fit::Optional(5));
+const LABELS: Column = Column::computed("LABELS", "labels", label_list::shown, Fit::Optional(4));

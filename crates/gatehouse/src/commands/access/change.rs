@@ -107,7 +107,11 @@ async fn set_status(
     show_one(format, COLUMNS, &changed)
 }
 
-async fn change(server: &TenantServer, access: &Value, to: Value) -> Result<Value, Failure> {
+pub(super) async fn change(
+    server: &TenantServer,
+    access: &Value,
+    to: Value,
+) -> Result<Value, Failure> {
     let request = server.request(Method::PATCH, &["access", &text(access, "id")]);
     Ok(request.body(to).success().await?.body)
 }

@@ -3,12 +3,17 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use gatehouse_core::Status;
+use gatehouse_core::list::request::ListOrder;
 
 use super::COLUMNS;
 use crate::client::api::TenantArgs;
 use crate::client::filter::{self, Conditions};
+use crate::client::label::{self, LabelCondition};
 use crate::client::paging::{ListKind, Paging};
 use crate::failure::Failure;
+
+/// The order of a list, as the API names it.
+const NEWEST_FIRST: &str = ListOrder::WORDS[1];
 
 /// List accesses, filtered by their properties and times
 ///
@@ -17,6 +22,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 Examples:
   gatehouse access list --status SUSPENDED --contract C-PAYG
+  gatehouse access list --label site=hamburg --newest-first
   gatehouse access list --contract C-PAYG --created-since 2026-11-01
   gatehouse access list --all --output csv > accesses.csv
   gatehouse access list --filter 'name=pump-7;username=meter-12'")]
@@ -25,6 +31,10 @@ pub(crate) struct List {
     #[arg(long, value_name = "STATUS", ignore_case = true, help_heading = "Filters",
           value_parser = PossibleValuesParser::new(Status::WORDS))]
     status: Option<String>,
+    /// Accesses with this label; KEY alone: with any value. Give it once for each label
+    #[arg(long = "label", value_name = "KEY=VALUE", help_heading = "Filters",
+          value_parser = label::parse_condition)]
+    labels: Vec<LabelCondition>,
     /// Accesses of this contract
     #[arg(long, value_name = "ID", help_heading = "Filters")]
     contract: Option<String>,
@@ -62,6 +72,9 @@ pub(crate) struct List {
     /// 'contractId=C-1;createdAt>=2026-11-01'. Flags narrow each alternative
     #[arg(long, value_name = "EXPRESSION", help_heading = "Filters")]
     filter: Option<String>,
+    /// The last created first
+    #[arg(long)]
+    newest_first: bool,
     #[command(flatten)]
     paging: Paging,
 }
@@ -70,8 +83,10 @@ impl List {
     pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
         let (server, format) = tenant_args.open().await?;
         let filter = filter::as_parameter(&self.expression());
+        let order = self.newest_first.then(|| format!("sort={NEWEST_FIRST}"));
+        let query: Vec<String> = filter.into_iter().chain(order).collect();
         let kind = ListKind { plural: "accesses", columns: COLUMNS };
-        self.paging.show(&server, &["access"], filter.as_deref(), kind, format).await
+        self.paging.show(&server, &["access"], Some(&query.join("&")), kind, format).await
     }
 
     fn expression(&self) -> String {
@@ -89,6 +104,12 @@ impl List {
             .add("startDateTime", "<", self.starts_before.as_deref())
             .add("endDateTime", ">=", self.ends_since.as_deref())
             .add("endDateTime", "<", self.ends_before.as_deref());
+        for LabelCondition { name, value } in &self.labels {
+            match value {
+                Some(value) => conditions.add(name, "=", Some(value)),
+                None => conditions.add_name(name),
+            };
+        }
         conditions.with_raw(self.filter.as_deref())
     }
 }

@@ -6,32 +6,50 @@ use clap::{ArgGroup, Args, ValueEnum};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::ids::IdSelection;
+use super::export::Destination;
+use super::ids::{BatchSelection, SelectedAccesses};
 use super::task::Task;
 use super::wait::follow_accepted;
-use crate::client::api::{TenantArgs, object, request_key};
+use crate::client::api::{TenantArgs, TenantServer, object, request_key};
+use crate::client::filter;
+use crate::client::label::{self, LabelChange};
 use crate::failure::Failure;
 use crate::terminal::question::confirm;
 use crate::terminal::text_input;
 
-/// Set the status or the password of many accesses
+/// Set the status, the passwords or the labels of many accesses
 ///
 /// Only accesses of PAY_PER_USE contracts can be changed by a batch; each other one fails on its own.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   gatehouse batch update --status suspended --from fleet.csv --wait
-  gatehouse access list --all --contract C-OLD -o csv | gatehouse batch update --status terminated --from -")]
-#[command(group(ArgGroup::new("to").required(true).multiple(true).args(["status", "password_file"])))]
+  gatehouse batch update --filter 'contractId=C-OLD&status=ACTIVE' --rotate --wait --to new.csv
+  gatehouse batch update --filter label.site=hamburg --label site=berlin --label team-")]
+#[command(group(ArgGroup::new("change").required(true).multiple(true)
+    .args(["status", "password_file", "rotate", "labels"])))]
 pub(crate) struct Update {
     #[command(flatten)]
-    selection: IdSelection,
+    selection: BatchSelection,
     /// The accesses' new status
     #[arg(long, value_name = "STATUS", ignore_case = true)]
     status: Option<Status>,
     /// File with the new password of all these accesses, `-` for standard input
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
+    /// Generate a new password for each access; with --wait they are written to a file
+    #[arg(long, conflicts_with = "password_file")]
+    rotate: bool,
+    /// KEY=VALUE sets a label, KEY- removes one; give it once for each label
+    #[arg(long = "label", value_name = "KEY=VALUE|KEY-", allow_hyphen_values = true,
+          value_parser = label::parse_change)]
+    labels: Vec<LabelChange>,
+    /// File for the credentials, `-` for standard output [default: the Task's ID with .csv, in this directory]
+    #[arg(long, value_name = "FILE", requires = "wait", requires = "rotate")]
+    to: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long, requires = "to")]
+    force: bool,
     #[command(flatten)]
     options: ChangeOptions,
 }
@@ -43,7 +61,7 @@ pub(crate) struct Update {
 #[derive(Args)]
 pub(crate) struct Terminate {
     #[command(flatten)]
-    selection: IdSelection,
+    selection: BatchSelection,
     #[command(flatten)]
     options: ChangeOptions,
 }
@@ -89,51 +107,92 @@ impl Update {
             return Err(Failure::input("--password-file and --from can't both be standard input"));
         }
         let password = self.password_file.as_deref().map(text_input::read_secret).transpose()?;
-        let ids = self.selection.read()?;
+        let selected = self.selection.read()?;
+        let destination = Destination::new(self.to, self.force, tenant_args.chosen_format()?);
+        let destination = Some(destination).filter(|_| self.rotate);
+        if let Some(destination) = destination.as_ref().filter(|_| self.options.wait) {
+            destination.check()?;
+        }
+        let (server, format) = tenant_args.open().await?;
         if self.status == Some(Status::Terminated) {
+            let ended = selected.ended(&server).await?;
             let consequence = format!(
-                "{} now and for good: devices are refused, and an access can't be restored.",
-                ended(ids.len())
+                "{ended} now and for good: devices are refused, and an access can't be restored."
             );
             confirm(&consequence, self.options.yes)?;
+        } else if let SelectedAccesses::Matching(_) = selected {
+            // A filter may match more than its author thinks.
+            confirm(&format!("{} changed.", selected.are(&server).await?), self.options.yes)?;
         }
         let status = self.status.map(|it| it.as_str().to_owned());
-        let to = object([("status", status), ("password", password)]);
-        self.options.send(tenant_args, "update", to, ids).await
+        let mut to = object([("status", status), ("password", password)]);
+        if self.rotate {
+            to["rotatePassword"] = true.into();
+        }
+        if !self.labels.is_empty() {
+            to["labels"] = label::as_patch(&self.labels);
+        }
+        let task = self.options.accept(&server, "update", to, selected).await?;
+        follow_accepted(&server, format, &task, self.options.wait, destination.as_ref()).await
     }
 }
 
 impl Terminate {
     pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
-        let ids = self.selection.read()?;
+        let selected = self.selection.read()?;
+        let (server, format) = tenant_args.open().await?;
         let consequence = format!(
             "{} with the month; until then, setting an access active calls it off.",
-            ended(ids.len())
+            selected.ended(&server).await?
         );
         confirm(&consequence, self.options.yes)?;
-        self.options.send(tenant_args, "terminate", json!({}), ids).await
+        let task = self.options.accept(&server, "terminate", json!({}), selected).await?;
+        follow_accepted(&server, format, &task, self.options.wait, None).await
     }
 }
 
-fn ended(n: usize) -> String {
-    if n == 1 { "1 access ends".to_owned() } else { format!("{n} accesses end") }
+impl SelectedAccesses {
+    /// The number that ends, as the beginning of a sentence.
+    async fn ended(&self, server: &TenantServer) -> Result<String, Failure> {
+        let n = self.count(server).await?;
+        Ok(if n == 1 { "1 access ends".to_owned() } else { format!("{n} accesses end") })
+    }
+
+    /// The number that is changed, as the beginning of a sentence.
+    async fn are(&self, server: &TenantServer) -> Result<String, Failure> {
+        let n = self.count(server).await?;
+        Ok(if n == 1 { "1 access is".to_owned() } else { format!("{n} accesses are") })
+    }
+
+    /// The number of accesses; of a filter, those that match at present.
+    async fn count(&self, server: &TenantServer) -> Result<u64, Failure> {
+        let filter = match self {
+            Self::Ids(ids) => return Ok(ids.len() as u64),
+            Self::Matching(filter) => filter,
+        };
+        let query = filter::as_parameter(filter).unwrap_or_default();
+        let request = server.get(&["access"]).query(&format!("{query}&pageSize=1"));
+        let response = request.strictly().success().await?;
+        Ok(response.number("x-total-count").unwrap_or_default())
+    }
 }
 
 impl ChangeOptions {
-    async fn send(
-        self,
-        tenant_args: &TenantArgs,
+    async fn accept(
+        &self,
+        server: &TenantServer,
         operation: &str,
         to: Value,
-        ids: Vec<String>,
-    ) -> Result<(), Failure> {
-        let (server, format) = tenant_args.open().await?;
-        let body =
-            json!({ "operationType": operation, "operationBody": to, "accessesIdList": ids });
-        let key = self.idempotency_key.unwrap_or_else(request_key);
+        selected: SelectedAccesses,
+    ) -> Result<Task, Failure> {
+        let mut body = json!({ "operationType": operation, "operationBody": to });
+        match selected {
+            SelectedAccesses::Ids(ids) => body["accessesIdList"] = ids.into(),
+            SelectedAccesses::Matching(filter) => body["accessFilter"] = filter.into(),
+        }
+        let key = self.idempotency_key.clone().unwrap_or_else(request_key);
         let request =
             server.request(Method::POST, &["access", "batchUpdate"]).idempotent(&key).body(body);
-        let task = Task::accepted(&request.success().await?.body);
-        follow_accepted(&server, format, &task, self.wait, None).await
+        Ok(Task::accepted(&request.success().await?.body))
     }
 }

@@ -1,4 +1,4 @@
-//! The accesses that a batch changes: IDs from the command line, a file or standard input.
+//! The accesses that a batch changes: IDs from the command line, a file or standard input, or a filter.
 
 use std::path::PathBuf;
 
@@ -16,25 +16,45 @@ const BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// Columns with IDs in the tables that gatehouse writes.
 const COLUMNS: [&str; 2] = ["id", "accessId"];
 
-/// Accesses selected by their IDs.
+/// Accesses selected by their IDs or by a filter.
 #[derive(Args)]
-pub(crate) struct IdSelection {
+pub(crate) struct BatchSelection {
     /// IDs of accesses
-    #[arg(value_name = "ID", required_unless_present = "from")]
+    #[arg(value_name = "ID", required_unless_present_any = ["from", "filter"])]
     ids: Vec<String>,
     /// File with IDs, one per line, or a table (CSV) with a column `id`; `-` for standard input
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// All accesses that match when the server accepts the batch, in the API's syntax: `&` means and, `;` separates
+    /// alternatives, as in 'contractId=C-1&label.site=hamburg'
+    #[arg(long, value_name = "EXPRESSION", conflicts_with_all = ["ids", "from"])]
+    filter: Option<String>,
 }
 
-impl IdSelection {
+/// The accesses of a batch, ready to be sent.
+pub(crate) enum SelectedAccesses {
+    /// Those with these IDs, all valid.
+    Ids(Vec<String>),
+    /// Those that match a filter.
+    Matching(String),
+}
+
+impl BatchSelection {
+    /// The selected accesses.
+    pub(crate) fn read(&self) -> Result<SelectedAccesses, Failure> {
+        match &self.filter {
+            Some(filter) => Ok(SelectedAccesses::Matching(filter.clone())),
+            None => self.read_ids().map(SelectedAccesses::Ids),
+        }
+    }
+
     /// Whether the IDs come from standard input.
     pub(crate) fn reads_stdin(&self) -> bool {
         self.from.as_deref().is_some_and(|path| path.as_os_str() == "-")
     }
 
     /// The IDs, all valid.
-    pub(crate) fn read(&self) -> Result<Vec<String>, Failure> {
+    fn read_ids(&self) -> Result<Vec<String>, Failure> {
         let mut ids = Vec::new();
         for given in &self.ids {
             ids.push(read_id(given).map_err(Failure::input)?);

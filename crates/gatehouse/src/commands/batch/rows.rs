@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use gatehouse_core::credential::Password;
-use gatehouse_core::{DeviceName, Username};
+use gatehouse_core::label::{LABELS_MAX, TooManyLabels};
+use gatehouse_core::{DeviceName, LabelKey, LabelValue, Username};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -15,8 +16,20 @@ use crate::terminal::text_input;
 /// Most bytes of a table: a server's limit for a batch.
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// Columns that a table may have.
+/// Columns that a table may have, besides those of labels.
 const COLUMNS: [&str; 3] = ["username", "password", "deviceName"];
+
+/// Beginning of the name of a label's column.
+const LABEL: &str = "label.";
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum TableColumn {
+    /// A field of an access.
+    Field(&'static str),
+    /// The label with this key.
+    Label(LabelKey),
+}
 
 /// Reads a table from a file, or from standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Vec<Value>, Failure> {
@@ -39,17 +52,33 @@ pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<Value>, Failure> {
             faults.add(*line, format!("has {n} cells, where the table has {wanted} columns"));
             continue;
         }
-        let mut item = Map::new();
+        let (mut item, mut labels) = (Map::new(), Map::new());
         for (name, cell) in names.iter().zip(cells).filter(|(_, cell)| !cell.is_empty()) {
+            let name = match name {
+                TableColumn::Field(name) => *name,
+                TableColumn::Label(key) => {
+                    if let Err(bad) = cell.parse::<LabelValue>() {
+                        faults.add(*line, format!("{LABEL}{key} {bad}"));
+                    }
+                    labels.insert(key.to_string(), (*cell).into());
+                    continue;
+                }
+            };
             if let Err(fault) = check(name, cell) {
                 faults.add(*line, fault);
             }
-            if *name == "username"
+            if name == "username"
                 && let Some(before) = seen.insert(cell, *line)
             {
                 faults.add(*line, format!("username `{cell}` is already on line {before}"));
             }
-            item.insert((*name).to_owned(), cell.into());
+            item.insert(name.to_owned(), (*cell).into());
+        }
+        if labels.len() > LABELS_MAX {
+            faults.add(*line, TooManyLabels(labels.len()));
+        }
+        if !labels.is_empty() {
+            item.insert("labels".into(), labels.into());
         }
         items.push(Value::Object(item));
     }
@@ -57,22 +86,27 @@ pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<Value>, Failure> {
     Ok(items)
 }
 
-fn read_names(source: &str, head: &Row) -> Result<Vec<&'static str>, Failure> {
+fn read_names(source: &str, head: &Row) -> Result<Vec<TableColumn>, Failure> {
     let known = |cell: &str| {
+        if let Some(key) = cell.trim().strip_prefix(LABEL) {
+            return key.parse().ok().map(TableColumn::Label);
+        }
         let plain = |name: &str| name.to_lowercase().replace([' ', '_', '-'], "");
-        COLUMNS.into_iter().find(|name| plain(name) == plain(cell.trim()))
+        let field = COLUMNS.into_iter().find(|name| plain(name) == plain(cell.trim()));
+        field.map(TableColumn::Field)
     };
     let mut names = Vec::new();
     let line = head.line;
     for cell in &head.cells {
         let Some(name) = known(cell) else {
             return Err(Failure::input(format!(
-                "{source}, line {line}: `{}` is no column; the first line names them: {}, or some of these",
+                "{source}, line {line}: `{}` is no column; the first line names them: {}, label.KEY, or some of these",
                 crate::terminal::screen::cut(cell, 64),
                 COLUMNS.join(",")
             )));
         };
         if names.contains(&name) {
+            let name = cell.trim();
             return Err(Failure::input(format!("{source}, line {line}: {name} occurs twice")));
         }
         names.push(name);

@@ -21,6 +21,30 @@ fn tables_are_read_as_spreadsheets_write_them() {
 }
 
 #[test]
+fn columns_of_labels_are_read() {
+    let text = "username,label.site,label.a_b\nu,Köln,\nv,,x\nw,,\n";
+    let expected = json!([
+        {"username": "u", "labels": {"site": "Köln"}}, {"username": "v", "labels": {"a_b": "x"}},
+        {"username": "w"},
+    ]);
+    assert_eq!(read(text).unwrap(), expected);
+    let long = "x".repeat(129);
+    let message = read(&format!("username,label.site\nu,{long}\n")).unwrap_err();
+    assert!(message.contains("line 2: label.site must have 1 to 128 bytes"), "{message}");
+    for (head, expected) in [
+        ("label.Site", "`label.Site` is no column"),
+        ("label.", "`label.` is no column"),
+        ("label.site,label.site", "label.site occurs twice"),
+    ] {
+        let message = read(&format!("{head}\n,\n")).unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+    let head: Vec<String> = (0..33).map(|n| format!("label.k{n}")).collect();
+    let message = read(&format!("{}\n{}\n", head.join(","), vec!["v"; 33].join(","))).unwrap_err();
+    assert!(message.contains("line 2: must hold at most 32 labels, not 33"), "{message}");
+}
+
+#[test]
 fn every_fault_is_reported_with_its_line() {
     let long = "x".repeat(73);
     let text = format!(
