@@ -45,7 +45,7 @@ struct List {
     goal: Option<f64>,
 }
 
-/// Lists whose pages are found by running numbers.
+/// Lists whose pages are found by running numbers or by counted sets.
 fn numbered_lists(fleet: Fleet) -> Vec<List> {
     let job = fleet.n_jobs() / 2;
     let of_job = move |a: &Access| a.made_by.is_some_and(|made_by| made_by.job == job);
@@ -56,6 +56,7 @@ fn numbered_lists(fleet: Fleet) -> Vec<List> {
     let created = format!("createdAt%3E%3D{}&createdAt%3C{}", show_time(from), show_time(until));
 
     const TWO: &str = "contractId=C-2;contractId=C-7";
+    const BOTH: &str = "status=ACTIVE&contractId=C-3";
     #[rustfmt::skip]
     let lists = vec![
         //   what             filter                    its accesses                      pages       goal
@@ -65,6 +66,8 @@ fn numbered_lists(fleet: Fleet) -> Vec<List> {
         list("one offering",  "productOfferingId=PO-A", |a| a.offering_id() == "PO-A",    EVERY_PAGE, Some(2.0)),
         list("one job",       &job,                     of_job,                           EVERY_PAGE, Some(1.5)),
         list("creation time", &created,                 then,                             EVERY_PAGE, Some(1.5)),
+        list("one status",    "status=ACTIVE",          |_| true,                         EVERY_PAGE, Some(6.0)),
+        list("status and contract", BOTH,               |a| a.contract == 3,              EVERY_PAGE, None),
     ];
     lists
 }
@@ -91,7 +94,7 @@ fn list(
     List { name, filter: filter.to_owned(), holds: Box::new(holds), pages, goal }
 }
 
-/// Pages that are found by running numbers. The first is the yardstick of all others.
+/// Pages that are found by running numbers or by counted sets. The first is the yardstick of all others.
 pub(crate) fn numbered(fleet: Fleet) -> Vec<Page> {
     of_lists(&numbered_lists(fleet), fleet)
 }

@@ -112,9 +112,10 @@ impl BatchFailure {
         Self::new(BatchFailureKind::NotFound, format!("there is no access `{id}`"))
     }
 
-    /// None of the accesses that a batch names belongs to the tenant.
+    /// None of the accesses that a batch names belongs to the tenant, or none matches its filter.
     pub fn no_access_at_all(n_named: u32) -> Self {
         let detail = match n_named {
+            0 => "no access matches the filter".into(),
             1 => "the one access that the batch names is not an access of this tenant".into(),
             n => format!("none of the {n} accesses that the batch names is one of this tenant"),
         };

@@ -212,6 +212,11 @@ impl Expression {
         self.filter.alternatives.iter().flatten().any(|condition| condition.key.is_some())
     }
 
+    /// Whether there is no condition, so that everything passes.
+    pub fn is_empty(&self) -> bool {
+        self.filter.alternatives.is_empty()
+    }
+
     /// Ignores the conditions on labels whose keys can't be filtered by.
     pub fn ignore_other_labels(&mut self, filterable: &BTreeSet<LabelKey>) {
         let Self { filter: Filter { alternatives }, ignored, .. } = self;

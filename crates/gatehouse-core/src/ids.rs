@@ -323,6 +323,26 @@ impl ShownId {
     }
 }
 
+impl AccessId {
+    /// The first and the last identifier that begin with a text, in any case; `None` if none does.
+    pub fn range_of_prefix(text: &str) -> Option<(Self, Self)> {
+        let is_hyphen = |n: usize| matches!(n, 8 | 13 | 18 | 23);
+        let is_right = |(n, c): (usize, char)| match is_hyphen(n) {
+            true => c == '-',
+            false => c.is_ascii_hexdigit(),
+        };
+        if text.chars().count() > 36 || !text.chars().enumerate().all(is_right) {
+            return None;
+        }
+        let completed = |rest: char| {
+            let missing = (text.len()..36).map(|n| if is_hyphen(n) { '-' } else { rest });
+            let whole: String = text.chars().chain(missing).collect();
+            Uuid::try_parse(&whole).ok().map(Self)
+        };
+        Some((completed('0')?, completed('f')?))
+    }
+}
+
 impl FromStr for AccessId {
     type Err = BadId;
 

@@ -19,6 +19,7 @@
 //! username of very many accesses, and the start and end of the active period have no running numbers: for these the
 //! store counts rows.
 
+pub mod request;
 pub mod selection;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -320,9 +321,18 @@ pub fn is_numbered(terms: &[Term]) -> bool {
     terms.iter().all(|term| term.rest == RowConditions::NONE)
 }
 
-/// Whether running numbers and counted sets decide these terms completely.
-pub fn is_counted_in_sets(terms: &[Term]) -> bool {
-    terms.iter().all(|term| term.rest.is_of_sets())
+/// Whether sets of numbers are the best way to combine these terms. A single term by name, username or start is found
+/// as fast among the rows; alternatives are not, because all their accesses would be gathered.
+pub fn are_sets_best(terms: &[Term]) -> bool {
+    let is_of_rows = |rest: &RowConditions| {
+        rest.username.is_some()
+            || rest.device != DeviceNameCondition::Any
+            || rest.start != TimeSpan::ALWAYS
+    };
+    match terms {
+        [only] => !is_of_rows(&only.rest),
+        _ => true,
+    }
 }
 
 impl RowConditions {

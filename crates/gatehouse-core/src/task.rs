@@ -90,8 +90,8 @@ pub enum TaskWork {
     Update {
         /// The new status.
         target: Option<TargetStatus>,
-        /// Whether the accesses get new passwords.
-        sets_password: bool,
+        /// The accesses' new passwords.
+        passwords: NewPasswords,
         /// Changed labels; empty to change none.
         labels: LabelPatch,
     },
@@ -113,10 +113,21 @@ impl TaskWork {
     pub fn has_passwords(&self) -> bool {
         match self {
             Self::Creation { .. } => true,
-            Self::Update { sets_password, .. } => *sets_password,
+            Self::Update { passwords, .. } => *passwords != NewPasswords::None,
             Self::Termination => false,
         }
     }
+}
+
+/// The passwords that an update sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewPasswords {
+    /// None: the accesses keep theirs.
+    None,
+    /// One for all accesses, which the client chose.
+    Chosen,
+    /// One for each access, which the server generates.
+    Generated,
 }
 
 /// The word for creating accesses.

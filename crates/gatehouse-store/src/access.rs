@@ -5,9 +5,12 @@ pub(super) mod changes;
 pub(super) mod count;
 pub(super) mod creation;
 pub(super) mod creation_groups;
+pub(super) mod end_index;
 pub(super) mod expiry;
 pub(super) mod list;
 pub(super) mod lookup;
+pub(super) mod matching;
+pub(super) mod search;
 pub(super) mod taken_usernames;
 pub(super) mod username_reuse;
 

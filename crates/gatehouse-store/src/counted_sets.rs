@@ -5,9 +5,12 @@ pub(crate) mod audit;
 pub(crate) mod building;
 pub(crate) mod changes;
 pub(crate) mod label_build;
+pub(crate) mod label_building;
+pub(crate) mod label_counts;
 pub(crate) mod page;
 pub(crate) mod part;
 pub(crate) mod position;
+pub(crate) mod row_source;
 
 use std::borrow::Cow;
 

@@ -50,21 +50,16 @@ pub(crate) const FOR_A_REQUEST: Duration = Duration::from_secs(SNAPSHOT_SECONDS_
 pub(crate) enum SnapshotFor<'a> {
     /// A tenant's request, with the time limit of requests.
     Tenant(&'a TenantName),
+    /// A tenant's request that looks at rows one by one, with the same time limit.
+    Scan(&'a TenantName),
     /// The server or an operator, with this time limit.
     Server(Option<Duration>),
 }
 
-impl<'a> SnapshotFor<'a> {
-    fn tenant(self) -> Option<&'a TenantName> {
-        match self {
-            Self::Tenant(tenant) => Some(tenant),
-            Self::Server(_) => None,
-        }
-    }
-
+impl SnapshotFor<'_> {
     fn limit(self) -> Option<Duration> {
         match self {
-            Self::Tenant(_) => Some(FOR_A_REQUEST),
+            Self::Tenant(_) | Self::Scan(_) => Some(FOR_A_REQUEST),
             Self::Server(limit) => limit,
         }
     }

@@ -32,14 +32,17 @@ mod task;
 mod transfer;
 mod work_queue;
 
-pub use access::changes::ChangeRule;
+pub use access::changes::{ChangeRule, ItemChange};
 pub use access::creation::{CreateRefused, NewAccess};
 pub use access::expiry::ExpiryResult;
 pub use access::list::Listed;
+pub use access::matching::Matching;
+pub use access::search::FOUND_MAX;
 pub use access::username_reuse::UsernameReuse;
 pub use access::{Change, StoredAccess};
 pub use clock::Clock;
 pub use counted_sets::building::SetBuilding;
+pub use counted_sets::label_counts::LabelCount;
 pub use counts::audit::Audit;
 pub use counts::summary::{ContractSummary, Day, Summary};
 pub use counts::tally::Tally;

@@ -3,12 +3,13 @@
 //! A released step is never changed: a new one follows it. Since version 8 a step only adds, so that older programs
 //! continue to work during an upgrade. Each step names the oldest version that a program must know.
 
+pub(crate) mod access_index;
 pub(crate) mod older_servers;
 pub(crate) mod schema_lock;
 
 use std::time::Duration;
 
-use crate::access::username_reuse;
+use crate::access::{end_index, username_reuse};
 use crate::counted_sets::building;
 use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
@@ -111,6 +112,7 @@ pub(crate) const STEPS: &[Step] = &[
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     take(db, STEPS).await?;
     username_reuse::allow_at_once(db).await?;
+    end_index::build_at_once(db).await?;
     building::begin_at_once(db).await
 }
 

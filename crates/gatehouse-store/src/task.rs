@@ -8,7 +8,7 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
-use gatehouse_core::task::{self, Task, TaskState, TaskWork};
+use gatehouse_core::task::{self, NewPasswords, Task, TaskState, TaskWork};
 use gatehouse_core::{Labels, Page, PageRequest, TaskId, TenantName, Timestamp};
 
 use crate::Store;
@@ -185,10 +185,12 @@ async fn insert(
         TaskWork::Creation { contract_id, is_explicit, .. } => {
             (Some(contract_id.as_str()), *is_explicit)
         }
-        TaskWork::Update { .. } | TaskWork::Termination => (None, true),
+        // The client gives the values of a change, unless the server generates the passwords.
+        TaskWork::Update { passwords, .. } => (None, *passwords != NewPasswords::Generated),
+        TaskWork::Termination => (None, true),
     };
     let (target, sets_password) = match new.work {
-        TaskWork::Update { target, sets_password, .. } => (target, sets_password),
+        TaskWork::Update { target, passwords, .. } => (target, passwords != NewPasswords::None),
         TaskWork::Creation { .. } | TaskWork::Termination => (None, false),
     };
     let labels = match &new.work {
@@ -233,7 +235,11 @@ pub(crate) fn read(row: &Row<'_>) -> Result<StoredTask, StoreError> {
         },
         task::UPDATE => TaskWork::Update {
             target: target.transpose()?,
-            sets_password: row.integer(5)? != 0,
+            passwords: match (row.integer(5)? != 0, row.integer(12)? != 0) {
+                (false, _) => NewPasswords::None,
+                (true, true) => NewPasswords::Chosen,
+                (true, false) => NewPasswords::Generated,
+            },
             labels: match row.optional_text_ref(18)? {
                 Some(text) => {
                     LabelPatch::from_stored(text).ok_or_else(corrupt("a Task's labels"))?

@@ -26,6 +26,11 @@ impl Bitmap {
         self.each_word(run, |word, mask| *word &= !mask);
     }
 
+    /// Removes all members.
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
     /// Whether a number is a member.
     pub fn contains(&self, offset: u32) -> bool {
         self.0[offset as usize / 64] >> (offset % 64) & 1 == 1

@@ -44,7 +44,7 @@ pub const FIELDS: &[FilterField] = &[
 
 /// Fields and parameters of the access list.
 pub const FILTER_FIELDS: FilterFields =
-    FilterFields { request: &["pageNumber", "pageSize"], filterable: FIELDS };
+    FilterFields { request: &["pageNumber", "pageSize", "sort"], filterable: FIELDS };
 
 /// A filter for accesses: an access passes if any alternative does.
 #[derive(Clone, Debug, PartialEq, Eq)]

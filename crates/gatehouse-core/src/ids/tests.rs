@@ -133,3 +133,24 @@ proptest::proptest! {
         proptest::prop_assert_eq!(check_name(&text).is_ok(), full_check(&text));
     }
 }
+
+#[test]
+fn identifiers_are_found_by_their_beginning() {
+    let id = "01a1dd4d-f036-7005-9379-54b08ec1966e";
+    for n in 1..=id.len() {
+        for beginning in [id[..n].to_owned(), id[..n].to_uppercase()] {
+            let (first, last) = AccessId::range_of_prefix(&beginning).unwrap();
+            assert!(
+                first.to_string().starts_with(&id[..n]) && last.to_string().starts_with(&id[..n])
+            );
+            let id: AccessId = id.parse().unwrap();
+            assert!((first..=last).contains(&id), "{beginning}");
+        }
+    }
+    let (first, last) = AccessId::range_of_prefix("01a1dd4d-f").unwrap();
+    assert_eq!(first.to_string(), "01a1dd4d-f000-0000-0000-000000000000");
+    assert_eq!(last.to_string(), "01a1dd4d-ffff-ffff-ffff-ffffffffffff");
+    for no in ["pump", "01a1dd4df", "01a1dd4d-f036-7005-9379-54b08ec1966e0", "0-", "é1a1dd4d"] {
+        assert_eq!(AccessId::range_of_prefix(no), None, "{no}");
+    }
+}

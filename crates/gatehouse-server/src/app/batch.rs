@@ -8,15 +8,17 @@ mod part;
 pub(crate) use part::{PART_ITEMS, read_change, read_creation};
 
 use gatehouse_core::credential::Password;
+use gatehouse_core::filter::access::AccessFilter;
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
-use gatehouse_core::task::{Task, TaskState, TaskWork};
+use gatehouse_core::task::{NewPasswords, Task, TaskState, TaskWork};
 use gatehouse_core::{
     AccessId, ContractId, DeviceName, Labels, TaskId, TenantName, Timestamp, Username,
 };
-use gatehouse_store::{IdempotentRequest, NewTask, NotAccepted, PASSWORD_PART};
+use gatehouse_store::{IdempotentRequest, Matching, NewTask, NotAccepted, PASSWORD_PART};
 use gatehouse_vault::{TaskKey, random};
 
+use super::access::NewPassword;
 use super::{App, Error};
 use crate::reader::Fault;
 
@@ -92,10 +94,24 @@ pub struct InvalidItem {
 /// A client's batch of changes.
 #[derive(Debug)]
 pub struct BatchChange {
-    /// The accesses, each once.
-    pub ids: Vec<NamedAccess>,
+    /// The accesses.
+    pub selection: AccessSelection,
     /// The operation on all of them.
     pub operation: BatchOperation,
+}
+
+/// The accesses of a change.
+#[derive(Debug)]
+pub enum AccessSelection {
+    /// These, each once.
+    Named(Vec<NamedAccess>),
+    /// Those that match when the Task is accepted, at most `n_max`.
+    Matching {
+        /// The condition for an access.
+        filter: AccessFilter,
+        /// Most accesses of a batch.
+        n_max: u64,
+    },
 }
 
 /// An access that a change names.
@@ -114,8 +130,8 @@ pub enum BatchOperation {
     Update {
         /// The new status.
         status: Option<TargetStatus>,
-        /// The new password of all accesses.
-        password: Option<Password>,
+        /// The new password of all accesses, or a generated one for each.
+        password: Option<NewPassword>,
         /// The changed labels of all accesses.
         labels: Option<LabelPatch>,
     },
@@ -177,33 +193,60 @@ impl App {
     ) -> Result<(TaskId, TaskWork), Error> {
         let (work, password) = match change.operation {
             BatchOperation::Update { status, password, labels } => {
-                let (sets_password, labels) = (password.is_some(), labels.unwrap_or_default());
-                (TaskWork::Update { target: status, sets_password, labels }, password)
+                let passwords = match password {
+                    None => NewPasswords::None,
+                    Some(NewPassword::Chosen(_)) => NewPasswords::Chosen,
+                    Some(NewPassword::Generated) => NewPasswords::Generated,
+                };
+                let labels = labels.unwrap_or_default();
+                (TaskWork::Update { target: status, passwords, labels }, password)
             }
             BatchOperation::Terminate => (TaskWork::Termination, None),
         };
         if let Some(id) = self.find_accepted(tenant, idempotent.as_ref()).await? {
             return Ok((id, work));
         }
+        let named = match change.selection {
+            AccessSelection::Named(named) => named,
+            AccessSelection::Matching { filter, n_max } => {
+                self.name_matching(tenant, &filter, n_max).await?
+            }
+        };
         let id = self.draw_task_id();
-        let mut parts = part::write_change(&change.ids);
-        let mut sealed_key = None;
-        if let Some(password) = password {
-            let key = TaskKey::draw();
-            let sealed = key.seal_part(PASSWORD_PART, password.reveal().as_bytes());
+        let mut parts = part::write_change(&named);
+        let key = password.is_some().then(TaskKey::draw);
+        if let (Some(key), Some(NewPassword::Chosen(chosen))) = (&key, password) {
+            let sealed = key.seal_part(PASSWORD_PART, chosen.reveal().as_bytes());
             parts.push((PASSWORD_PART, sealed));
-            sealed_key = Some(self.vault.seal_task_key(tenant, id, &key));
         }
+        let sealed_key = key.map(|key| self.vault.seal_task_key(tenant, id, &key));
         let new = NewTask {
             id,
             work,
-            n_items: count(&change.ids),
+            n_items: count(&named),
             parts,
             sealed_key,
             correlation_id: correlation_id.to_owned(),
             idempotent,
         };
         self.accept(tenant, new).await
+    }
+
+    /// The accesses that match at this moment, oldest first.
+    async fn name_matching(
+        &self,
+        tenant: &TenantName,
+        filter: &AccessFilter,
+        n_max: u64,
+    ) -> Result<Vec<NamedAccess>, Error> {
+        match self.store.matching(tenant, filter, n_max).await? {
+            None => Err(Error::NoTenant(tenant.to_string())),
+            Some(Matching::TooMany { total }) => Err(Error::TooManyMatches { total, n_max }),
+            Some(Matching::Accesses(ids)) => {
+                let named = ids.into_iter().zip(0..);
+                Ok(named.map(|(id, index)| NamedAccess { index, id: Ok(id) }).collect())
+            }
+        }
     }
 
     async fn accept(&self, tenant: &TenantName, new: NewTask) -> Result<(TaskId, TaskWork), Error> {

@@ -52,6 +52,14 @@ pub enum Error {
     /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,
+    /// More accesses match a filter than a batch may change.
+    #[error("matches {total} accesses; a batch may change at most {n_max}")]
+    TooManyMatches {
+        /// Number of matching accesses.
+        total: u64,
+        /// Most accesses of a batch.
+        n_max: u64,
+    },
     /// The Task has ended and can't be stopped.
     #[error("the Task is {}, and only one that is ACKNOWLEDGED or IN_PROGRESS can be stopped", .0.as_str())]
     TaskFinished(TaskState),

@@ -6,7 +6,7 @@
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle;
-use gatehouse_core::task::{FailedItem, Task, TaskWork};
+use gatehouse_core::task::{FailedItem, NewPasswords, Task, TaskWork};
 use gatehouse_core::{ShownAccess, TaskId, TenantName, Timestamp};
 use gatehouse_store::{CreatedAccess, PASSWORD_PART, SecretKind, StoreError, StoredTask};
 use gatehouse_vault::TaskKey;
@@ -326,28 +326,44 @@ impl TaskOutcome {
             let part = part.ok_or_else(missing)?;
             let PartItems::Named(items) = &part.items else { return Err(missing().into()) };
             let one = items.get((ordinal % PART_ITEMS) as usize).ok_or_else(missing)?;
-            named.push((one.index, one.id.clone().map_err(|_| missing())?));
+            named.push((*ordinal, one.index, one.id.clone().map_err(|_| missing())?));
         }
         drop(last);
-        let ids: Vec<_> = named.iter().map(|(_, id)| *id).collect();
+        let ids: Vec<_> = named.iter().map(|(_, _, id)| *id).collect();
         let rows = self.app.store.accesses_by_id(&self.tenant, &ids).await?;
         if rows.len() != ids.len() {
             return Err(missing().into());
         }
         let now = self.app.now();
-        let password = self.set_password(now).await?;
-        for (stored, (index, _)) in rows.iter().zip(named) {
-            let is_current = self.password.as_ref() == Some(&stored.password);
-            let password = password.clone().filter(|_| is_current);
+        let chosen = self.chosen_password(now).await?;
+        for (stored, (ordinal, index, _)) in rows.iter().zip(named) {
+            let password = match self.generating_key(now) {
+                Some(key) => self.given_password(key, Some(&stored.password), ordinal, None),
+                None => {
+                    let is_current = self.password.as_ref() == Some(&stored.password);
+                    chosen.clone().filter(|_| is_current)
+                }
+            };
             show(success(index, stored.access.shown(), password, now));
         }
         Ok(())
     }
 
-    /// The password that the Task sets, until it expires.
-    async fn set_password(&self, now: Timestamp) -> Result<Option<Password>, Error> {
-        let Some(key) = self.key(now) else { return Ok(None) };
-        self.app.password_of_change(&self.tenant, self.task.id, key).await
+    /// The one password that a change sets, until it expires.
+    async fn chosen_password(&self, now: Timestamp) -> Result<Option<Password>, Error> {
+        match (self.key(now), self.generating_key(now)) {
+            (Some(key), None) => self.app.password_of_change(&self.tenant, self.task.id, key).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// The key of a change that generates passwords, until they expire.
+    fn generating_key(&self, now: Timestamp) -> Option<&TaskKey> {
+        let passwords = match self.task.work {
+            TaskWork::Update { passwords, .. } => passwords,
+            TaskWork::Creation { .. } | TaskWork::Termination => NewPasswords::None,
+        };
+        self.key(now).filter(|_| passwords == NewPasswords::Generated)
     }
 
     /// A part of the client's request, while it is stored. Caches the last one.

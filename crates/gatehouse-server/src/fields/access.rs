@@ -2,10 +2,11 @@
 
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::{Access, ContractId, DeviceName, OfferingId, Status, Username};
+use gatehouse_store::FOUND_MAX;
 use serde_json::{Value, json};
 
 use super::label::{LABEL_PATCH, LABELS};
-use super::shape::{address, constant, device_name, job, name, one_of, uuid};
+use super::shape::{address, constant, device_name, job, name, one_of, reference, uuid};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{Field, Instant, Named, OneOf, Secret, Shape, Text, True};
 
@@ -177,12 +178,17 @@ pub(crate) fn access_update() -> Object {
 
 fn batched_update() -> Object {
     let password = PASSWORD.described("The new password.");
+    let generated = ROTATE_PASSWORD.described(
+        "An extension: the server generates a password for each access, and the Task shows them for a while. Excludes \
+         `password`.",
+    );
     Object::request(
         "BatchedUpdate",
         "A change of status, password, labels, or several of them, for all of the accesses",
-        [may(TARGET_STATUS), may(password), may(LABEL_PATCH)],
+        [may(TARGET_STATUS), may(password), may(generated), may(LABEL_PATCH)],
     )
     .keyword("minProperties", 1)
+    .keyword("not", json!({"required": [PASSWORD.name, ROTATE_PASSWORD.name]}))
 }
 
 fn shown(schema: &'static str, description: &'static str) -> Object {
@@ -220,10 +226,15 @@ pub(crate) fn schemas() -> Vec<Schema> {
         "description": "`ACTIVE` and `PENDING_TERMINATE` may connect; `PENDING_ACTIVE` may too, and \
             is `ACTIVE` from then on. `SUSPENDED` may not connect for now, `TERMINATED` never again.",
     });
+    let found = json!({
+        "type": "array", "maxItems": FOUND_MAX, "items": reference("Access"),
+        "description": "The accesses that a search has found",
+    });
     let issued = must(PASSWORD.example("qNoFC8PTsrGkAtdMSGUA9qDV"));
     vec![
         Schema::new("AccessStatus", status),
         shown("Access", "An access, without its password").into(),
+        Schema::new("FoundAccesses", found),
         shown("IssuedAccess", "A new access, with its password").and([issued]).into(),
         shown("UpdatedAccess", "An access after a change, with its password if the change set one")
             .and([may(PASSWORD)])

@@ -31,6 +31,16 @@ pub(crate) const fn access_ids(max: u64) -> Field<Elements> {
         .example_of(|| json!(["01a1dd4d-f036-7005-9379-54b08ec1966e"]))
 }
 
+/// The filter that selects the accesses to be changed.
+pub(crate) const ACCESS_FILTER: Field<Shape> = Field::new(
+    "accessFilter",
+    Shape(|| json!({"type": "string", "minLength": 1})),
+    "An extension: the accesses that match when the Task is accepted, in the language of `filter` in a list's query; \
+     a `+` is itself. Nothing in it is ignored: an unknown name, an operator that a field doesn't have, a label whose \
+     key is not one of the tenant's `labelKeys`, or an empty filter is 400. If no access matches, the Task is REJECTED.",
+)
+.example_of(|| json!("contractId=C-PAYG&status=SUSPENDED"));
+
 pub(crate) const OPERATION_TYPE: Field<OneOf<OperationType>> = Field::new(
     "operationType",
     OneOf { all: &OperationType::ALL, as_str: OperationType::as_str },
@@ -97,30 +107,71 @@ fn new_by_list(max: u64) -> Object {
     )
 }
 
-/// The body of a PATCH that changes accesses.
+/// The body of a PATCH that changes the accesses that it names.
 pub(crate) fn change(max: u64) -> Object {
-    let update = Field::new(OPERATION_TYPE.name, Shape(|| constant("update")), "");
-    let body = OPERATION_BODY.example_of(|| json!({TARGET_STATUS.name: "SUSPENDED"}));
     Object::request(
         "BatchChange",
-        "A new status, a new password, changed labels, or several of them",
-        [must(update.example("update")), must(access_ids(max)), must(body)],
+        "A new status, new passwords, changed labels, or several of them",
+        [
+            must(update()),
+            must(access_ids(max)),
+            may(absent(ACCESS_FILTER.name)),
+            must(OPERATION_BODY.example_of(|| json!({TARGET_STATUS.name: "SUSPENDED"}))),
+        ],
+    )
+}
+
+fn change_of_matching(max: u64) -> Object {
+    Object::request(
+        "BatchChangeByFilter",
+        "An extension: a change of the accesses that match a filter",
+        [
+            must(update()),
+            may(absent(access_ids(max).name)),
+            must(ACCESS_FILTER),
+            must(OPERATION_BODY.example_of(|| json!({TARGET_STATUS.name: "SUSPENDED"}))),
+        ],
     )
 }
 
 fn termination(max: u64) -> Object {
-    let terminate = Field::new(OPERATION_TYPE.name, Shape(|| constant("terminate")), "");
-    let nothing =
-        Shape(|| json!({"type": "object", "additionalProperties": false, "properties": {}}));
     Object::request(
         "BatchTermination",
         "Terminates the accesses at the end of the month",
         [
-            must(terminate),
+            must(terminate()),
             must(access_ids(max)),
-            must(Field::new(OPERATION_BODY.name, nothing, "An empty object")),
+            may(absent(ACCESS_FILTER.name)),
+            must(nothing()),
         ],
     )
+}
+
+fn termination_of_matching(max: u64) -> Object {
+    Object::request(
+        "BatchTerminationByFilter",
+        "An extension: terminates the accesses that match a filter at the end of the month",
+        [
+            must(terminate()),
+            may(absent(access_ids(max).name)),
+            must(ACCESS_FILTER),
+            must(nothing()),
+        ],
+    )
+}
+
+fn update() -> Field<Shape> {
+    Field::new(OPERATION_TYPE.name, Shape(|| constant("update")), "").example("update")
+}
+
+fn terminate() -> Field<Shape> {
+    Field::new(OPERATION_TYPE.name, Shape(|| constant("terminate")), "")
+}
+
+fn nothing() -> Field<Shape> {
+    let nothing =
+        Shape(|| json!({"type": "object", "additionalProperties": false, "properties": {}}));
+    Field::new(OPERATION_BODY.name, nothing, "An empty object")
 }
 
 /// The schemas of batches with up to `max` items.
@@ -136,7 +187,10 @@ pub(crate) fn schemas(max: u64) -> Vec<Schema> {
     });
     let update = json!({
         "description": "One change for several accesses",
-        "anyOf": [reference("BatchChange"), reference("BatchTermination")],
+        "anyOf": [
+            reference("BatchChange"), reference("BatchTermination"),
+            reference("BatchChangeByFilter"), reference("BatchTerminationByFilter"),
+        ],
     });
     vec![
         Schema::new("NewBatch", new),
@@ -146,5 +200,7 @@ pub(crate) fn schemas(max: u64) -> Vec<Schema> {
         Schema::new("BatchUpdate", update),
         change(max).into(),
         termination(max).into(),
+        change_of_matching(max).into(),
+        termination_of_matching(max).into(),
     ]
 }

@@ -1,15 +1,18 @@
 //! The fields of a summary: a tenant's accesses in figures.
 
 use gatehouse_core::{Status, Timestamp};
-use gatehouse_store::{ContractSummary, Day, Summary, Tally};
+use gatehouse_store::{ContractSummary, Day, LabelCount, Summary, Tally};
 use serde_json::{Map, Value, json};
 
 use super::shape::{count, list_of, name, reference};
-use super::{Body, Object, Schema, must};
+use super::{Body, Object, Schema, may, must};
 use crate::reader::{Field, Shape};
 
 /// Days of a summary, today included.
 pub(crate) const DAYS: u32 = 90;
+
+/// Most values of a label in a summary.
+pub(crate) const LABEL_VALUES: u64 = 100;
 
 const TOTAL: Field<Shape> =
     Field::new("total", Shape(count), "Number of accesses, terminated ones included")
@@ -21,6 +24,18 @@ const BY_STATUS: Field<Shape> =
 const BY_CONTRACT: Field<Shape> =
     Field::new("byContract", Shape(|| list_of("ContractCounts")), "The counts of each contract")
         .example_of(|| json!([contract_counts().example()]));
+
+const BY_LABEL: Field<Shape> = Field::new(
+    "byLabel",
+    Shape(|| json!({"type": "array", "maxItems": LABEL_VALUES, "items": reference("LabelCounts")})),
+    "An extension: the values of the label that `by` names, the most frequent first; left out without `by`, and while \
+     the server builds the sets of a key that was added",
+)
+.example_of(|| json!([label_counts().example()]));
+
+const VALUE: Field<Shape> =
+    Field::new("value", Shape(|| json!({"type": "string"})), "The label's value")
+        .example("hamburg");
 
 const PER_DAY: Field<Shape> = Field::new(
     "perDay",
@@ -45,13 +60,14 @@ const CREATED: Field<Shape> =
 const ENDED: Field<Shape> =
     Field::new("ended", Shape(count), "Accesses that ended on the day").example_of(|| 0.into());
 
-/// A tenant's summary.
-pub(crate) fn summary_body(summary: &Summary) -> Body {
+/// A tenant's summary, with the values of a label where the client has named one.
+pub(crate) fn summary_body(summary: &Summary, by_label: Option<&[LabelCount]>) -> Body {
     let tally = summary.tally();
     Body::default()
         .put(TOTAL, tally.total())
         .put(BY_STATUS, by_status(|status| tally.get(status)))
         .put(BY_CONTRACT, summary.contracts.iter().map(contract_body).collect::<Vec<_>>())
+        .put_some(BY_LABEL, by_label.map(|it| it.iter().map(label_body).collect::<Vec<_>>()))
         .put(PER_DAY, summary.days.iter().map(day_body).collect::<Vec<_>>())
 }
 
@@ -61,6 +77,10 @@ fn contract_body(contract: &ContractSummary) -> Body {
         .put(CONTRACT_ID, contract.contract_id.as_str())
         .put(OFFERING_ID, contract.offering_id.as_str())
         .put(BY_STATUS, by_status(|status| tally.get(status)))
+}
+
+fn label_body(label: &LabelCount) -> Body {
+    Body::default().put(VALUE, label.value.as_str()).put(TOTAL, label.total)
 }
 
 fn day_body(day: &Day) -> Body {
@@ -94,6 +114,11 @@ fn day_counts() -> Object {
     Object::response("DayCounts", "The numbers of a day", [must(DATE), must(CREATED), must(ENDED)])
 }
 
+fn label_counts() -> Object {
+    let total = TOTAL.described("Number of accesses with it, terminated ones included");
+    Object::response("LabelCounts", "How often a label has a value", [must(VALUE), must(total)])
+}
+
 /// The schemas of summaries.
 pub(crate) fn schemas() -> Vec<Schema> {
     let counts = json!({
@@ -105,10 +130,11 @@ pub(crate) fn schemas() -> Vec<Schema> {
         Object::response(
             "Summary",
             "A tenant's accesses in figures",
-            [must(TOTAL), must(BY_STATUS), must(BY_CONTRACT), must(PER_DAY)],
+            [must(TOTAL), must(BY_STATUS), must(BY_CONTRACT), may(BY_LABEL), must(PER_DAY)],
         )
         .into(),
         contract_counts().into(),
         day_counts().into(),
+        label_counts().into(),
     ]
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
-use gatehouse_core::task::{CREATION, TERMINATION, Task, TaskState, TaskWork, UPDATE};
+use gatehouse_core::task::{
+    CREATION, NewPasswords, TERMINATION, Task, TaskState, TaskWork, UPDATE,
+};
 use gatehouse_core::{LabelKey, LabelValue, TaskId, Timestamp};
 use serde_json::{Value, json};
 
@@ -119,7 +121,7 @@ pub(crate) fn task_body(id: TaskId, state: TaskState, work: &TaskWork) -> Body {
 pub(crate) fn progress_body(task: &Task) -> Body {
     let change = match &task.work {
         TaskWork::Creation { .. } => None,
-        TaskWork::Update { target, sets_password, labels: LabelPatch(labels) } => {
+        TaskWork::Update { target, passwords, labels: LabelPatch(labels) } => {
             let pair = |(key, value): (&LabelKey, &Option<LabelValue>)| {
                 (key.to_string(), value.as_ref().map(ToString::to_string))
             };
@@ -128,7 +130,7 @@ pub(crate) fn progress_body(task: &Task) -> Body {
                 Body::default()
                     .put(OPERATION_TYPE, OperationType::Update.as_str())
                     .put_some(access::TARGET_STATUS, target.map(TargetStatus::as_str))
-                    .put(ROTATES_PASSWORD, sets_password)
+                    .put(ROTATES_PASSWORD, *passwords != NewPasswords::None)
                     .put_some(LABEL_PATCH, (!labels.is_empty()).then_some(labels)),
             )
         }

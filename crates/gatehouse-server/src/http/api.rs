@@ -12,6 +12,7 @@ pub(super) mod find_body;
 pub(super) mod oauth;
 pub(super) mod product;
 pub(super) mod product_body;
+pub(super) mod search;
 pub(super) mod summary;
 pub(super) mod task;
 pub(super) mod tenant;

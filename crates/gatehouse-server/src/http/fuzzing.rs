@@ -1,12 +1,12 @@
 //! Fuzz targets for requests: their paths, queries, headers and bodies.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use gatehouse_core::Timestamp;
-use gatehouse_core::filter::access::AccessFilter;
+use gatehouse_core::filter::access::{AccessFilter, Alternative};
 use gatehouse_core::filter::product as products;
 use gatehouse_core::filter::product::ProductFilter;
 use gatehouse_core::filter::{Expression, FilterFault, FilterFields, access as accesses};
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::route::route_table::RouteTable;
 use super::routes::table;
-use crate::app::batch::NewItems;
+use crate::app::batch::{AccessSelection, NewItems};
 use crate::fields::{account_body, contract_body, tenant_body};
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::media::{CSV, FORM, JSON, MERGE_PATCH};
@@ -93,8 +93,17 @@ pub(crate) fn batch_creation(bytes: &[u8]) {
 pub(crate) fn batch_update(bytes: &[u8]) {
     match batch_body::change::read(bytes, ITEMS_MAX) {
         Ok(change) => {
-            assert!((1..=ITEMS_MAX).contains(&(change.ids.len() as u64)));
-            assert!(change.ids.is_sorted_by_key(|it| it.index));
+            let Ok(change) = change.with_labels(&BTreeSet::new()) else { return };
+            match change.selection {
+                AccessSelection::Named(named) => {
+                    assert!((1..=ITEMS_MAX).contains(&(named.len() as u64)));
+                    assert!(named.is_sorted_by_key(|it| it.index));
+                }
+                AccessSelection::Matching { filter, .. } => {
+                    // No condition, no change.
+                    assert!(filter.alternatives().iter().all(|it| *it != Alternative::ANY));
+                }
+            }
         }
         Err(problem) => check_refusal(bytes, &problem),
     }

@@ -177,6 +177,8 @@ fn response(
         json!({"description": description.join("; or "), "headers": headers(&names)});
     if operation.pages == Pages::Gathered {
         response["headers"]["Link"] = header::gathered_link();
+    } else if names.contains(&"Preference-Applied?") {
+        response["headers"]["Link"] = header::uncounted_link();
     }
     let bodies =
         specs.iter().filter_map(|it| Some((it.media_type, content(operation, it, schemas)?)));

@@ -1,7 +1,8 @@
 //! The route table, on one screen.
 
 use crate::http::api::{
-    access, account, batch, caller, client, contract, oauth, product, summary, task, tenant, verify,
+    access, account, batch, caller, client, contract, oauth, product, search, summary, task,
+    tenant, verify,
 };
 use crate::http::pages::{console, docs, metrics, public, sign_in};
 use crate::http::route::resource::{PathObject, Resource, Served};
@@ -26,6 +27,7 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/product",                              PathObject::Tenant,   vec![product::LIST]),
         at("/{tenantName}/product/find",                         PathObject::Tenant,   vec![product::FIND]),
         at("/{tenantName}/product/{productId}",                  PathObject::Product,  vec![product::READ]),
+        at("/{tenantName}/search",                               PathObject::Tenant,   vec![search::FIND]),
         at("/{tenantName}/summary",                              PathObject::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               PathObject::Tenant,   vec![verify::CHECK]),
         // for operators: administration

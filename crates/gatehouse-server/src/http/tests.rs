@@ -1,6 +1,7 @@
 //! Tests of the API: whole responses, on both stores, without a network.
 
 mod access;
+mod access_filter;
 mod account;
 mod bad_input;
 mod batch_body;
@@ -22,6 +23,7 @@ mod product;
 mod public;
 mod rate;
 mod schema;
+mod search;
 mod sign_in;
 pub(crate) mod stream;
 mod summary;

@@ -20,7 +20,8 @@ use super::server::Server;
 use super::world::World;
 use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess, NewPassword};
 use crate::app::batch::{
-    BatchChange, BatchOperation, InvalidItem, NamedAccess, NewBatch, NewItem, NewItems, ValidItem,
+    AccessSelection, BatchChange, BatchOperation, InvalidItem, NamedAccess, NewBatch, NewItem,
+    NewItems, ValidItem,
 };
 use crate::app::{App, Error};
 use crate::reader::Fault;
@@ -190,7 +191,8 @@ async fn accept(
             NewItems::Explicit(devices.iter().enumerate().map(item).collect())
         }
         Items::Update { accesses, wanted, .. } => {
-            let (status, password) = (target(wanted), wanted.password.clone().map(password));
+            let status = target(wanted);
+            let password = wanted.password.clone().map(|it| NewPassword::Chosen(password(it)));
             let operation = BatchOperation::Update { status, password, labels: None };
             return accept_change(app, tenant, accesses, operation, idempotent(Operation::Change))
                 .await;
@@ -215,7 +217,8 @@ async fn accept_change(
     idempotent: Option<IdempotentRequest>,
 ) -> Result<String, Error> {
     let named = |(text, index): (&String, u32)| NamedAccess { index, id: Ok(id(text)) };
-    let change = BatchChange { ids: accesses.iter().zip(0..).map(named).collect(), operation };
+    let selection = AccessSelection::Named(accesses.iter().zip(0..).map(named).collect());
+    let change = BatchChange { selection, operation };
     Ok(app.accept_change(tenant, change, idempotent, "simulated").await?.0.to_string())
 }
 
@@ -242,7 +245,7 @@ pub(super) async fn all(
     let (mut total, mut accesses) = (0, Vec::new());
     for number in 1.. {
         let request = PageRequest { number, size: n_max.min(1000) };
-        let listed = app.store.accesses(tenant, &filter, request).await?;
+        let listed = app.store.accesses(tenant, &filter, request.into()).await?;
         let page = listed.expect("the tenant is there").page;
         accesses.extend(page.items.iter().map(|it| shown(&lifecycle::at(it, app.now()))));
         total = page.total;

@@ -17,7 +17,9 @@ use super::fleet::Fleet;
 use super::limits::{LIMITED, N_ACCESSES_MAX, QUOTA_CONTRACT, REQUESTS_PER_SECOND};
 use super::world::World;
 use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess};
-use crate::app::batch::{BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems};
+use crate::app::batch::{
+    AccessSelection, BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems,
+};
 use crate::app::{App, Error};
 
 /// The tenant.
@@ -177,7 +179,8 @@ impl QuotaClient {
         };
         let named = self.known.iter().rev().take(12).zip(0..);
         let ids = named.map(|((id, ..), index)| NamedAccess { index, id: Ok(*id) }).collect();
-        app.accept_change(&self.tenant, BatchChange { ids, operation }, None, "simulated")
+        let selection = AccessSelection::Named(ids);
+        app.accept_change(&self.tenant, BatchChange { selection, operation }, None, "simulated")
             .await
             .map(drop)
     }

@@ -11,7 +11,9 @@ use tokio::time::{Instant, sleep};
 use super::fleet::Fleet;
 use super::quota::contract;
 use super::world::World;
-use crate::app::batch::{BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems};
+use crate::app::batch::{
+    AccessSelection, BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems,
+};
 use crate::app::{App, Error};
 
 /// The tenant's name.
@@ -60,7 +62,8 @@ async fn act(app: &App, random: &mut SeededRandom) -> Result<(), Error> {
         }
         3 => {
             let named = NamedAccess { index: 0, id: Err("nothing".into()) };
-            let change = BatchChange { ids: vec![named], operation: BatchOperation::Terminate };
+            let selection = AccessSelection::Named(vec![named]);
+            let change = BatchChange { selection, operation: BatchOperation::Terminate };
             app.accept_change(&name, change, None, "simulated").await.map(drop)
         }
         _ => app.put_contract(&name, &contract("payg")).await.map(drop),

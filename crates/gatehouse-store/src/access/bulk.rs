@@ -79,6 +79,31 @@ pub(crate) async fn read_accesses(
     rows.iter().map(|row| access::read_numbered(&Row::Postgres(row))).collect()
 }
 
+/// The identifiers of the accesses with these numbers, in the order of their numbers.
+pub(crate) async fn read_ids(
+    tx: &Tx,
+    tenant: &TenantName,
+    numbers: Vec<u64>,
+) -> Result<Vec<AccessId>, StoreError> {
+    if let Some(session) = tx.postgres() {
+        let numbers: Vec<_> = numbers.into_iter().map(as_integer).collect();
+        let sql = "SELECT id FROM access WHERE tenant = ?1 AND number = ANY(?2) ORDER BY number";
+        let rows = session.bulk(sql, &[&tenant.as_str(), &numbers]).await?;
+        return rows.iter().map(|row| read_id(&Row::Postgres(row))).collect();
+    }
+    let sql = "SELECT id FROM access WHERE tenant = ?1 AND number = ?2";
+    let mut ids = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        ids.extend(tx.row(sql, &[tenant.as_str().into(), number.into()], read_id).await?);
+    }
+    Ok(ids)
+}
+
+/// Reads the identifier in the first column.
+pub(crate) fn read_id(row: &Row<'_>) -> Result<AccessId, StoreError> {
+    row.id(0).map(AccessId::from_bytes)
+}
+
 /// Locks the accesses with these identifiers until the transaction ends, and reads them with their password hashes.
 /// Rows are locked in the order of their numbers here too.
 pub(crate) async fn lock_named(

@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use gatehouse_core::credential::StoredHash;
 use gatehouse_core::task::{FailedItem, ItemReference};
-use gatehouse_core::{AccessId, BatchFailure, Contract, ContractId, Tenant, TenantName, Timestamp};
+use gatehouse_core::{
+    Access, AccessId, BatchFailure, Contract, ContractId, Tenant, TenantName, Timestamp,
+};
 
 use crate::access::{Change, StoredAccess, bulk};
 use crate::counts::derived_counts::DerivedCounts;
@@ -13,9 +16,19 @@ use crate::error::StoreError;
 use crate::setup::{contract, tenant};
 use crate::task::chunk::{ChunkTimer, ItemResult, PlannedItem};
 
-/// Decides an access's new state from its present one, its contract and tenant, and the time.
+/// An access to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ItemChange {
+    /// The access.
+    pub id: AccessId,
+    /// The hash of its new password; `None` to keep the present one.
+    pub password: Option<StoredHash>,
+}
+
+/// Decides an access's new state from its present one, its contract and tenant, and the time. The password is no part
+/// of it.
 pub type ChangeRule = Arc<
-    dyn Fn(&StoredAccess, &Contract, &Tenant, Timestamp) -> Result<Change, BatchFailure>
+    dyn Fn(&StoredAccess, &Contract, &Tenant, Timestamp) -> Result<Access, BatchFailure>
         + Send
         + Sync,
 >;
@@ -25,7 +38,7 @@ pub type ChangeRule = Arc<
 pub(crate) async fn change_each(
     tx: &Tx,
     tenant: &TenantName,
-    items: &[(u32, PlannedItem<AccessId>)],
+    items: &[(u32, PlannedItem<ItemChange>)],
     rule: &ChangeRule,
     timer: &ChunkTimer,
 ) -> Result<Vec<ItemResult>, StoreError> {
@@ -35,7 +48,8 @@ pub(crate) async fn change_each(
     let mut contracts = HashMap::new();
     let (mut counts, mut results) = (DerivedCounts::default(), Vec::with_capacity(items.len()));
     for some in items.chunks(bulk::rows_at_once(tx, 0)) {
-        let ids: Vec<AccessId> = some.iter().filter_map(|(_, it)| it.to_do().copied()).collect();
+        let ids = some.iter().filter_map(|(_, it)| Some(it.to_do()?.id));
+        let ids: Vec<AccessId> = ids.collect();
         let found = bulk::lock_named(tx, tenant, &ids).await?;
         let mut found: HashMap<AccessId, StoredAccess> =
             found.into_iter().map(|stored| (stored.access.id, stored)).collect();
@@ -43,8 +57,9 @@ pub(crate) async fn change_each(
         let mut changes = Vec::new();
         for (index, item) in some {
             let result = match item {
-                PlannedItem::Do(id) => match found.remove(id) {
+                PlannedItem::Do(ItemChange { id, password }) => match found.remove(id) {
                     Some(before) => decide(&before, &contracts, &owner, now, rule)?
+                        .map(|access| Change { access, password: password.clone() })
                         .map(|change| note(&before, change, &mut counts, &mut changes))
                         .map_err(|failure| (ItemReference::of_access(*id), failure)),
                     None => Err((
@@ -73,7 +88,7 @@ fn decide(
     owner: &Tenant,
     now: Timestamp,
     rule: &ChangeRule,
-) -> Result<Result<Change, BatchFailure>, StoreError> {
+) -> Result<Result<Access, BatchFailure>, StoreError> {
     let contract = contracts.get(&before.access.contract_id);
     let contract = contract.ok_or_else(|| StoreError::corrupt("an access without a contract"))?;
     Ok(rule(before, contract, owner, now))

@@ -7,15 +7,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::list::{DeviceNameCondition, NumberedSet, RowConditions};
 use gatehouse_core::time_span::TimeSpan;
-use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
+use gatehouse_core::{Access, Page, Status, TenantName, Timestamp};
 
 use crate::Store;
+use crate::access::bulk;
 use crate::access::list::Located;
 use crate::access::lookup::{key, key_column, number_column};
+use crate::access::matching::Matching;
 use crate::access::{columns, read};
-use crate::db::{SnapshotFor, Value};
+use crate::db::{SnapshotFor, Tx, Value};
 use crate::error::StoreError;
 
 impl Store {
@@ -24,24 +27,77 @@ impl Store {
         &self,
         tenant: &TenantName,
         terms: Vec<Located>,
-        request: PageRequest,
+        request: ListRequest,
     ) -> Result<(Page<Access>, Timestamp), StoreError> {
         let name = tenant.clone();
-        let counted = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
+        let counted = self.db.snapshot(SnapshotFor::Scan(tenant), async move |tx| {
             let now = tx.now().await?;
             let mut search = Search::new(&name, &terms, now);
-            let total = tx.rows_once(&search.total(), &search.values, |row| row.count(0)).await?;
-            let total = total.into_iter().next().unwrap_or_default();
-            let items = if request.offset() < total {
-                let sql = search.page(request);
-                tx.rows_once(&sql, &search.values, read).await?
+            let page = if request.with_total {
+                counted_page(&tx, &mut search, request).await?
             } else {
-                Vec::new()
+                uncounted_page(&tx, &mut search, request).await?
             };
-            Ok((Page { request, items, total }, now))
+            Ok((page, now))
         });
         counted.await
     }
+}
+
+impl Store {
+    /// The accesses that any of the terms matches, if they are at most `n_max`.
+    pub(crate) async fn matching_of_rows(
+        &self,
+        tenant: &TenantName,
+        terms: Vec<Located>,
+        n_max: u64,
+    ) -> Result<Matching, StoreError> {
+        let name = tenant.clone();
+        let found = self.db.snapshot(SnapshotFor::Scan(tenant), async move |tx| {
+            let now = tx.now().await?;
+            let search = Search::new(&name, &terms, now);
+            let total = total(&tx, &search).await?;
+            if total > n_max {
+                return Ok(Matching::TooMany { total });
+            }
+            let ids = tx.rows_once(&search.ids(), &search.values, bulk::read_id).await?;
+            Ok(Matching::Accesses(ids))
+        });
+        found.await
+    }
+}
+
+async fn total(tx: &Tx, search: &Search<'_>) -> Result<u64, StoreError> {
+    let total = tx.rows_once(&search.total(), &search.values, |row| row.count(0)).await?;
+    Ok(total.into_iter().next().unwrap_or_default())
+}
+
+async fn counted_page(
+    tx: &Tx,
+    search: &mut Search<'_>,
+    request: ListRequest,
+) -> Result<Page<Access>, StoreError> {
+    let total = total(tx, search).await?;
+    let items = if request.page.offset() < total {
+        let sql = search.page(request, request.page.size);
+        tx.rows_once(&sql, &search.values, read).await?
+    } else {
+        Vec::new()
+    };
+    Ok(Page { request: request.page, items, total })
+}
+
+/// A page whose total tells no more than whether another page follows.
+async fn uncounted_page(
+    tx: &Tx,
+    search: &mut Search<'_>,
+    request: ListRequest,
+) -> Result<Page<Access>, StoreError> {
+    let sql = search.page(request, request.page.size + 1);
+    let mut items = tx.rows_once(&sql, &search.values, read).await?;
+    let total = request.page.offset() + items.len() as u64;
+    items.truncate(usize::try_from(request.page.size).unwrap_or(usize::MAX));
+    Ok(Page { request: request.page, items, total })
 }
 
 /// A search for numbers in the tenant: one statement per term, so that each uses its own index.
@@ -76,13 +132,24 @@ impl<'t> Search<'t> {
         format!("SELECT COUNT(*) FROM ({}) a", self.sql)
     }
 
-    fn page(&mut self, request: PageRequest) -> String {
+    /// The identifiers of all accesses, in order.
+    fn ids(&self) -> String {
+        let sql = &self.sql;
+        format!("SELECT id FROM access WHERE tenant = ?1 AND number IN ({sql}) ORDER BY number")
+    }
+
+    /// The accesses on a page, at most `n_max`.
+    fn page(&mut self, request: ListRequest, n_max: u64) -> String {
         let (sql, order, columns) = (&self.sql, &self.order, columns!());
-        self.values.extend([request.size, request.offset()].map(Value::from));
+        let direction = match request.order {
+            ListOrder::OldestFirst => "ASC",
+            ListOrder::NewestFirst => "DESC",
+        };
+        self.values.extend([n_max, request.page.offset()].map(Value::from));
         let n = self.values.len();
         format!(
             "SELECT {columns} FROM access WHERE tenant = ?1 AND number IN \
-             ({sql} ORDER BY {order} LIMIT ?{} OFFSET ?{n}) ORDER BY number",
+             ({sql} ORDER BY {order} {direction} LIMIT ?{} OFFSET ?{n}) ORDER BY number {direction}",
             n - 1
         )
     }
@@ -174,8 +241,9 @@ impl<'t> Search<'t> {
         self.push_labels(label_parts);
         self.push_span("a.start_at", *start);
         if let Some(end) = end {
-            self.sql.push_str(" AND a.end_at IS NOT NULL");
-            self.push_span("a.end_at", *end);
+            // Few accesses are left: the plus keeps SQLite from searching the ends of all.
+            self.sql.push_str(" AND +a.end_at IS NOT NULL");
+            self.push_span("+a.end_at", *end);
         }
     }
 

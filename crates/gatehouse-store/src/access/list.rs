@@ -9,24 +9,34 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::counted_set::CountedSet;
 use gatehouse_core::filter::access::AccessFilter;
 use gatehouse_core::label;
+use gatehouse_core::list::request::ListRequest;
 use gatehouse_core::list::selection::{PositionLookUp, RunSelection};
 use gatehouse_core::list::{
     self, Interval, ListPath, NumberRun, NumberedSet, PlanAnswers, PlanQuestions, RowConditions,
     SetSize, Term, TermScope,
 };
 use gatehouse_core::time_span::TimeSpan;
-use gatehouse_core::{Access, Page, PageRequest, TenantName, Timestamp};
+use gatehouse_core::{Access, Page, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::lookup::{Lookup, at, missing};
 use crate::counted_sets::page::{Bound, SetPage, SetTerm};
+use crate::counted_sets::row_source::{self, RowSource};
 use crate::counts::counter;
 use crate::error::StoreError;
+
+/// Accesses that a search among the rows may look at, before conditions that no set decides are better combined with
+/// sets: that needs all accesses of the tenant that meet them.
+#[cfg(not(test))]
+const FEW_ROWS: u64 = 100_000;
+#[cfg(test)]
+const FEW_ROWS: u64 = 40;
 
 /// A page of accesses, and the method that found it.
 #[derive(Clone, Debug)]
 pub struct Listed {
-    /// The page, oldest first.
+    /// The page, in the requested order. Where the total isn't wanted, the page may have the number of accesses up to
+    /// its last one instead, and one more if another follows.
     pub page: Page<Access>,
     /// The method, for metrics.
     pub path: ListPath,
@@ -59,7 +69,7 @@ impl Store {
         &self,
         tenant: &TenantName,
         filter: &AccessFilter,
-        request: PageRequest,
+        request: ListRequest,
     ) -> Result<Option<Listed>, StoreError> {
         let lookup = Lookup { db: &self.db, tenant };
         let answers = answer(&lookup, list::questions(filter)).await?;
@@ -87,15 +97,42 @@ impl Store {
         lookup: &Lookup<'_>,
         terms: &[Term],
         answers: &PlanAnswers,
-        request: PageRequest,
+        request: ListRequest,
     ) -> Result<Option<Listed>, StoreError> {
-        if !list::is_counted_in_sets(terms) {
-            return Ok(None);
-        }
-        let terms = terms.iter().map(|term| set_term(lookup, term, answers));
-        let terms = try_join_all(terms).await?;
+        let Some(terms) = set_terms(lookup, terms, answers).await? else { return Ok(None) };
         let found = self.set_page(lookup.tenant, terms, request).await?;
         Ok(found.map(|SetPage { page, at }| Listed { page, path: ListPath::Sets, at: Some(at) }))
+    }
+}
+
+/// The terms as counted sets; `None` where a search among the rows is better or necessary.
+pub(crate) async fn set_terms(
+    lookup: &Lookup<'_>,
+    terms: &[Term],
+    answers: &PlanAnswers,
+) -> Result<Option<Vec<SetTerm>>, StoreError> {
+    if !list::are_sets_best(terms) {
+        return Ok(None);
+    }
+    let found = try_join_all(terms.iter().map(async |term| {
+        let Some(sources) = row_source::sources_of(&term.rest) else { return Ok(None) };
+        let set_term = set_term(lookup, term, sources, answers).await?;
+        Ok::<_, StoreError>(Some((set_term.n_candidates(size(term, answers)), set_term)))
+    }));
+    let Some(found) = found.await?.into_iter().collect::<Option<Vec<_>>>() else {
+        return Ok(None);
+    };
+    let n_candidates: u64 = found.iter().map(|(n, _)| n).sum();
+    let set_terms: Vec<SetTerm> = found.into_iter().map(|(_, term)| term).collect();
+    let has_sources = set_terms.iter().any(|term| !term.sources.is_empty());
+    Ok(Some(set_terms).filter(|_| !has_sources || n_candidates > FEW_ROWS))
+}
+
+/// Number of accesses in a term's scope.
+fn size(term: &Term, answers: &PlanAnswers) -> u64 {
+    match &term.scope {
+        TermScope::One(_) => 1,
+        TermScope::Set(set) => answers.sizes.get(set).map_or(0, |size| size.total),
     }
 }
 
@@ -103,6 +140,7 @@ impl Store {
 async fn set_term(
     lookup: &Lookup<'_>,
     term: &Term,
+    sources: Vec<RowSource>,
     answers: &PlanAnswers,
 ) -> Result<SetTerm, StoreError> {
     let mut sets = Vec::from_iter(term.rest.status.map(CountedSet::Status));
@@ -121,7 +159,7 @@ async fn set_term(
             [after, to]
         }
     };
-    Ok(SetTerm { sets, interval })
+    Ok(SetTerm { sets, sources, interval })
 }
 
 /// The tenant's last access that was created before this time.
@@ -144,7 +182,11 @@ fn counted_set(set: &NumberedSet) -> Option<CountedSet> {
     }
 }
 
-async fn answer(lookup: &Lookup<'_>, questions: PlanQuestions) -> Result<PlanAnswers, StoreError> {
+/// Finds the facts that the planner needs.
+pub(crate) async fn answer(
+    lookup: &Lookup<'_>,
+    questions: PlanQuestions,
+) -> Result<PlanAnswers, StoreError> {
     let sizes = counter::sizes(lookup.db, lookup.tenant, &questions.sizes).await?;
     let firsts = questions.firsts.into_iter().filter(|set| sizes.contains_key(set));
     let firsts = try_join_all(firsts.map(async |set| {
@@ -164,7 +206,7 @@ async fn answer(lookup: &Lookup<'_>, questions: PlanQuestions) -> Result<PlanAns
 }
 
 /// The runs that hold exactly the accesses that the terms match.
-async fn runs(
+pub(crate) async fn runs(
     lookup: &Lookup<'_>,
     terms: &[Term],
     answers: &PlanAnswers,
@@ -176,7 +218,7 @@ async fn runs(
 }
 
 /// Finds the running numbers that each term matches.
-async fn locate(
+pub(crate) async fn locate(
     lookup: &Lookup<'_>,
     terms: Vec<Term>,
     answers: &PlanAnswers,
@@ -210,16 +252,14 @@ async fn piece(
     }
 }
 
-async fn page_of_runs(
+/// A page of the accesses in the runs.
+pub(crate) async fn page_of_runs(
     lookup: &Lookup<'_>,
     runs: &[NumberRun],
-    request: PageRequest,
+    request: ListRequest,
 ) -> Result<Listed, StoreError> {
     let total = runs.iter().map(NumberRun::len).sum();
-    let window = Interval {
-        after: request.offset().min(total),
-        to: request.offset().saturating_add(request.size).min(total),
-    };
+    let window = request.window(total);
     let path = if runs.len() > 1 { ListPath::Merged } else { ListPath::Interval };
     let slices = match runs {
         _ if window.is_empty() => Vec::new(),
@@ -235,8 +275,8 @@ async fn page_of_runs(
         // Each run is in order already, which makes a stable sort fast.
         rows.sort_by_key(|(number, _)| *number);
     }
-    let items = rows.into_iter().map(|(_, access)| access).collect();
-    Ok(Listed { page: Page { request, items, total }, path, at: None })
+    let items = request.arrange(rows.into_iter().map(|(_, access)| access).collect());
+    Ok(Listed { page: Page { request: request.page, items, total }, path, at: None })
 }
 
 /// The positions of each run that fall into the window over all runs.

@@ -18,6 +18,7 @@ use crate::Store;
 use crate::access::taken_usernames::{self, Taken};
 use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::migrate::access_index::{AccessIndex, build, find};
 use crate::migrate::older_servers::{self, Refusal};
 use crate::migrate::schema_lock;
 
@@ -27,20 +28,14 @@ const REUSE_SINCE: i64 = 10;
 /// Index of programs before version 10: each username once.
 pub(crate) const OLD_INDEX: &str = "access_username";
 
-/// An index of usernames: its name, and the statement that builds it while other transactions write.
-struct Index {
-    name: &'static str,
-    concurrently: &'static str,
-}
-
 // TERMINATED accesses may share a username, so their index also has the number, by which the last one is found.
-const INDEXES: [Index; 2] = [
-    Index {
+const INDEXES: [AccessIndex; 2] = [
+    AccessIndex {
         name: "access_username_live",
         concurrently: "CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS access_username_live \
                        ON access (tenant, username) WHERE status <> 'TERMINATED'",
     },
-    Index {
+    AccessIndex {
         name: "access_username_ended",
         concurrently: "CREATE INDEX CONCURRENTLY IF NOT EXISTS access_username_ended \
                        ON access (tenant, username, number) WHERE status = 'TERMINATED'",
@@ -138,7 +133,7 @@ pub(crate) async fn allow_at_once(db: &Db) -> Result<(), StoreError> {
             return Ok(());
         }
         for index in INDEXES {
-            tx.script(&index.concurrently.replace(" CONCURRENTLY", "")).await?;
+            tx.script(&index.at_once()).await?;
         }
         tx.script(&format!("DROP INDEX IF EXISTS {OLD_INDEX}")).await?;
         older_servers::refuse(&tx, REUSE_SINCE).await
@@ -194,53 +189,6 @@ impl Store {
     }
 }
 
-/// Builds an index on PostgreSQL; false while another server is building it.
-async fn build(db: &Db, index: &Index) -> Result<bool, StoreError> {
-    match find(db, index.name).await? {
-        Some(Found { is_valid: true, .. }) => return Ok(true),
-        _ if is_building(db).await? => return Ok(false),
-        // The server that built it was interrupted.
-        Some(broken) => {
-            db.run_outside_transaction(&format!(
-                "DROP INDEX CONCURRENTLY IF EXISTS {}",
-                broken.name
-            ))
-            .await?;
-        }
-        None => {}
-    }
-    db.run_outside_transaction(index.concurrently).await?;
-    // Where another server began at the same moment, the statement waited for that one, which may have failed.
-    Ok(find(db, index.name).await?.is_some_and(|found| found.is_valid))
-}
-
-/// An index that exists.
-struct Found {
-    /// Qualified with its schema: the next schema of the search path may belong to another gatehouse and have an index
-    /// of the same name.
-    name: String,
-    /// Whether the index was built completely.
-    is_valid: bool,
-}
-
-/// Finds an index of the accesses.
-async fn find(db: &Db, index: &str) -> Result<Option<Found>, StoreError> {
-    let sql = match db.dialect() {
-        Dialect::Sqlite => "SELECT name, 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1",
-        Dialect::Postgres => {
-            "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), \
-             CAST(CASE WHEN i.indisvalid THEN 1 ELSE 0 END AS BIGINT) \
-             FROM pg_catalog.pg_index i \
-             JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
-             JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
-             WHERE i.indrelid = to_regclass('access') AND CAST(c.relname AS TEXT) = ?1"
-        }
-    };
-    let read =
-        |row: &crate::db::Row<'_>| Ok(Found { name: row.text(0)?, is_valid: row.integer(1)? == 1 });
-    db.row(sql, &[index.into()], read).await
-}
-
 /// Whether both indexes are built completely.
 async fn are_built(db: &Db) -> Result<bool, StoreError> {
     for index in INDEXES {
@@ -259,12 +207,4 @@ async fn is_begun(db: &Db) -> Result<bool, StoreError> {
         }
     }
     Ok(false)
-}
-
-/// Whether an index of the accesses is being built, as far as this role may see.
-async fn is_building(db: &Db) -> Result<bool, StoreError> {
-    let sql = "SELECT 1 FROM pg_catalog.pg_stat_progress_create_index \
-               WHERE datname = current_database() \
-               AND (relid IS NULL OR relid = to_regclass('access')) LIMIT 1";
-    Ok(db.row(sql, &[], |_| Ok(())).await?.is_some())
 }

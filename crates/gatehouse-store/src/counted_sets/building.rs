@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::changes::SetChanges;
-use super::label_build;
+use super::label_building;
 use super::position::{COMPLETE, lock_position};
 use crate::Store;
 use crate::access::{columns, read_numbered};
@@ -94,7 +94,7 @@ impl Store {
         if let Some(tenant) = self.next_unbuilt_labels().await? {
             *self.set_builder.last.lock() = tenant.to_string();
             let kind = WriteKind::Tenant(tenant.clone());
-            let step = async move |tx: Tx| label_build::step(&tx, &tenant, STEP_NUMBERS).await;
+            let step = async move |tx: Tx| label_building::step(&tx, &tenant, STEP_NUMBERS).await;
             self.db.write(kind, step).await?;
             return Ok(SetBuilding::Building);
         }
@@ -111,8 +111,8 @@ impl Store {
     /// The next tenant whose sets of labels are not complete, behind the last one.
     async fn next_unbuilt_labels(&self) -> Result<Option<TenantName>, StoreError> {
         let last = self.set_builder.last.lock().clone();
-        match label_build::next_unbuilt(&self.db, &last).await? {
-            None => label_build::next_unbuilt(&self.db, "").await,
+        match label_building::next_unbuilt(&self.db, &last).await? {
+            None => label_building::next_unbuilt(&self.db, "").await,
             next => Ok(next),
         }
     }

@@ -13,14 +13,17 @@ use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::counted_set::bitmap::Bitmap;
 use gatehouse_core::counted_set::runs::{Run, Runs};
 use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start, offset_of};
+use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::list::{Interval, NumberedSet};
 use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
 
 use super::label_build::{self, LabelBuild};
 use super::position::{self, COMPLETE};
+use super::row_source::{RowSource, SourceMembers};
 use super::{kind, name};
 use crate::Store;
 use crate::access::bulk;
+use crate::access::matching::Matching;
 use crate::counts::counter;
 use crate::db::{Row, SnapshotFor, Tx};
 use crate::error::StoreError;
@@ -30,8 +33,20 @@ use crate::error::StoreError;
 #[derive(Clone, Debug)]
 pub(crate) struct SetTerm {
     pub(crate) sets: Vec<CountedSet>,
+    /// Conditions that no set decides.
+    pub(crate) sources: Vec<RowSource>,
     /// Where the interval ends before its first number, and where it ends.
     pub(crate) interval: [Bound; 2],
+}
+
+impl SetTerm {
+    /// Most accesses that a search among the rows of a set of this size would look at.
+    pub(crate) fn n_candidates(&self, size: u64) -> u64 {
+        match self.interval {
+            [Bound::At(after), Bound::At(to)] => size.min(to.saturating_sub(after)),
+            _ => size,
+        }
+    }
 }
 
 /// A bound of an interval of running numbers.
@@ -57,10 +72,10 @@ impl Store {
         &self,
         tenant: &TenantName,
         terms: Vec<SetTerm>,
-        request: PageRequest,
+        request: ListRequest,
     ) -> Result<Option<SetPage>, StoreError> {
         let name = tenant.clone();
-        let found = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
+        let found = self.db.snapshot(caller(tenant, &terms), async move |tx| {
             if !are_complete(&tx, &name, &terms).await? {
                 return Ok(None);
             }
@@ -72,15 +87,54 @@ impl Store {
             if items.len() != n_members {
                 return Err(StoreError::corrupt("a counted set has an access that doesn't exist"));
             }
-            let items = items.into_iter().map(|(_, access)| access).collect();
-            Ok(Some(SetPage { page: Page { request, items, total }, at: members.now }))
+            let items = request.arrange(items.into_iter().map(|(_, access)| access).collect());
+            let page = Page { request: request.page, items, total };
+            Ok(Some(SetPage { page, at: members.now }))
         });
         found.await
     }
 }
 
+impl Store {
+    /// The accesses that any of the terms selects, if they are at most `n_max`; `None` while the tenant's sets are not
+    /// complete.
+    pub(crate) async fn matching_of_sets(
+        &self,
+        tenant: &TenantName,
+        terms: Vec<SetTerm>,
+        n_max: u64,
+    ) -> Result<Option<Matching>, StoreError> {
+        let name = tenant.clone();
+        let found = self.db.snapshot(caller(tenant, &terms), async move |tx| {
+            if !are_complete(&tx, &name, &terms).await? {
+                return Ok(None);
+            }
+            let members = Members::read(&tx, &name, &terms).await?;
+            let terms = members.locate(&terms).await?;
+            let all = ListRequest::from(PageRequest { number: 1, size: n_max });
+            let (total, numbers) = members.window(&terms, all).await?;
+            Ok(Some(match total > n_max {
+                true => Matching::TooMany { total },
+                false => Matching::Accesses(bulk::read_ids(&tx, &name, numbers).await?),
+            }))
+        });
+        found.await
+    }
+}
+
+/// Whoever reads rows one by one waits behind others that do.
+fn caller<'t>(tenant: &'t TenantName, terms: &[SetTerm]) -> SnapshotFor<'t> {
+    match terms.iter().all(|term| term.sources.is_empty()) {
+        true => SnapshotFor::Tenant(tenant),
+        false => SnapshotFor::Scan(tenant),
+    }
+}
+
 /// Whether all sets of the terms are built.
 async fn are_complete(tx: &Tx, tenant: &TenantName, terms: &[SetTerm]) -> Result<bool, StoreError> {
+    if terms.iter().all(|term| term.sets.is_empty()) {
+        return Ok(true);
+    }
     let mut keys = terms.iter().flat_map(|term| &term.sets).filter_map(CountedSet::label_key);
     let is_built = position::position(tx, tenant).await? == COMPLETE;
     let Some(first) = keys.next().filter(|_| is_built) else { return Ok(is_built) };
@@ -92,6 +146,8 @@ async fn are_complete(tx: &Tx, tenant: &TenantName, terms: &[SetTerm]) -> Result
 /// A term whose interval is known.
 struct LocatedTerm<'t> {
     sets: &'t [CountedSet],
+    /// Members of the sources, as positions among those that were read.
+    sources: Vec<usize>,
     interval: Interval,
 }
 
@@ -104,6 +160,8 @@ struct Members<'a> {
     last: u64,
     /// Stored status of accesses whose end has come, by number.
     ended: BTreeMap<u64, Status>,
+    /// Members of the terms' sources.
+    sources: Vec<(RowSource, SourceMembers)>,
     /// Number of members by group.
     sums: HashMap<CountedSet, BTreeMap<u64, u64>>,
 }
@@ -136,15 +194,23 @@ impl<'a> Members<'a> {
             }
         }
         let last = counter.map_or(0, |counter| counter.total);
-        Ok(Self { tx, tenant, now, last, ended, sums })
+        let mut sources: Vec<(RowSource, SourceMembers)> = Vec::new();
+        for source in terms.iter().flat_map(|term| &term.sources) {
+            if !sources.iter().any(|(read, _)| read == source) {
+                sources.push((source.clone(), SourceMembers::read(tx, tenant, source).await?));
+            }
+        }
+        Ok(Self { tx, tenant, now, last, ended, sources, sums })
     }
 
     /// Finds the intervals of the terms in this snapshot.
     async fn locate<'t>(&self, terms: &'t [SetTerm]) -> Result<Vec<LocatedTerm<'t>>, StoreError> {
         let mut located = Vec::with_capacity(terms.len());
-        for SetTerm { sets, interval: [after, to] } in terms {
+        for SetTerm { sets, sources, interval: [after, to] } in terms {
             let (after, to) = (self.number_at(*after).await?, self.number_at(*to).await?);
-            located.push(LocatedTerm { sets, interval: Interval { after, to } });
+            let position = |source| self.sources.iter().position(|(read, _)| read == source);
+            let sources = sources.iter().filter_map(position).collect();
+            located.push(LocatedTerm { sets, sources, interval: Interval { after, to } });
         }
         Ok(located)
     }
@@ -163,15 +229,20 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The number of accesses that the terms select, and the numbers of those on the page.
+    /// The number of accesses that the terms select, and the numbers of those on the page. Without a wanted total it
+    /// ends with the group that shows whether another page follows.
     async fn window(
         &self,
         terms: &[LocatedTerm<'_>],
-        request: PageRequest,
+        request: ListRequest,
     ) -> Result<(u64, Vec<u64>), StoreError> {
-        let (begin, end) = (request.offset(), request.offset().saturating_add(request.size));
+        let page = request.page;
+        let (begin, end) = (page.offset(), page.offset().saturating_add(page.size));
         let (mut total, mut numbers) = (0, Vec::new());
-        for group in 0..=group_of(self.last) {
+        for group in groups(group_of(self.last), request.order) {
+            if !request.with_total && total > end {
+                break;
+            }
             let candidates: Vec<&LocatedTerm<'_>> =
                 terms.iter().filter(|term| self.may_select(term, group)).collect();
             let known = match candidates.as_slice() {
@@ -187,12 +258,17 @@ impl<'a> Members<'a> {
             };
             let n = bitmap.as_ref().map_or(known.unwrap_or_default(), Bitmap::len);
             if let Some(bitmap) = bitmap.filter(|_| is_on_page(n)) {
-                let n_skipped = begin.saturating_sub(total);
-                let members = bitmap.members(n_skipped, end - total.max(begin));
+                let (from, to) = (begin.saturating_sub(total), n.min(end - total));
+                let n_before = match request.order {
+                    ListOrder::OldestFirst => from,
+                    ListOrder::NewestFirst => n - to,
+                };
+                let members = bitmap.members(n_before, to - from);
                 numbers.extend(members.into_iter().map(|it| group_start(group) + u64::from(it)));
             }
             total += n;
         }
+        numbers.sort_unstable();
         Ok((total, numbers))
     }
 
@@ -210,17 +286,25 @@ impl<'a> Members<'a> {
 
     fn may_select(&self, term: &LocatedTerm<'_>, group: u64) -> bool {
         let has_members = |set: &CountedSet| self.sum(set, group) > 0;
-        !self.clipped(term, group).is_empty() && term.sets.iter().all(has_members)
+        !self.clipped(term, group).is_empty()
+            && term.sets.iter().all(has_members)
+            && term.sources.iter().all(|source| self.of_source(*source, group).is_some())
     }
 
     fn sum(&self, set: &CountedSet, group: u64) -> u64 {
         self.sums.get(set).and_then(|sums| sums.get(&group)).copied().unwrap_or_default()
     }
 
+    /// The members of a source in a group; `None` where there are none.
+    fn of_source(&self, source: usize, group: u64) -> Option<&Bitmap> {
+        self.sources[source].1.of_group(group)
+    }
+
     /// The number of accesses that a term selects in a group, where the sums tell.
     fn known_count(&self, term: &LocatedTerm<'_>, group: u64) -> Option<u64> {
         let clipped = self.clipped(term, group);
         match term.sets {
+            _ if !term.sources.is_empty() => None,
             [] => Some(clipped.len()),
             [set] if clipped == self.numbers_in(group) => Some(self.sum(set, group)),
             _ => None,
@@ -242,6 +326,12 @@ impl<'a> Members<'a> {
             members.insert(Run { start: offset_of(after + 1), end: offset_of(to) + 1 });
             for set in term.sets {
                 members.intersect(&sets[set]);
+            }
+            for source in &term.sources {
+                match self.of_source(*source, group) {
+                    Some(of_source) => members.intersect(of_source),
+                    None => members.clear(),
+                }
             }
             selected.unite(&members);
         }
@@ -279,6 +369,14 @@ impl<'a> Members<'a> {
         }
         Ok(bitmap)
     }
+}
+
+/// The groups up to the last one, in the order of the list.
+fn groups(last: u64, order: ListOrder) -> impl Iterator<Item = u64> {
+    (0..=last).map(move |n| match order {
+        ListOrder::OldestFirst => n,
+        ListOrder::NewestFirst => last - n,
+    })
 }
 
 async fn read_sums(

@@ -66,8 +66,11 @@ const SERVER_WRITES: usize = 2;
 /// busy.
 const HEARTBEATS: usize = 1;
 
-/// Snapshots at the same time.
-const SNAPSHOTS: usize = 4;
+/// Tenants' snapshots at the same time, besides the server's own one.
+const SNAPSHOTS: usize = 3;
+
+/// Tenants' scans at the same time.
+const SCANS: usize = 2;
 
 /// Least time between two calls of `suspect_all`.
 const SUSPECT_INTERVAL: Duration = Duration::from_secs(5);
@@ -134,7 +137,7 @@ impl Postgres {
             server_slots: Semaphore::new(SERVER_WRITES),
             heartbeat_slots: Semaphore::new(HEARTBEATS),
             snapshot_sessions: Mutex::default(),
-            snapshots: SnapshotPool::new(SNAPSHOTS),
+            snapshots: SnapshotPool::new(SNAPSHOTS, SCANS),
             suspect_before: Mutex::default(),
             meter,
         }
@@ -295,7 +298,7 @@ impl Postgres {
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         let limit = caller.limit();
         Box::pin(async move {
-            let _permit = self.snapshots.enter(caller.tenant(), limit).await?;
+            let _permit = self.snapshots.enter(caller, limit).await?;
             let mut tries = Tries::begin();
             loop {
                 match self.try_snapshot(limit, tries.until, &mut start).await {

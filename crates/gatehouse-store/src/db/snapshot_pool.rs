@@ -1,5 +1,6 @@
 //! The bounded pool for snapshots, which read many rows: a few run at a time, some wait, and the rest are refused at
-//! once. Tenants take turns, and the server's own reads have a reserved slot.
+//! once. Tenants take turns. Scans, which look at rows one by one, wait in a lane of their own, so that no other read
+//! waits behind them; and the server's own reads have a reserved slot.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use gatehouse_core::TenantName;
 use gatehouse_fair_semaphore::{Capacity, FairSemaphore, Permit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::SnapshotFor;
 use crate::error::StoreError;
 
 /// Most reads that may wait, per tenant and in all. When the queue is full, the tenant with the longest queue loses a
@@ -20,6 +22,7 @@ const SERVER_READS: usize = 1;
 
 pub(super) struct SnapshotPool {
     tenants: FairSemaphore,
+    scans: FairSemaphore,
     server: Arc<Semaphore>,
 }
 
@@ -27,35 +30,31 @@ pub(super) struct SnapshotPool {
 pub(super) type SnapshotPermit = Either<Permit, OwnedSemaphorePermit>;
 
 impl SnapshotPool {
-    /// Makes a pool for `n_at_once` reads: one for the server's own, and at least two for tenants.
-    pub(super) fn new(n_at_once: usize) -> Self {
-        let at_once = n_at_once.saturating_sub(SERVER_READS).max(2);
-        let capacity = Capacity {
-            at_once,
-            // Slow reads of one tenant leave one slot to the others.
-            at_once_of_tenant: at_once - 1,
-            waiting_of_tenant: WAITING_MAX,
-            waiting: WAITING_MAX,
-        };
+    /// Makes a pool for one of the server's own reads, `n_of_tenants` reads of tenants and `n_scans` of their scans; at
+    /// least two of each.
+    pub(super) fn new(n_of_tenants: usize, n_scans: usize) -> Self {
         Self {
-            tenants: FairSemaphore::new(capacity),
+            tenants: FairSemaphore::new(lane(n_of_tenants)),
+            scans: FairSemaphore::new(lane(n_scans)),
             server: Arc::new(Semaphore::new(SERVER_READS)),
         }
     }
 
-    /// Waits for a slot of the tenant, or of the server for `None`, at most for `limit`.
+    /// Waits for a slot of the caller, at most for `limit`.
     pub(super) async fn enter(
         &self,
-        tenant: Option<&TenantName>,
+        caller: SnapshotFor<'_>,
         limit: Option<Duration>,
     ) -> Result<SnapshotPermit, StoreError> {
+        let take = async |lane: &FairSemaphore, tenant: &TenantName| match lane.take(tenant).await {
+            Ok(permit) => Ok(Either::Left(permit)),
+            Err(_full) => Err(StoreError::Busy),
+        };
         let permit = async {
-            match tenant {
-                Some(tenant) => match self.tenants.take(tenant).await {
-                    Ok(permit) => Ok(Either::Left(permit)),
-                    Err(_full) => Err(StoreError::Busy),
-                },
-                None => match Arc::clone(&self.server).acquire_owned().await {
+            match caller {
+                SnapshotFor::Tenant(tenant) => take(&self.tenants, tenant).await,
+                SnapshotFor::Scan(tenant) => take(&self.scans, tenant).await,
+                SnapshotFor::Server(_) => match Arc::clone(&self.server).acquire_owned().await {
                     Ok(permit) => Ok(Either::Right(permit)),
                     Err(_closed) => Err(StoreError::closed()),
                 },
@@ -70,6 +69,17 @@ impl SnapshotPool {
     }
 }
 
+fn lane(n_at_once: usize) -> Capacity {
+    let at_once = n_at_once.max(2);
+    Capacity {
+        at_once,
+        // Slow reads of one tenant leave one slot to the others.
+        at_once_of_tenant: at_once - 1,
+        waiting_of_tenant: WAITING_MAX,
+        waiting: WAITING_MAX,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,8 +90,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_few_run_some_wait_and_the_rest_are_refused() {
-        let (pool, acme) = (SnapshotPool::new(1), tenant("acme"));
-        let enter = || Box::pin(pool.enter(Some(&acme), None));
+        let (pool, acme) = (SnapshotPool::new(1, 1), tenant("acme"));
+        let enter = || Box::pin(pool.enter(SnapshotFor::Tenant(&acme), None));
         let first = enter().await.unwrap();
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| enter()).collect();
         for permit in &mut waiting {
@@ -90,7 +100,7 @@ mod tests {
         assert!(matches!(enter().await, Err(StoreError::Busy)));
         drop(first);
         let second = waiting.remove(0).await.unwrap();
-        let late = pool.enter(Some(&acme), Some(Duration::ZERO)).await;
+        let late = pool.enter(SnapshotFor::Tenant(&acme), Some(Duration::ZERO)).await;
         assert!(matches!(late, Err(StoreError::Busy)));
         drop(second);
         assert!(waiting.remove(0).await.is_ok());
@@ -98,18 +108,22 @@ mod tests {
 
     #[tokio::test]
     async fn a_tenant_that_fills_the_queue_loses_reads_to_the_others() {
-        let (pool, flood, calm) = (SnapshotPool::new(1), tenant("flood"), tenant("calm"));
-        let first = pool.enter(Some(&flood), None).await.unwrap();
-        let _other = pool.enter(Some(&tenant("other")), None).await.unwrap();
-        let mut waiting: Vec<_> =
-            (0..WAITING_MAX).map(|_| Box::pin(pool.enter(Some(&flood), None))).collect();
+        let (pool, flood, calm) = (SnapshotPool::new(1, 1), tenant("flood"), tenant("calm"));
+        let first = pool.enter(SnapshotFor::Tenant(&flood), None).await.unwrap();
+        let _other = pool.enter(SnapshotFor::Tenant(&tenant("other")), None).await.unwrap();
+        let mut waiting: Vec<_> = (0..WAITING_MAX)
+            .map(|_| Box::pin(pool.enter(SnapshotFor::Tenant(&flood), None)))
+            .collect();
         for permit in &mut waiting {
             assert!(futures_util::poll!(permit).is_pending());
         }
-        let mut calm = Box::pin(pool.enter(Some(&calm), None));
+        let mut calm = Box::pin(pool.enter(SnapshotFor::Tenant(&calm), None));
         assert!(futures_util::poll!(&mut calm).is_pending());
         assert!(matches!(waiting.pop().unwrap().await, Err(StoreError::Busy)));
-        assert!(pool.enter(None, None).await.is_ok(), "the server's own read waits for tenants");
+        assert!(
+            pool.enter(SnapshotFor::Server(None), None).await.is_ok(),
+            "the server's own read waits for tenants"
+        );
         drop(first);
         let next = waiting.remove(0).await.unwrap();
         drop(next);
@@ -120,16 +134,25 @@ mod tests {
     #[tokio::test]
     async fn slow_reads_of_one_tenant_leave_a_slot_to_the_others() {
         let (slow, calm) = (tenant("slow"), tenant("calm"));
-        for (n_at_once, n_of_tenant) in [(1, 1), (2, 1), (3, 1), (4, 2)] {
-            let pool = SnapshotPool::new(n_at_once);
+        for (n_at_once, n_of_tenant) in [(1, 1), (2, 1), (3, 2)] {
+            let pool = SnapshotPool::new(n_at_once, 1);
             let mut held = Vec::new();
             for _ in 0..n_of_tenant {
-                held.push(pool.enter(Some(&slow), None).await.unwrap());
+                held.push(pool.enter(SnapshotFor::Tenant(&slow), None).await.unwrap());
             }
-            let further = pool.enter(Some(&slow), Some(Duration::ZERO)).await;
+            let further = pool.enter(SnapshotFor::Tenant(&slow), Some(Duration::ZERO)).await;
             assert!(matches!(further, Err(StoreError::Busy)), "of {n_at_once}");
-            let other = pool.enter(Some(&calm), Some(Duration::ZERO)).await;
+            let other = pool.enter(SnapshotFor::Tenant(&calm), Some(Duration::ZERO)).await;
             assert!(other.is_ok(), "of {n_at_once}");
         }
+    }
+
+    #[tokio::test]
+    async fn no_other_read_waits_behind_scans() {
+        let (pool, acme) = (SnapshotPool::new(1, 1), tenant("acme"));
+        let scan = |limit| pool.enter(SnapshotFor::Scan(&acme), limit);
+        let _first = scan(None).await.unwrap();
+        assert!(matches!(scan(Some(Duration::ZERO)).await, Err(StoreError::Busy)));
+        assert!(pool.enter(SnapshotFor::Tenant(&acme), Some(Duration::ZERO)).await.is_ok());
     }
 }

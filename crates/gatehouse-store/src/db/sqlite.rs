@@ -71,10 +71,10 @@ const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 /// Steps of SQLite's virtual machine between two checks of a deadline: well under a millisecond.
 const STEPS_BETWEEN_CHECKS: i32 = 10_000;
 
-/// Snapshots at a time: half of the cores for tenants, and one thread for the server itself. The other cores keep
-/// answering short requests.
+/// Snapshots of tenants at a time, and also scans: half of the cores for each. The other cores keep answering
+/// short requests.
 fn snapshots_at_once() -> usize {
-    thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2)) + 1
+    thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }
 
 /// Path of a database, its VFS, and its checkpoint thresholds.
@@ -204,7 +204,7 @@ impl Sqlite {
         Ok(Self {
             location,
             readers: Mutex::default(),
-            snapshots: SnapshotPool::new(snapshots_at_once()),
+            snapshots: SnapshotPool::new(snapshots_at_once(), snapshots_at_once()),
             queue: Mutex::default(),
             writer: Mutex::default(),
             meter,
@@ -272,7 +272,7 @@ impl Sqlite {
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         let limit = caller.limit();
         Box::pin(async move {
-            let permit = self.snapshots.enter(caller.tenant(), limit).await?;
+            let permit = self.snapshots.enter(caller, limit).await?;
             let mut session = self.take_reader()?;
             let read = tokio::task::spawn_blocking(move || {
                 let _permit = permit;

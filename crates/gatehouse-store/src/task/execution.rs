@@ -11,10 +11,10 @@ use futures_util::future::try_join;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, ItemReference, Task, TaskState, TaskWork};
-use gatehouse_core::{AccessId, BatchFailure, ContractId, TaskId, TenantName, Timestamp};
+use gatehouse_core::{BatchFailure, ContractId, TaskId, TenantName, Timestamp};
 
 use crate::Store;
-use crate::access::changes::{self, ChangeRule};
+use crate::access::changes::{self, ChangeRule, ItemChange};
 use crate::access::creation::{self, NewAccess};
 use crate::counts::{counter, tally};
 use crate::db::{Tx, Waiters, WriteKind};
@@ -203,7 +203,7 @@ impl Store {
     pub async fn run_change(
         &self,
         lease: &Lease,
-        chunk: ItemChunk<AccessId>,
+        chunk: ItemChunk<ItemChange>,
         rule: ChangeRule,
         lifetimes: TaskLifetimes,
     ) -> Result<StepResult, WorkError> {

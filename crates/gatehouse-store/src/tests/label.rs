@@ -1,6 +1,7 @@
 //! Lists by labels: they equal a plain model, whatever happens to accesses and to the keys that the tenant filters by.
 
 use super::*;
+use crate::LabelCount;
 use crate::access::list::Listed;
 use crate::{Change, SetBuilding, StoreError};
 use gatehouse_core::filter::Expression;
@@ -17,7 +18,7 @@ fn filter(query: &str) -> AccessFilter {
 
 async fn list(store: &Store, query: &str, number: u64, size: u64) -> Listed {
     let request = PageRequest { number, size };
-    store.accesses(&acme(), &filter(query), request).await.unwrap().unwrap()
+    store.accesses(&acme(), &filter(query), request.into()).await.unwrap().unwrap()
 }
 
 fn patch(pairs: &[(&str, Option<&str>)]) -> LabelPatch {
@@ -133,6 +134,13 @@ async fn lists_by_labels_equal_the_accesses() {
             assert_lists(store, &model_of(store).await, case.kind).await;
         }
         assert_eq!(list(store, QUERIES[3], 1, 10).await.path, ListPath::Sets, "{}", case.kind);
+        let counts = store.label_counts(&acme(), &"site".parse().unwrap(), 10).await.unwrap();
+        let counts = counts.unwrap();
+        assert!(counts.is_sorted_by(|one, next| one.total >= next.total) && counts.len() == 2);
+        for LabelCount { value, total } in &counts {
+            let listed = list(store, &format!("label.site={value}"), 1, 10).await;
+            assert_eq!(*total, listed.page.total, "{}: {value}", case.kind);
+        }
         // A key without sets is counted.
         assert_eq!(list(store, "label.other=x", 1, 10).await.path, ListPath::Counted);
         assert_sound(store, case.kind).await;
@@ -213,7 +221,8 @@ async fn labels_of_awkward_texts_are_found() {
                 let bytes = value.bytes().map(|byte| format!("%{byte:02X}"));
                 let filter = filter(&format!("label.a={}", bytes.collect::<String>()));
                 let request = PageRequest { number: 1, size: 10 };
-                let listed = store.accesses(&acme(), &filter, request).await.unwrap().unwrap();
+                let listed =
+                    store.accesses(&acme(), &filter, request.into()).await.unwrap().unwrap();
                 let names: Vec<&str> = listed.page.items.iter().map(|it| it.name()).collect();
                 assert_eq!(names, [format!("u{n}")], "{}: {path:?}", case.kind);
                 assert_eq!(listed.path, path, "{}", case.kind);

@@ -31,7 +31,7 @@ async fn terminate(store: &Store, id: AccessId) {
 async fn listed(store: &Store, query: &str, number: u64) -> (Vec<AccessId>, u64, ListPath) {
     let filter = AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap();
     let request = PageRequest { number, size: 10 };
-    let listed = store.accesses(&acme(), &filter, request).await.unwrap().unwrap();
+    let listed = store.accesses(&acme(), &filter, request.into()).await.unwrap().unwrap();
     let ids = listed.page.items.iter().map(|access| access.id).collect();
     (ids, listed.page.total, listed.path)
 }

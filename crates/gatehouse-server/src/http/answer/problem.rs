@@ -14,6 +14,7 @@ use crate::app::Error;
 use crate::app::error::seconds;
 use crate::auth::AuthError;
 use crate::fields::Body;
+use crate::fields::batch::ACCESS_FILTER;
 use crate::fields::oauth::{self, OAuthError};
 use crate::fields::party::problem_party;
 use crate::fields::problem::{self, external_body, param_body};
@@ -191,6 +192,9 @@ impl From<Error> for Problem {
             Error::TaskFinished(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::InvalidAccount(faults) => Self::invalid(faults),
+            Error::TooManyMatches { .. } => {
+                Self::invalid(vec![Fault { name: ACCESS_FILTER.name.to_owned(), reason: detail }])
+            }
             Error::TooManyAccounts => Self::new(StatusCode::CONFLICT, "Too many accounts", detail),
             Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
             Error::KeyReused(_) => {

@@ -1,9 +1,7 @@
 //! `/{tenantName}/access`: lists, creates, reads and updates accesses.
 
-use gatehouse_core::credential::Password;
 use gatehouse_core::filter::access::{self as filter, AccessFilter};
-use gatehouse_core::label::LabelPatch;
-use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::lifecycle;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Access, AccessId};
 use http::{StatusCode, header};
@@ -18,7 +16,6 @@ use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::conditional::{self, Precondition};
-use crate::http::route::query::X_IGNORED_PARAMS;
 use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
 use crate::http::route::{idempotency, paging};
 use crate::reader::Reader;
@@ -26,14 +23,14 @@ use crate::reader::Reader;
 pub(in crate::http) const LIST: Operation = Operation {
     method: "GET",
     id: "listAccesses",
-    summary: "Lists the accesses that pass a filter, oldest first",
+    summary: "Lists the accesses that pass a filter, oldest first or newest first",
     need: Need::Scope(Scope::AccessRead),
-    query: paging::PARAMS,
+    query: paging::SORTED_PARAMS,
     filter: Some(&filter::FILTER_FIELDS),
     responses: &[ResponseSpec {
         description: "A page of accesses, without their passwords",
         schema: Some("Access"),
-        headers: paging::HEADERS,
+        headers: paging::UNCOUNTED_HEADERS,
         ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
@@ -112,12 +109,11 @@ pub(in crate::http) const UPDATE: Operation = Operation {
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     if call.query.names_labels() {
-        let tenant = call.app().store.tenant(call.tenant()).await?;
-        let tenant = tenant.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
-        call.query.check_labels(&tenant.label_keys);
+        let label_keys = call.label_keys().await?;
+        call.query.check_labels(&label_keys);
     }
     let filter = call.query.filter(AccessFilter::read);
-    let request = paging::page_or_default(&mut call)?;
+    let request = paging::list_request(&mut call)?;
     let filter = filter.expect("a query without faults has a filter");
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
@@ -129,11 +125,8 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
         lifecycle::advance_shown_to(&mut shown, now);
         writer.write(json, &shown, None);
     };
-    let reply = paging::reply_with_writer(&call, &listed.page, ACCESS_BYTES, write);
-    Ok(match call.query.ignored() {
-        Some(names) => reply.with(X_IGNORED_PARAMS, &names),
-        None => reply,
-    })
+    let reply = paging::reply_to_list(&call, &listed.page, ACCESS_BYTES, write);
+    Ok(call.naming_ignored(reply))
 }
 
 async fn create(call: Call) -> Result<Reply, Problem> {
@@ -180,32 +173,21 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     Ok(reply(&call, StatusCode::OK, issued))
 }
 
+/// Parses the change of one access, or of each in a batch.
 pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
     if body.is_empty() {
         body.fault_of_whole(
             "must hold at least one of `status`, `password`, `rotatePassword` and `labels`",
         );
     }
+    let status = body.optional(access::TARGET_STATUS);
+    let chosen = body.optional(access::PASSWORD);
     let rotate = body.optional(access::ROTATE_PASSWORD);
-    let (status, chosen, labels) =
-        read_change(&mut body, "`status`, `labels`, and `password` or `rotatePassword`");
+    let labels = label::optional_patch(&mut body);
     if chosen.is_some() && rotate.is_some() {
         let reason = "can't be combined with `password`; send one of them";
         body.fault(access::ROTATE_PASSWORD.name, reason);
     }
-    body.finish();
-    let generated = rotate.map(|()| NewPassword::Generated);
-    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(generated), labels }
-}
-
-/// Parses the fields that an update of one access and of many have in common; `may_hold` names all fields for faults.
-pub(in crate::http) fn read_change(
-    body: &mut Reader<'_>,
-    may_hold: &str,
-) -> (Option<TargetStatus>, Option<Password>, Option<LabelPatch>) {
-    let status = body.optional(access::TARGET_STATUS);
-    let password = body.optional(access::PASSWORD);
-    let labels = label::optional_patch(body);
     let fixed = [
         access::CONTRACT_ID.name,
         access::USERNAME.name,
@@ -213,9 +195,13 @@ pub(in crate::http) fn read_change(
         access::DEVICE_NAME.name,
     ];
     for fixed in fixed {
-        body.forbid(fixed, &format!("can't be changed; an update may hold {may_hold}"));
+        let reason = "can't be changed; an update may hold `status`, `labels`, and `password` or \
+            `rotatePassword`";
+        body.forbid(fixed, reason);
     }
-    (status, password, labels)
+    body.finish();
+    let generated = rotate.map(|()| NewPassword::Generated);
+    AccessUpdate { status, password: chosen.map(NewPassword::Chosen).or(generated), labels }
 }
 
 fn reply(

@@ -6,6 +6,8 @@
 pub(in crate::http) mod change;
 pub(in crate::http) mod new;
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 
 use crate::app::batch::{BatchChange, NewBatch};
@@ -21,7 +23,12 @@ pub(in crate::http) async fn new_batch(call: &mut Call) -> Result<NewBatch, Prob
 
 /// Reads the body of a batch of changes, and takes it out of the call.
 pub(in crate::http) async fn batch_change(call: &mut Call) -> Result<BatchChange, Problem> {
-    read_body(call, change::read).await
+    let change = read_body(call, change::read).await?;
+    let label_keys = match change.names_labels() {
+        true => call.label_keys().await?,
+        false => BTreeSet::new(),
+    };
+    change.with_labels(&label_keys)
 }
 
 async fn read_body<T: Send + 'static>(call: &mut Call, read: Read<T>) -> Result<T, Problem> {

@@ -46,6 +46,17 @@ pub(super) fn gathered_link() -> Value {
     })
 }
 
+/// `Link` header of a list that can be had without its total.
+pub(super) fn uncounted_link() -> Value {
+    let (description, _, example) = meaning("Link");
+    json!({
+        "description": format!("{description}. With `Prefer: count=none`, `last` is left out."),
+        "required": true,
+        "schema": {"type": "string", "pattern": "rel=\"first\""},
+        "example": example,
+    })
+}
+
 /// The description, the schema and an example of a header.
 fn meaning(name: &str) -> (&'static str, Value, Value) {
     let text = |pattern: &str| json!({"type": "string", "pattern": pattern});
@@ -68,6 +79,11 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "colour, size".into(),
         ),
         "X-Total-Count" => ("Number of items on all pages", seconds(), 8_123.into()),
+        "Preference-Applied" => (
+            "The preference of the request that was followed (RFC 7240)",
+            text("^count=none$"),
+            "count=none".into(),
+        ),
         "X-Passwords-Until" => (
             "Until when the passwords that the Task set can be read: in the Task, in its table and in its items. \
              Left out before the Task has ended, for a token without `access:write`, and if the server keeps no \

@@ -2,7 +2,9 @@
 
 use gatehouse_core::filter::{ALTERNATIVES_MAX, CONDITIONS_MAX, FilterField, FilterFields};
 use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
+use gatehouse_core::list::request::ListOrder;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
+use gatehouse_core::search::SEARCH_CHARS_MAX;
 use serde_json::{Value, json};
 
 use crate::config::Limits;
@@ -10,7 +12,7 @@ use crate::fields::product::product_id;
 use crate::fields::shape::{job, name};
 use crate::fields::tenant::tenant_name;
 use crate::http::route::idempotency;
-use crate::http::route::query::FIELDS;
+use crate::http::route::query::{BY, FIELDS, Q, SORT};
 use crate::http::route::resource::{Operation, Pages, Resource};
 use crate::reader::{Direction, Form, Instant};
 
@@ -36,6 +38,24 @@ pub(super) fn parameters(
                 Left out or empty: all.",
             "schema": {"type": "string"},
         }),
+        BY => json!({
+            "name": BY, "in": "query",
+            "description": "`label.KEY`, where the tenant's `labelKeys` have the key: the summary also has `byLabel`. \
+                Anything else is ignored and named in X-Ignored-Params. An extension.",
+            "schema": {"type": "string"},
+        }),
+        Q => json!({
+            "name": Q, "in": "query", "required": true,
+            "description": "The beginning of a username, a name or an identifier, in any case; a raw `+` is a space",
+            "schema": {"type": "string", "minLength": 1, "maxLength": SEARCH_CHARS_MAX},
+            "example": "pump",
+        }),
+        SORT => json!({
+            "name": SORT, "in": "query",
+            "description": "The order: by time of creation, or, with a minus, the newest first. Anything else is \
+                ignored and named in X-Ignored-Params. An extension.",
+            "schema": {"type": "string", "enum": ListOrder::WORDS, "default": ListOrder::WORDS[0]},
+        }),
         name if operation.pages == Pages::Gathered => gathered_page(name),
         name => page(name, limits),
     }));
@@ -44,12 +64,21 @@ pub(super) fn parameters(
             "name": "filter", "in": "query", "description": filter(filter_fields), "allowReserved": true,
             "schema": {"type": "string"},
         }));
-        parameters.extend(filter_fields.filterable.iter().map(condition));
+        // A parameter has one name; a label's key is part of the name.
+        let fields = filter_fields.filterable.iter().filter(|field| !field.has_key);
+        parameters.extend(fields.map(condition));
     }
     parameters.extend(operation.headers.iter().map(|name| header(name)));
+    let without_total = match operation.query.contains(&SORT) {
+        true => {
+            "; with `count=none`, the response has neither the total nor a link to the last page"
+        }
+        false => "",
+    };
     parameters.push(json!({
         "name": "Prefer", "in": "header",
-        "description": "With `handling=strict`, names that would be ignored are 400",
+        "description":
+            format!("With `handling=strict`, names that would be ignored are 400{without_total}"),
         "schema": {"type": "string"},
     }));
     parameters.push(json!({
@@ -156,12 +185,19 @@ fn gathered_page(name: &str) -> Value {
 fn filter(filter_fields: &FilterFields) -> String {
     let mut names = filter_fields.filterable.iter().map(|field| field.name);
     let (first, second) = (names.next().unwrap_or_default(), names.next().unwrap_or_default());
+    let labels = match filter_fields.filterable.iter().any(|field| field.has_key) {
+        true => {
+            " `label.KEY=VALUE` finds a label, `label.KEY` any with this key, if the tenant's `labelKeys` have the \
+             key; these are extensions."
+        }
+        false => "",
+    };
     format!(
         "Conditions `name operator value`, such as `{first}=A&{second}=B;{first}=C`. `&` joins them, `;` \
          separates alternatives and has lower precedence. A raw `+` is a space, a plus is `%2B`. `filter=` may \
          precede any condition or be left out, so each condition can also be a separate parameter. An expression \
          may be percent-encoded as a whole. At most {ALTERNATIVES_MAX} alternatives and {CONDITIONS_MAX} \
-         conditions. Unknown names are ignored and named in X-Ignored-Params."
+         conditions. Unknown names are ignored and named in X-Ignored-Params.{labels}"
     )
 }
 

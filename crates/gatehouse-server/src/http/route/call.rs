@@ -1,10 +1,11 @@
 //! A request that has passed every common check: the argument of a handler.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_core::TenantName;
+use gatehouse_core::{LabelKey, TenantName};
 use gatehouse_store::Put;
 use gatehouse_vault::HashCaller;
 use http::request::Parts;
@@ -12,7 +13,7 @@ use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
 
 use super::params::Params;
-use super::query::Query;
+use super::query::{Query, X_IGNORED_PARAMS};
 use super::server_context::ServerContext;
 use crate::app::{App, Error};
 use crate::auth::Caller;
@@ -65,9 +66,24 @@ impl Call {
         self.tenant.as_ref().expect("the route has a tenant in its path")
     }
 
+    /// The keys of labels that the tenant filters by.
+    pub(crate) async fn label_keys(&self) -> Result<BTreeSet<LabelKey>, Error> {
+        let tenant = self.app().store.tenant(self.tenant()).await?;
+        let tenant = tenant.ok_or_else(|| Error::NoTenant(self.tenant().to_string()))?;
+        Ok(tenant.label_keys)
+    }
+
     /// The caller of slow hashes: the tenant, and the client's disconnection.
     pub(crate) fn hash_caller(&self) -> HashCaller<'_> {
         HashCaller { tenant: self.tenant(), disconnection: &self.disconnection }
+    }
+
+    /// The response, with the names of parameters that were ignored after the dispatcher had looked.
+    pub(crate) fn naming_ignored(&self, reply: Reply) -> Reply {
+        match self.query.ignored() {
+            Some(names) => reply.with(X_IGNORED_PARAMS, &names),
+            None => reply,
+        }
     }
 
     /// Another parameter of the path; an invalid one is a missing object of this kind.

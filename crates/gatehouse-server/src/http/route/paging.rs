@@ -1,5 +1,6 @@
 //! Pages of a list: the requested page, and links to the others.
 
+use gatehouse_core::list::request::ListRequest;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Page, PageRequest};
 use http::{HeaderName, StatusCode, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -10,14 +11,23 @@ use crate::http::answer::media::JSON;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
-use crate::http::route::query::{PAGE, PAGE_NUMBER, PAGE_SIZE, Query};
+use crate::http::route::query::{PAGE, PAGE_NUMBER, PAGE_SIZE, Query, SORT};
 use crate::reader::shortened;
 
 pub(crate) const X_TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
+/// Name of the preference that was followed (RFC 7240).
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
 pub(crate) const PARAMS: &[&str] = PAGE;
 
+/// The parameters of a list that can be sorted.
+pub(crate) const SORTED_PARAMS: &[&str] = &[PAGE_NUMBER, PAGE_SIZE, SORT];
+
 pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
+
+/// The headers of a list that can be had without its total.
+pub(crate) const UNCOUNTED_HEADERS: &[&str] = &["Link", "X-Total-Count?", "Preference-Applied?"];
 
 /// The page that the query names. Page number and size have defaults.
 pub(crate) fn page_or_default(call: &mut Call) -> Result<PageRequest, Problem> {
@@ -26,6 +36,13 @@ pub(crate) fn page_or_default(call: &mut Call) -> Result<PageRequest, Problem> {
     let size = bounded(call, PAGE_SIZE, PAGE_SIZE_DEFAULT.min(size_max), size_max);
     call.query.check()?;
     Ok(PageRequest { number, size })
+}
+
+/// The page, the order and the need of a total. All have defaults.
+pub(crate) fn list_request(call: &mut Call) -> Result<ListRequest, Problem> {
+    let order = call.query.order();
+    let page = page_or_default(call)?;
+    Ok(ListRequest { page, order, with_total: !call.query.is_uncounted() })
 }
 
 fn bounded(call: &mut Call, name: &'static str, default: u64, max: u64) -> u64 {
@@ -68,7 +85,7 @@ pub(crate) fn reply<'p, T, B: Serialize>(
     body: impl Fn(&'p T) -> B,
 ) -> Reply {
     let items: Vec<B> = page.items.iter().map(body).collect();
-    with_headers(call, page, Reply::json(StatusCode::OK, &items))
+    with_headers(call, page, true, Reply::json(StatusCode::OK, &items))
 }
 
 /// Response with a page whose items `write` appends to the JSON; `n_bytes` is the usual size of one.
@@ -76,16 +93,33 @@ pub(crate) fn reply_with_writer<T>(
     call: &Call,
     page: &Page<T>,
     n_bytes: usize,
-    mut write: impl FnMut(&mut Json, &T),
+    write: impl FnMut(&mut Json, &T),
 ) -> Reply {
-    let mut json = Json::with_capacity(2 + page.items.len() * n_bytes);
-    json.list(&page.items, |json, item| write(json, item));
-    with_headers(call, page, Reply::whole(StatusCode::OK, JSON, json.finish()))
+    with_headers(call, page, true, written(page, n_bytes, write))
 }
 
-fn with_headers<T>(call: &Call, page: &Page<T>, reply: Reply) -> Reply {
-    let reply = reply.with(X_TOTAL_COUNT, &page.total.to_string());
-    match links(call, page.request, page.total) {
+/// Response with a page of a list whose total the client may have declined: then neither the total nor a link to the
+/// last page is in it, and the page's total tells only whether another page follows.
+pub(crate) fn reply_to_list<T>(
+    call: &Call,
+    page: &Page<T>,
+    n_bytes: usize,
+    write: impl FnMut(&mut Json, &T),
+) -> Reply {
+    let with_total = !call.query.is_uncounted();
+    let reply = with_headers(call, page, with_total, written(page, n_bytes, write));
+    if with_total { reply } else { reply.with(PREFERENCE_APPLIED, "count=none") }
+}
+
+fn written<T>(page: &Page<T>, n_bytes: usize, mut write: impl FnMut(&mut Json, &T)) -> Reply {
+    let mut json = Json::with_capacity(2 + page.items.len() * n_bytes);
+    json.list(&page.items, |json, item| write(json, item));
+    Reply::whole(StatusCode::OK, JSON, json.finish())
+}
+
+fn with_headers<T>(call: &Call, page: &Page<T>, with_total: bool, reply: Reply) -> Reply {
+    let reply = if with_total { reply.with(X_TOTAL_COUNT, &page.total.to_string()) } else { reply };
+    match links(call, page.request, page.total, with_total) {
         Some(links) => reply.with(header::LINK, &links),
         None => reply,
     }
@@ -104,10 +138,11 @@ const NOT_IN_URI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-fn links(call: &Call, request: PageRequest, total: u64) -> Option<String> {
+fn links(call: &Call, request: PageRequest, total: u64, with_last: bool) -> Option<String> {
     // No link leads to a page beyond the highest number.
     let last = request.last(total).min(PAGE_NUMBER_MAX);
-    let mut links = vec![("first", 1), ("last", last)];
+    let mut links = vec![("first", 1)];
+    links.extend(with_last.then_some(("last", last)));
     if request.number < last {
         links.push(("next", request.number + 1));
     }

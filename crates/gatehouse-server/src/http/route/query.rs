@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use gatehouse_core::LabelKey;
 use gatehouse_core::filter::{self, Expression, FilterFields, IgnoredCondition};
+use gatehouse_core::list::request::ListOrder;
 use http::{HeaderMap, HeaderName};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -21,6 +22,15 @@ pub(crate) const PAGE_SIZE: &str = "pageSize";
 
 /// The parameters that choose a page of a list.
 pub(crate) const PAGE: &[&str] = &[PAGE_NUMBER, PAGE_SIZE];
+
+/// Parameter: what a summary counts by.
+pub(crate) const BY: &str = "by";
+
+/// Parameter: the order of a list.
+pub(crate) const SORT: &str = "sort";
+
+/// Parameter: the text of a search.
+pub(crate) const Q: &str = "q";
 
 /// Parameter: the names of the fields to return, separated by commas.
 pub(crate) const FIELDS: &str = "fields";
@@ -46,6 +56,8 @@ pub(crate) struct Query {
     rest: String,
     /// Whether an unknown parameter is a fault.
     is_strict: bool,
+    /// Whether the client can do without the total of a list.
+    is_uncounted: bool,
 }
 
 impl Query {
@@ -58,7 +70,11 @@ impl Query {
     ) -> Self {
         // HTTP libraries send `+` for a space. Escapes are decoded later, so a `+` from `%2B` stays.
         let raw = raw.replace('+', "%20");
-        let mut query = Self { is_strict: is_strict(headers), ..Self::default() };
+        let mut query = Self {
+            is_strict: prefers(headers, "handling", "strict"),
+            is_uncounted: prefers(headers, "count", "none"),
+            ..Self::default()
+        };
         let ignored = match filter {
             Some(fields) => {
                 query.expression = Expression::parse(&raw, fields);
@@ -73,7 +89,7 @@ impl Query {
             }
             None => query.read_plain(&raw, known),
         };
-        ignored.into_iter().for_each(|it| query.ignore(it));
+        ignored.into_iter().for_each(|it| query.ignore_condition(it));
         query
     }
 
@@ -91,8 +107,25 @@ impl Query {
             return self.fault(FIELDS, reason);
         }
         for name in unknown {
-            self.ignore(IgnoredCondition { name, reason: String::new() });
+            self.ignore(&name, String::new());
         }
+    }
+
+    /// The order of a list. An unknown one is treated like an unknown parameter.
+    pub(crate) fn order(&mut self) -> ListOrder {
+        let Some(word) = self.value(SORT) else { return ListOrder::default() };
+        if let Some(order) = ListOrder::from_word(word) {
+            return order;
+        }
+        let reason =
+            format!("must be {}, not `{}`", ListOrder::WORDS.join(" or "), shortened(word));
+        self.ignore(SORT, reason);
+        ListOrder::default()
+    }
+
+    /// Whether the client can do without the total of a list.
+    pub(crate) fn is_uncounted(&self) -> bool {
+        self.is_uncounted
     }
 
     /// Whether the filter compares labels.
@@ -104,15 +137,22 @@ impl Query {
     pub(crate) fn check_labels(&mut self, filterable: &BTreeSet<LabelKey>) {
         self.expression.ignore_other_labels(filterable);
         for ignored in std::mem::take(&mut self.expression.ignored) {
-            self.ignore(ignored);
+            self.ignore_condition(ignored);
         }
     }
 
-    fn ignore(&mut self, IgnoredCondition { name, reason }: IgnoredCondition) {
+    fn ignore_condition(&mut self, IgnoredCondition { name, reason }: IgnoredCondition) {
+        self.ignore(&name, reason);
+    }
+
+    /// Ignores a parameter, or a value that it can't have, and names it to the client.
+    pub(crate) fn ignore(&mut self, name: &str, reason: String) {
         if self.is_strict {
-            self.fault(&shortened(&name), reason);
-        } else if self.ignored.len() <= IGNORED_NAMES_MAX && !self.ignored.contains(&name) {
-            self.ignored.push(name);
+            self.fault(&shortened(name), reason);
+        } else if self.ignored.len() <= IGNORED_NAMES_MAX
+            && !self.ignored.iter().any(|it| it == name)
+        {
+            self.ignored.push(name.to_owned());
         }
     }
 
@@ -213,15 +253,15 @@ fn as_header_text(name: &str) -> String {
     utf8_percent_encode(&shortened(name), NOT_IN_HEADER).to_string()
 }
 
-/// Whether the client prefers an error to ignored parameters. Of several preferences, the first counts.
-fn is_strict(headers: &HeaderMap) -> bool {
+/// Whether the client prefers this. Of several preferences with a name, the first counts (RFC 7240).
+fn prefers(headers: &HeaderMap, preference: &str, wanted: &str) -> bool {
     let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let preferences = values.flat_map(|value| value.split([',', ';'])).map(|preference| {
         preference.chars().filter(|c| !c.is_whitespace() && *c != '"').collect::<String>()
     });
-    let mut handling = preferences.filter_map(|preference| {
-        let (name, value) = preference.split_once('=')?;
-        name.eq_ignore_ascii_case("handling").then(|| value.to_ascii_lowercase())
+    let mut named = preferences.filter_map(|it| {
+        let (name, value) = it.split_once('=')?;
+        name.eq_ignore_ascii_case(preference).then(|| value.to_owned())
     });
-    handling.next().is_some_and(|value| value == "strict")
+    named.next().is_some_and(|value| value.eq_ignore_ascii_case(wanted))
 }

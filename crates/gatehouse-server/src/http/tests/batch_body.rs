@@ -1,7 +1,7 @@
 //! Bodies of batches.
 
 use super::*;
-use crate::app::batch::NewItems;
+use crate::app::batch::{AccessSelection, NewItems};
 use crate::http::answer::reply::Reply;
 use crate::http::api::batch_body;
 use crate::http::route::resource::{BodyKind, BodySize, Need, Operation, PathObject, Served};
@@ -30,7 +30,10 @@ const CHANGE: Operation = Operation {
     run: |mut call| {
         Box::pin(async move {
             let batch = batch_body::batch_change(&mut call).await?;
-            Ok(Reply::json(StatusCode::OK, &batch.ids.len()))
+            let AccessSelection::Named(named) = batch.selection else {
+                unreachable!("none is sent")
+            };
+            Ok(Reply::json(StatusCode::OK, &named.len()))
         })
     },
     ..CREATE

@@ -265,3 +265,34 @@ async fn a_repeated_creation_shows_the_labels_of_the_first_response() {
         assert_eq!((again.status, again.json()), (201, first.json()), "{}", gate.kind);
     }
 }
+
+#[tokio::test]
+async fn a_summary_counts_the_values_of_a_label() {
+    let gate = Gatehouse::new().await;
+    filter_by(&gate, json!(["site", "team"])).await;
+    for (site, n) in [("b=1", 2), ("a", 2), ("hamburg", 3)] {
+        let labels = json!({"site": site});
+        let body = json!({"contractId": "payg", "numberOfAccesses": n, "labels": labels});
+        gate.accept("/acme/access/batch", body).await;
+    }
+    gate.work().await;
+    assert_eq!(gate.get("/acme/summary?by=label.site").await.json().get("byLabel"), None);
+    for _ in 0..10 {
+        gate.gate.server.app.store.advance_sets().await.unwrap();
+    }
+    let (path, _) = gate.create(r#"{"contractId": "payg", "labels": {"site": "gone"}}"#).await;
+    gate.patch(&path, r#"{"labels": {"site": null}}"#).await;
+    let summary = gate.get("/acme/summary?by=label.site").await;
+    assert_eq!(summary.header("x-ignored-params"), None);
+    let expected = json!([
+        {"value": "hamburg", "total": 3}, {"value": "a", "total": 2}, {"value": "b=1", "total": 2},
+    ]);
+    assert_eq!(summary.json()["byLabel"], expected);
+    assert_eq!(gate.get("/acme/summary?by=label.team").await.json()["byLabel"], json!([]));
+    assert_eq!(gate.get("/acme/summary").await.json().get("byLabel"), None);
+    for by in ["label.model", "label.Site", "site", "status", ""] {
+        let response = gate.get(&format!("/acme/summary?by={by}")).await;
+        assert_eq!(response.header("x-ignored-params"), Some("by"), "{by}");
+        assert_eq!(response.json().get("byLabel"), None);
+    }
+}

@@ -88,6 +88,62 @@ async fn filters_count_and_list_the_same_accesses() {
 }
 
 #[tokio::test]
+async fn a_list_is_sorted_by_the_time_of_creation() {
+    #[rustfmt::skip]
+    let cases = [
+        // query                                                    // usernames     // ignored
+        ("sort=-createdAt",                                         "cleo bob ann",  None),
+        ("sort=createdAt",                                          "ann bob cleo",  None),
+        ("sort=-createdAt&contractId=payg",                         "cleo ann",      None),
+        ("status=ACTIVE&sort=-createdAt",                           "cleo bob ann",  None),
+        ("sort=-createdAt&startDateTime%3E2020-01-01",              "cleo bob ann",  None),
+        ("username=ann;username=cleo&sort=-createdAt",              "cleo ann",      None),
+        ("sort=-createdAt&pageSize=2&pageNumber=2",                 "ann",           None),
+        ("sort=name",                                               "ann bob cleo",  Some("sort")),
+        ("sort",                                                    "ann bob cleo",  Some("sort")),
+        ("sort=-CREATEDAT&colour=red",                              "ann bob cleo",  Some("colour, sort")),
+    ];
+    for gate in Gatehouse::on_each("a_sorted_list").await {
+        set_up(&gate).await;
+        for (query, expected, ignored) in cases {
+            let response = gate.get(&format!("/acme/access?{query}")).await;
+            assert_eq!(usernames(&response), expected, "{}: {query}", gate.kind);
+            assert_eq!(response.header("x-ignored-params"), ignored, "{query}");
+        }
+        let first = gate.get("/acme/access?pageSize=2&sort=-createdAt").await;
+        let next = "sort=-createdAt&pageNumber=2&pageSize=2".to_owned();
+        assert!(links(&first).contains(&("next".into(), next)));
+    }
+    let gate = Gatehouse::new().await;
+    let strict = gate.call("GET", "/acme/access?sort=name", &[("prefer", "handling=strict")], "");
+    let faults = strict.await.json()["invalidParams"].take();
+    assert_eq!(faults[0]["reason"], "must be createdAt or -createdAt, not `name`");
+    let twice = gate.get("/acme/access?sort=createdAt&sort=-createdAt").await;
+    assert_eq!(twice.status, 400);
+}
+
+#[tokio::test]
+async fn a_list_can_do_without_its_total() {
+    for gate in Gatehouse::on_each("a_list_without_total").await {
+        set_up(&gate).await;
+        for query in ["", "status=ACTIVE&", "startDateTime%3E2020-01-01&", "sort=-createdAt&"] {
+            for (number, has_next) in [(1, true), (2, false), (3, false)] {
+                let path = format!("/acme/access?{query}pageSize=2&pageNumber={number}");
+                let response = gate.call("GET", &path, &[("prefer", "count=none")], "").await;
+                assert_eq!(response.header("preference-applied"), Some("count=none"), "{path}");
+                assert_eq!(response.header("x-total-count"), None);
+                let rels: Vec<String> = links(&response).into_iter().map(|(rel, _)| rel).collect();
+                let expected: &[&str] = if has_next { &["first", "next"] } else { &["first"] };
+                assert_eq!(rels, expected, "{}: {path}", gate.kind);
+                let counted = gate.get(&path).await;
+                assert_eq!(response.body, counted.body);
+                assert_eq!(counted.header("preference-applied"), None);
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_page_shows_accesses_without_passwords() {
     let gate = Gatehouse::new().await;
     set_up(&gate).await;

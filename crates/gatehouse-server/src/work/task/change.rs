@@ -5,11 +5,12 @@ use std::sync::Arc;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::{self, TargetStatus};
-use gatehouse_core::task::{ItemReference, Task, TaskWork};
+use gatehouse_core::task::{ItemReference, NewPasswords, Task, TaskWork};
 use gatehouse_core::{AccessId, BatchFailure};
 use gatehouse_store::{
-    Change, ChangeRule, Failpoint, ItemChunk, Lease, PlannedItem, PlannedItems, StepResult,
+    ChangeRule, Failpoint, ItemChange, ItemChunk, Lease, PlannedItem, PlannedItems, StepResult,
 };
+use gatehouse_vault::TaskKey;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::creation::no_key;
@@ -19,7 +20,7 @@ use crate::app::batch::{NamedAccess, PART_ITEMS, read_change};
 use crate::work::chunk_size::CHUNK_LIMITS;
 
 impl TaskWorker {
-    /// Starts a change: hashes the one password that it sets, or rejects it if none of its accesses exists.
+    /// Starts a change: hashes the one password that the client chose, or rejects it if none of its accesses exists.
     pub(super) async fn start_change(
         &self,
         lease: &Lease,
@@ -47,16 +48,24 @@ impl TaskWorker {
     ) -> Result<StepResult, StepError> {
         let from = task.n_processed();
         let next = ordinals(task, from, self.chunk_size.n_items());
+        let key = match passwords(task) {
+            NewPasswords::None | NewPasswords::Chosen => None,
+            NewPasswords::Generated => Some(self.key(lease, task).await?),
+        };
+        let hash = |ordinal| match &key {
+            Some(key) => Some(self.app.vault.hash_generated(&key.password(ordinal))),
+            None => password.clone(),
+        };
         let mut items = PlannedItems::new();
         for part in parts(&next) {
             let named = self.named(lease, task, part).await?.into_iter().zip(part * PART_ITEMS..);
             let selected = named.filter(|(_, ordinal)| next.contains(ordinal));
-            items.extend(selected.map(|(named, _)| (named.index, plan(named))));
+            items.extend(selected.map(|(it, ordinal)| (it.index, plan(it, || hash(ordinal)))));
             tokio::task::yield_now().await;
         }
         self.app.store.pass(Failpoint::Prepared)?;
         let chunk = ItemChunk { task: task.id, from, items, limits: CHUNK_LIMITS };
-        let rule = rule(&task.work, password);
+        let rule = rule(&task.work);
         let step = self.app.store.run_change(lease, chunk, rule, self.lifetimes).await?;
         let n_changed = step.task.n_processed() - from;
         self.adjust_chunk_size(n_changed, &step);
@@ -94,20 +103,37 @@ impl TaskWorker {
         lease: &Lease,
         task: &Task,
     ) -> Result<Option<StoredHash>, StepError> {
-        let TaskWork::Update { sets_password: true, .. } = task.work else { return Ok(None) };
-        let tenant = &lease.key.tenant;
-        let key = self.app.task_key(tenant, task.id).await?.ok_or_else(no_key)?;
-        let password = self.app.password_of_change(tenant, task.id, &key).await?;
+        if passwords(task) != NewPasswords::Chosen {
+            return Ok(None);
+        }
+        let key = self.key(lease, task).await?;
+        let password = self.app.password_of_change(&lease.key.tenant, task.id, &key).await?;
         let password = password.ok_or_else(no_key)?;
         let chosen = vec![(password, key.salt(0))];
         let hashes = self.hold(lease, self.app.vault.hash_batch(chosen)).await?;
         Ok(hashes.into_iter().next())
     }
+
+    async fn key(&self, lease: &Lease, task: &Task) -> Result<TaskKey, StepError> {
+        let key = self.app.task_key(&lease.key.tenant, task.id).await?;
+        Ok(key.ok_or_else(no_key)?)
+    }
 }
 
-fn plan(named: NamedAccess) -> PlannedItem<AccessId> {
+/// The passwords that a change sets.
+fn passwords(task: &Task) -> NewPasswords {
+    match task.work {
+        TaskWork::Update { passwords, .. } => passwords,
+        TaskWork::Creation { .. } | TaskWork::Termination => NewPasswords::None,
+    }
+}
+
+fn plan(
+    named: NamedAccess,
+    password: impl FnOnce() -> Option<StoredHash>,
+) -> PlannedItem<ItemChange> {
     match named.id {
-        Ok(id) => PlannedItem::Do(id),
+        Ok(id) => PlannedItem::Do(ItemChange { id, password: password() }),
         Err(text) => {
             let failure = BatchFailure::no_access(&text);
             PlannedItem::Fail(
@@ -119,23 +145,24 @@ fn plan(named: NamedAccess) -> PlannedItem<AccessId> {
 }
 
 /// The rule for each access.
-fn rule(work: &TaskWork, password: Option<StoredHash>) -> ChangeRule {
-    let update: Option<(Option<TargetStatus>, LabelPatch)> = match work {
-        TaskWork::Update { target, labels, .. } => Some((*target, labels.clone())),
+fn rule(work: &TaskWork) -> ChangeRule {
+    let update: Option<(Option<TargetStatus>, bool, LabelPatch)> = match work {
+        TaskWork::Update { target, passwords, labels } => {
+            Some((*target, *passwords != NewPasswords::None, labels.clone()))
+        }
         TaskWork::Creation { .. } | TaskWork::Termination => None,
     };
     Arc::new(move |stored, contract, tenant, now| {
         let refused = |conflict: lifecycle::StateConflict| BatchFailure::refused(&conflict);
         lifecycle::allow_batch(contract).map_err(refused)?;
         let current = lifecycle::at(&stored.access, now);
-        let access = match &update {
-            Some((status, labels)) => {
-                let rotates = password.is_some();
-                let change = AccessChange { status: *status, rotates, labels: Some(labels) };
+        Ok(match &update {
+            Some((status, rotates, labels)) => {
+                let (status, rotates) = (*status, *rotates);
+                let change = AccessChange { status, rotates, labels: Some(labels) };
                 change.apply(current, contract, now).map_err(refused)?
             }
             None => lifecycle::plan_termination(&current, &tenant.time_zone, now),
-        };
-        Ok(Change { access, password: password.clone() })
+        })
     })
 }

@@ -11,7 +11,8 @@ use gatehouse_core::{
 use super::*;
 use crate::app::access::{AccessRequest, AccessUpdate, NewPassword};
 use crate::app::batch::{
-    BatchChange, BatchOperation, NamedAccess, NewBatch, NewItem, NewItems, ValidItem,
+    AccessSelection, BatchChange, BatchOperation, NamedAccess, NewBatch, NewItem, NewItems,
+    ValidItem,
 };
 use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
 use crate::work::tests::{acme, apps, at, caller};
@@ -51,7 +52,7 @@ async fn made(app: &App, task: TaskId) -> Vec<AccessId> {
 async fn accept_change(app: &App, task: TaskId, operation: BatchOperation) -> TaskId {
     let ids = made(app, task).await.into_iter().zip(0..);
     let ids = ids.map(|(id, index)| NamedAccess { index, id: Ok(id) });
-    let change = BatchChange { ids: ids.collect(), operation };
+    let change = BatchChange { selection: AccessSelection::Named(ids.collect()), operation };
     app.accept_change(&acme(), change, None, "test").await.unwrap().0
 }
 
@@ -257,8 +258,11 @@ async fn rotated_and_expired_passwords_are_not_shown() {
             assert_eq!(left.iter().filter(|it| it.1.is_some()).count(), 1 - n, "{kind}");
         }
         let password = Password::new("shared".into()).unwrap();
-        let operation =
-            BatchOperation::Update { status: None, password: Some(password), labels: None };
+        let operation = BatchOperation::Update {
+            status: None,
+            password: Some(NewPassword::Chosen(password)),
+            labels: None,
+        };
         let change = accept_change(&app, task, operation).await;
         run_all(&app).await;
         let all: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
@@ -327,7 +331,7 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
         let change = |operation| {
             let ids =
                 named.iter().zip(0..).map(|(id, index)| NamedAccess { index, id: id.clone() });
-            BatchChange { ids: ids.collect(), operation }
+            BatchChange { selection: AccessSelection::Named(ids.collect()), operation }
         };
         let suspend = BatchOperation::Update {
             status: Some(TargetStatus::Suspended),
@@ -357,7 +361,7 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
         assert_eq!(access.end, Some(at("2026-11-30T23:00:00Z")), "{kind}: when December begins");
 
         let nothing = BatchChange {
-            ids: vec![NamedAccess { index: 0, id: Ok(unknown) }],
+            selection: AccessSelection::Named(vec![NamedAccess { index: 0, id: Ok(unknown) }]),
             operation: BatchOperation::Terminate,
         };
         let task = app.accept_change(&acme(), nothing, None, "test").await.unwrap().0;
@@ -419,12 +423,25 @@ async fn an_interrupted_and_resumed_batch_has_the_same_result() {
             assert_eq!(shown(&app, task).await.len(), 70);
             let password = Password::new("shared".into()).unwrap();
             let status = Some(TargetStatus::Suspended);
-            let operation =
-                BatchOperation::Update { status, password: Some(password), labels: None };
+            let operation = BatchOperation::Update {
+                status,
+                password: Some(NewPassword::Chosen(password)),
+                labels: None,
+            };
             let change = accept_change(&app, task, operation).await;
             work_with_interruptions(&app, point).await;
             let seen: Vec<_> = shown(&app, change).await.into_values().flatten().collect();
             assert!(seen.len() == 70 && seen.iter().all(|it| it.1.as_deref() == Some("shared")));
+            let password = Some(NewPassword::Generated);
+            let operation = BatchOperation::Update { status: None, password, labels: None };
+            let rotation = accept_change(&app, task, operation).await;
+            work_with_interruptions(&app, point).await;
+            assert_eq!(state(&app, rotation).await, TaskState::Done, "{kind}: {point:?}");
+            let rotated = shown(&app, rotation).await;
+            let drawn: HashSet<_> =
+                rotated.values().flatten().filter_map(|it| it.1.clone()).collect();
+            assert_eq!(drawn.len(), 70, "{kind}: each access has a password of its own");
+            assert!(shown(&app, change).await.values().flatten().all(|it| it.1.is_none()));
             assert_sound(&app).await;
             let summary = app.store.summary(&acme(), app.now(), 1).await.unwrap().unwrap();
             let n_suspended = summary.tally().get(Status::Suspended);

@@ -90,7 +90,7 @@ async fn each_search_goes_by_the_index_that_leaves_fewest() {
     for (terms, indexes) in cases.into_iter().chain(of_usernames).chain([many]) {
         let mut search = Search::new(&tenant, &terms, Timestamp::EPOCH);
         let total = plan(&store, search.total(), search.values.clone()).await;
-        let page = search.page(PageRequest { number: 3, size: 10 });
+        let page = search.page(gatehouse_core::PageRequest { number: 3, size: 10 }.into(), 10);
         let page = plan(&store, page, search.values).await;
         for index in indexes {
             assert!(total.contains(index), "{index} is not in {total}");

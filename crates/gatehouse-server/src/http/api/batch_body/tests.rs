@@ -1,5 +1,6 @@
 use super::*;
-use crate::app::batch::{BatchOperation, NewItem, NewItems};
+use crate::app::access::NewPassword;
+use crate::app::batch::{AccessSelection, BatchOperation, NewItem, NewItems};
 use crate::http::intake::large_bodies::SMALL_BYTES_MAX;
 use crate::reader::FAULTS_MAX;
 use proptest::prelude::*;
@@ -65,14 +66,35 @@ fn show_change(batch: &BatchChange) -> String {
         BatchOperation::Update { status, password, labels } => {
             let status = status.map(|it| it.as_str());
             let labels = labels.as_ref().map(|it| format!(" {:?}", it.0)).unwrap_or_default();
-            format!("update {status:?} {:?}{labels}", password.as_ref().map(|it| it.reveal()))
+            format!("update {status:?} {:?}{labels}", password.as_ref().map(show_password))
         }
     };
-    let ids = batch.ids.iter().map(|it| match &it.id {
+    let named = match &batch.selection {
+        AccessSelection::Named(named) => named,
+        AccessSelection::Matching { filter, n_max } => {
+            return format!(
+                "{what}\nat most {n_max} of {} alternatives",
+                filter.alternatives().len()
+            );
+        }
+    };
+    let ids = named.iter().map(|it| match &it.id {
         Ok(id) => format!("\n{} {id}", it.index),
         Err(text) => format!("\n{} no {text}", it.index),
     });
     what + &ids.collect::<String>()
+}
+
+fn show_password(password: &NewPassword) -> &str {
+    match password {
+        NewPassword::Chosen(chosen) => chosen.reveal(),
+        NewPassword::Generated => "generated",
+    }
+}
+
+/// Reads the change of a tenant that filters by the label `site`.
+fn read_change(body: &[u8], items_max: u64) -> Result<BatchChange, Problem> {
+    super::change::read(body, items_max)?.with_labels(&BTreeSet::from(["site".parse().unwrap()]))
 }
 
 fn new(body: &str) -> String {
@@ -80,7 +102,90 @@ fn new(body: &str) -> String {
 }
 
 fn change(body: &str) -> String {
-    shown_or_faults(super::change::read(body.as_bytes(), 3), show_change)
+    shown_or_faults(read_change(body.as_bytes(), 3), show_change)
+}
+
+#[test]
+fn a_change_may_have_a_filter_in_which_nothing_is_ignored() {
+    let of = |filter: &str| {
+        let body =
+            json!({"operationType": "terminate", "operationBody": {}, "accessFilter": filter});
+        change(&body.to_string())
+    };
+    for (filter, n_alternatives) in [
+        ("contractId=c", 1),
+        ("filter=contractId=c&status=ACTIVE;label.site", 2),
+        ("contractId%3Dc%3BcontractId%3Dd", 2),
+        ("createdAt>=2027-01-01T00:00:00+02:00", 1),
+        ("label.site=a+b", 1),
+        // No access has this value.
+        ("contractId=", 0),
+    ] {
+        let expected = format!("terminate\nat most 3 of {n_alternatives} alternatives");
+        assert_eq!(of(filter), expected, "{filter}");
+    }
+    let faults = [
+        "",
+        "&;",
+        "filter=",
+        "colour=red",
+        "contractId=c&colour=red",
+        "contractId",
+        "status<ACTIVE",
+        "status=ended",
+        "pageNumber=1",
+        "sort=createdAt",
+        "label.team=x",
+        "label.Site=x",
+        "createdAt>soon",
+    ];
+    let faults = faults.map(|filter| format!("{filter}: {}", of(filter)));
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    : accessFilter must hold a condition, such as `contractId=C-PAYG`
+    &;: accessFilter must hold a condition, such as `contractId=C-PAYG`
+    filter=: accessFilter must hold a condition, such as `contractId=C-PAYG`
+    colour=red: accessFilter `colour` is not known here; known are contractId, productOfferingId, createdBy, name, username, status, label.KEY, createdAt, startDateTime, endDateTime
+    contractId=c&colour=red: accessFilter `colour` is not known here; known are contractId, productOfferingId, createdBy, name, username, status, label.KEY, createdAt, startDateTime, endDateTime
+    contractId: accessFilter `contractId` needs an operator (=) and a value
+    status<ACTIVE: accessFilter `status` can't be compared with `<`, only with =
+    status=ended: accessFilter `status` must be one of PENDING_ACTIVE, ACTIVE, SUSPENDED, PENDING_TERMINATE, TERMINATED, not `ended`
+    pageNumber=1: accessFilter `pageNumber` is not known here; known are contractId, productOfferingId, createdBy, name, username, status, label.KEY, createdAt, startDateTime, endDateTime
+    sort=createdAt: accessFilter `sort` is not known here; known are contractId, productOfferingId, createdBy, name, username, status, label.KEY, createdAt, startDateTime, endDateTime
+    label.team=x: accessFilter `label.team` can't be filtered by: the tenant's `labelKeys` are site
+    label.Site=x: accessFilter `label.Site` is not known here; known are contractId, productOfferingId, createdBy, name, username, status, label.KEY, createdAt, startDateTime, endDateTime
+    createdAt>soon: accessFilter `createdAt` must be an RFC 3339 time such as `2026-11-01T12:30:00Z` or a date such as `2026-11-01`, not `soon`
+    ");
+}
+
+#[test]
+fn a_change_has_either_a_list_or_a_filter() {
+    let of = |list: Value, filter: Value| {
+        let body = json!({"operationType": "update", "operationBody": {"rotatePassword": true},
+                          "accessesIdList": list, "accessFilter": filter});
+        change(&body.to_string())
+    };
+    let faults = [
+        of(json!([ID]), Value::Null),
+        of(Value::Null, json!("contractId=c")),
+        of(json!([ID]), json!("contractId=c")),
+        of(Value::Null, Value::Null),
+        of(json!([ID]), json!(["contractId=c"])),
+        change(
+            r#"{"operationType": "update", "operationBody": {"password": "a password", "rotatePassword": true}}"#,
+        ),
+    ];
+    insta::assert_snapshot!(faults.join("\n"), @"
+    update None Some(\"generated\")
+    0 019f0000-0000-7000-8000-000000000000
+    update None Some(\"generated\")
+    at most 3 of 1 alternatives
+    body must hold `accessesIdList` or `accessFilter`, and holds both
+    accessesIdList must be a list, not null
+    accessFilter must be a string, not a list
+    body must hold `accessesIdList` or `accessFilter`, and holds both
+    accessesIdList is missing
+    operationBody.rotatePassword can't be combined with `password`; send one of them
+    ");
 }
 
 #[test]
@@ -239,7 +344,7 @@ fn all_faults_of_a_change_are_reported_at_once() {
     accessesIdList[0] must be a string, not a number
     accessesIdList[1] must be a string, not null
     operationBody must be an object, not a list
-    x is not a field of this object; it may have operationType, accessesIdList, operationBody
+    x is not a field of this object; it may have operationType, accessFilter, accessesIdList, operationBody
     ");
     let long = "x".repeat(73);
     for (kind, body, shown) in [
@@ -302,7 +407,7 @@ fn invalid_json_has_the_same_error_as_in_other_bodies() {
     ] {
         let shown = crate::reader::Json::parse(body).unwrap_err();
         assert_eq!(shown_or_faults(super::new::read(body, 3), show_new), shown);
-        assert_eq!(shown_or_faults(super::change::read(body, 3), show_change), shown);
+        assert_eq!(shown_or_faults(read_change(body, 3), show_change), shown);
     }
 }
 
@@ -431,7 +536,7 @@ proptest! {
 
     #[test]
     fn a_change_matches_the_model(json in prop_oneof![1 => any_json(), 3 => likely(CHANGE_FIELDS)]) {
-        let read = super::change::read(json.to_string().as_bytes(), 3);
+        let read = read_change(json.to_string().as_bytes(), 3);
         prop_assert_eq!(names(read, show_change), model::change(&json, 3));
     }
 }

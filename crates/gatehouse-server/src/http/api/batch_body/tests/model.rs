@@ -114,7 +114,8 @@ pub(in crate::http::api::batch_body::tests) fn change(body: &Value, max: usize) 
     if !body.is_object() {
         return Err(["body".to_owned()].into());
     }
-    unknown(body, "", &["operationType", "accessesIdList", "operationBody"], &mut faults);
+    let known = ["operationType", "accessFilter", "accessesIdList", "operationBody"];
+    unknown(body, "", &known, &mut faults);
     let kind = body["operationType"].as_str().filter(|it| ["update", "terminate"].contains(it));
     if kind.is_none() {
         faults.insert("operationType".into());
