@@ -9,11 +9,38 @@ use super::form::{Direction, Form};
 pub(crate) struct Field<F> {
     /// The name in JSON.
     pub(crate) name: &'static str,
+    member: Member,
     /// The accepted values.
     pub(crate) form: F,
     /// The description in the document; empty if the schema is a reference or needs none.
     description: &'static str,
     example: Option<Example>,
+}
+
+/// A name as it precedes its value in JSON: `,"username":`.
+///
+/// Fields are constants, so the compiler makes these bytes, and a writer appends them in one copy.
+#[derive(Clone, Copy)]
+struct Member {
+    bytes: [u8; Self::BYTES_MAX],
+    n_bytes: usize,
+}
+
+impl Member {
+    /// Room for the longest name. A constant field with a longer one doesn't compile.
+    const BYTES_MAX: usize = 32;
+
+    const fn new(name: &str) -> Self {
+        let empty = Self { bytes: [0; Self::BYTES_MAX], n_bytes: 0 };
+        empty.and(b",\"").and(name.as_bytes()).and(b"\":")
+    }
+
+    const fn and(mut self, more: &[u8]) -> Self {
+        let (_, rest) = self.bytes.split_at_mut(self.n_bytes);
+        rest.split_at_mut(more.len()).0.copy_from_slice(more);
+        self.n_bytes += more.len();
+        self
+    }
 }
 
 /// An example value, as a constant.
@@ -26,7 +53,8 @@ enum Example {
 impl<F: Copy> Field<F> {
     /// Describes a field.
     pub(crate) const fn new(name: &'static str, form: F, description: &'static str) -> Self {
-        Self { name, form, description, example: None }
+        let member = Member::new(name);
+        Self { name, member, form, description, example: None }
     }
 
     /// The field with a string as its example.
@@ -45,6 +73,13 @@ impl<F: Copy> Field<F> {
     pub(crate) const fn described(mut self, description: &'static str) -> Self {
         self.description = description;
         self
+    }
+}
+
+impl<F> Field<F> {
+    /// The name in JSON, between a comma and a colon.
+    pub(crate) fn member(&self) -> &[u8] {
+        &self.member.bytes[..self.member.n_bytes]
     }
 }
 

@@ -1,11 +1,13 @@
 //! Writes JSON directly into bytes, for bodies with thousands of short texts.
 //!
 //! A general writer checks every byte of every name. Here names are copied, and so is a text that needs no escapes;
-//! `serde_json` writes any other text. Side by side, in lists of 1,000: a product takes 0.24 µs where `serde_json` takes
-//! 0.56 µs, an access 0.06 µs where it takes 0.38 µs.
+//! `serde_json` writes any other text. Side by side, in lists of 1,000: a product takes 0.33 µs where `serde_json` takes
+//! 0.77 µs, an access 0.07 µs where it takes 0.54 µs.
 
 use bytes::Bytes;
 use serde::Serialize;
+
+use crate::reader::Field;
 
 /// JSON in writing.
 #[derive(Debug, Default)]
@@ -33,14 +35,24 @@ impl Json {
         self.0.extend_from_slice(json.as_bytes());
     }
 
-    /// Appends a comma and the name of an object's next member; the caller appends its value.
+    /// Appends a comma and the name of a field; the caller appends its value.
+    pub(crate) fn field<F>(&mut self, field: &'static Field<F>) {
+        self.bytes(field.member());
+    }
+
+    /// Appends the name of an object's first field; the caller appends its value.
+    pub(crate) fn first_field<F>(&mut self, field: &'static Field<F>) {
+        self.bytes(&field.member()[1..]);
+    }
+
+    /// Appends a comma and a name that isn't a constant, such as a label's key; the caller appends its value.
     pub(crate) fn member(&mut self, name: &str) {
         self.raw(",\"");
         self.raw(name);
         self.raw("\":");
     }
 
-    /// The name of an object's first member; its value comes next.
+    /// Appends such a name of an object's first member; the caller appends its value.
     pub(crate) fn first_member(&mut self, name: &str) {
         self.raw("\"");
         self.raw(name);
@@ -64,9 +76,9 @@ impl Json {
     }
 
     /// A text in quotes that needs no escapes: an identifier, a time, a status.
-    pub(crate) fn word(&mut self, word: &str) {
+    pub(crate) fn word(&mut self, word: impl AsRef<[u8]>) {
         self.0.push(b'"');
-        self.raw(word);
+        self.bytes(word.as_ref());
         self.0.push(b'"');
     }
 

@@ -45,11 +45,11 @@ impl AccessWriter {
     ) {
         let id = access.id.shown();
         json.raw("{");
-        json.first_member(access::ID.name);
-        json.word(id.as_str());
-        json.member(access::HREF.name);
+        json.first_field(&access::ID);
+        json.word(id.as_bytes());
+        json.field(&access::HREF);
         json.append(&self.address);
-        json.raw(id.as_str());
+        json.bytes(id.as_bytes());
         json.raw("\"");
         let ShownAccess { status, start, end, created_by, .. } = access;
         let is_same = |last: &ContractIds| last.is_of(access);
@@ -58,17 +58,17 @@ impl AccessWriter {
             || ContractIds::of(access),
             ContractIds::write,
         ));
-        json.member(access::USERNAME.name);
+        json.field(&access::USERNAME);
         json.quoted(access.username);
         if let Some(password) = password {
-            json.member(access::PASSWORD.name);
+            json.field(&access::PASSWORD);
             json.quoted(password.reveal());
         }
         if let Some(name) = access.device_name {
-            json.member(access::DEVICE_NAME.name);
+            json.field(&access::DEVICE_NAME);
             json.quoted(name);
         }
-        json.member(access::NAME.name);
+        json.field(&access::NAME);
         json.quoted(access.name());
         write_labels(json, access.labels);
         let lifetime = (*status, *start, *end, *created_by);
@@ -81,7 +81,7 @@ fn write_labels(json: &mut Json, labels: ShownLabels<'_>) {
     if labels.is_empty() {
         return;
     }
-    json.member(label::LABELS.name);
+    json.field(&label::LABELS);
     json.raw("{");
     for (n, (key, value)) in labels.iter().enumerate() {
         if n == 0 {
@@ -95,11 +95,14 @@ fn write_labels(json: &mut Json, labels: ShownLabels<'_>) {
 }
 
 /// Cached JSON of the last value: accesses of a Task share most of their fields.
-struct LastWritten<T>(Option<(T, Json)>);
+struct LastWritten<T> {
+    value: Option<T>,
+    json: Json,
+}
 
 impl<T> Default for LastWritten<T> {
     fn default() -> Self {
-        Self(None)
+        Self { value: None, json: Json::default() }
     }
 }
 
@@ -110,13 +113,11 @@ impl<T> LastWritten<T> {
         value: impl FnOnce() -> T,
         write: impl FnOnce(&mut Json, &T),
     ) -> &Json {
-        let same = self.0.take().filter(|(last, _)| is_same(last));
-        let written = same.unwrap_or_else(|| {
-            let (value, mut json) = (value(), Json::default());
-            write(&mut json, &value);
-            (value, json)
-        });
-        &self.0.insert(written).1
+        if !self.value.as_ref().is_some_and(is_same) {
+            self.json.clear();
+            write(&mut self.json, self.value.insert(value()));
+        }
+        &self.json
     }
 }
 
@@ -137,9 +138,9 @@ impl ContractIds {
     }
 
     fn write(json: &mut Json, contract_ids: &Self) {
-        json.member(access::CONTRACT_ID.name);
+        json.field(&access::CONTRACT_ID);
         json.quoted(&contract_ids.contract_id);
-        json.member(access::OFFERING_ID.name);
+        json.field(&access::OFFERING_ID);
         json.quoted(&contract_ids.offering_id);
     }
 }
@@ -148,21 +149,21 @@ fn write_lifetime(
     json: &mut Json,
     (status, start, end, created_by): &(Status, Timestamp, Option<Timestamp>, Option<TaskId>),
 ) {
-    json.member(access::STATUS.name);
+    json.field(&access::STATUS);
     json.word(status.as_str());
-    json.member(access::START.name);
+    json.field(&access::START);
     json.word(start.shown().as_str());
     if let Some(end) = end {
-        json.member(access::END.name);
+        json.field(&access::END);
         json.word(end.shown().as_str());
     }
     if let Some(task) = created_by {
-        json.member(access::CREATED_BY.name);
-        json.word(&task.to_string());
+        json.field(&access::CREATED_BY);
+        json.word(task.to_string());
     }
-    json.member(access::BASE_TYPE.name);
+    json.field(&access::BASE_TYPE);
     json.word("Resource");
-    json.member(access::TYPE.name);
+    json.field(&access::TYPE);
     json.word("RealizingResource");
     json.raw("}");
 }

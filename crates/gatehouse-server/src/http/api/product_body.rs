@@ -136,9 +136,9 @@ impl View<'_> {
         json.raw("{");
         json.first_member(product::ENTITIES);
         json.list(products, |json, product| writer.write(json, product));
-        json.member(product::ERRORS.name);
+        json.field(&product::ERRORS);
         json.list(errors, |json, problem| json.value(&problem.body(self.correlation_id)));
-        json.member(CORRELATION_ID.name);
+        json.field(&CORRELATION_ID);
         json.quoted(self.correlation_id);
         json.raw("}");
         json.finish()
@@ -192,7 +192,7 @@ impl<'a> ProductWriter<'a> {
         // A platform's name needs no escapes.
         let platform = account.platform.as_str();
         json.raw("{");
-        json.first_member(product::ID.name);
+        json.first_field(&product::ID);
         json.raw("\"");
         json.raw(platform);
         json.raw("-");
@@ -222,7 +222,7 @@ impl<'a> ProductWriter<'a> {
             }
         }
         if view.fields == Fields::None {
-            json.member(CORRELATION_ID.name);
+            json.field(&CORRELATION_ID);
             json.quoted(view.correlation_id);
         }
         json.raw("}");
@@ -247,9 +247,9 @@ fn write_characteristics(json: &mut Json, product: &Product) {
 
 fn write_characteristic(json: &mut Json, name: &str, value: &str) {
     json.raw("{");
-    json.first_member(CHARACTERISTIC_NAME.name);
+    json.first_field(&CHARACTERISTIC_NAME);
     json.quoted(name);
-    json.member(CHARACTERISTIC_VALUE.name);
+    json.field(&CHARACTERISTIC_VALUE);
     json.quoted(value);
     json.raw("}");
 }

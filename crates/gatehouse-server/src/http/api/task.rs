@@ -249,7 +249,7 @@ async fn write_json(
     let base = serde_json::to_vec(&shown(task)).expect(PLAIN);
     // Without the closing brace: more members follow.
     sink.write(&base[..base.len() - 1]).await?;
-    sink.json().member(task::ACCESSES.name);
+    sink.json().field(&task::ACCESSES);
     sink.write(b"[").await?;
     let mut writer = AccessWriter::new(&address, outcome.tenant());
     let mut separator: &[u8] = b"";
@@ -267,7 +267,7 @@ async fn write_json(
     }
     sink.write(b"]").await?;
     if task.state == TaskState::Failed {
-        sink.json().member(task::ERRORS.name);
+        sink.json().field(&task::ERRORS);
         sink.write(b"[").await?;
         separator = b"";
         for from in (0..task.n_failed).step_by(ITEMS_AT_ONCE as usize) {
@@ -315,20 +315,20 @@ async fn write_table(mut sink: Sink, outcome: TaskOutcome) -> Result<Finished, S
 fn write_item(writer: &mut AccessWriter, task: &Task, item: TaskItem<'_>) -> Json {
     let mut json = Json::with_capacity(ACCESS_BYTES);
     json.raw("{");
-    json.first_member(task::INDEX.name);
+    json.first_field(&task::INDEX);
     match item {
         TaskItem::Succeeded(SucceededItem { index, access, password }) => {
             json.value(&index);
-            json.member(task::RESULT_STATE.name);
+            json.field(&task::RESULT_STATE);
             json.quoted("succeeded");
-            json.member(task::ACCESS.name);
+            json.field(&task::ACCESS);
             writer.write(&mut json, &access, password.as_ref());
         }
         TaskItem::Failed(item) => {
             json.value(&item.index);
-            json.member(task::RESULT_STATE.name);
+            json.field(&task::RESULT_STATE);
             json.quoted("failed");
-            json.member(task::ERROR.name);
+            json.field(&task::ERROR);
             json.value(&error_body(*item, task));
         }
     }
