@@ -130,6 +130,7 @@ export const largestPage = () => pageMax;
  * @property {string} [query]
  * @property {number} page
  * @property {number} size
+ * @property {boolean} [isLenient] whether the server ignores conditions that it doesn't support, and names them, instead of refusing
  * @property {AbortSignal} [signal]
  */
 
@@ -150,18 +151,19 @@ export async function getPage(path, which) {
  * @param {Which} which
  * @returns {Promise<{body: any, headers: Headers, size: number}>}
  */
-export async function getPageResponse(path, { query = '', page, size: requested, signal }) {
+export async function getPageResponse(path, { query = '', page, size: requested, isLenient = false, signal }) {
   const size = Math.min(requested, pageMax);
   const address = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
   try {
     // Without strict handling, a mistyped filter would list everything.
-    const { body, headers } = await get(address, { signal, headers: { prefer: 'handling=strict' } });
+    const prefer = isLenient ? undefined : 'handling=strict';
+    const { body, headers } = await get(address, { signal, headers: { prefer } });
     return { body, headers, size };
   } catch (cause) {
     const limit = pageSizeLimitIn(cause);
     if (limit === undefined || limit >= size) throw cause;
     pageMax = limit;
-    return getPageResponse(path, { query, page, size, signal });
+    return getPageResponse(path, { query, page, size, isLenient, signal });
   }
 }
 

@@ -2,14 +2,12 @@
 
 import { append, focusOn, h, replace } from '../element.js';
 import { onSubmit, VERBATIM } from '../part/form.js';
-import { BadFilter, readFilter, readTime, writeFilter } from './expression.js';
+import { conditionControls } from './condition_controls.js';
+import { BadFilter, HAS, readFilter, writeFilter } from './expression.js';
 
 /** @typedef {import('./expression.js').Expression} Expression */
 /** @typedef {import('./expression.js').Condition} Condition */
 /** @typedef {import('./expression.js').Field} Field */
-
-/** @type {Record<string, string>} */
-const OPERATOR_WORDS = { '=': 'is', '>=': 'from', '<=': 'until', '>': 'after', '<': 'before' };
 
 /**
  * @param {object} what
@@ -94,7 +92,7 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
         onchange: () => {
           const { kind } = field();
           condition.name = names.value;
-          if (field().kind !== kind) Object.assign(condition, { operator: field().operators[0], value: '' });
+          if (field().kind !== kind) begin(condition, field());
           writeChosen();
           // The select itself stays: the user may be typing to find an option.
           while (names.nextSibling) names.nextSibling.remove();
@@ -104,8 +102,13 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
       fields.map((it) => h('option', { value: it.name, selected: it.name === condition.name }, it.word)),
     );
     const rest = () => [
-      operators(condition, field(), place),
-      field().kind === 'time' ? timeInput(condition, place) : textInput(condition, field(), place),
+      conditionControls({
+        condition,
+        field: field(),
+        place,
+        known: suggestions[condition.name] ?? [],
+        changed: writeChosen,
+      }),
       h(
         'button',
         {
@@ -122,78 +125,10 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
     return row;
   }
 
-  /** @param {Condition} condition @param {Field} field @param {string} place */
-  function operators(condition, field, place) {
-    const select = h(
-      'select',
-      {
-        'aria-label': `Condition ${place}: operator`,
-        disabled: field.operators.length === 1,
-        onchange: () => {
-          condition.operator = select.value;
-          writeChosen();
-        },
-      },
-      field.operators.map((it) => h('option', { value: it, selected: it === condition.operator }, OPERATOR_WORDS[it])),
-    );
-    return select;
-  }
-
-  /** @param {Condition} condition @param {Field} field @param {string} place */
-  function textInput(condition, field, place) {
-    const known = suggestions[field.name] ?? [];
-    const list = `known-${field.name}`;
-    const input = h('input', {
-      'aria-label': `Condition ${place}: ${field.word}`,
-      class: 'value',
-      value: condition.value,
-      required: true,
-      list: known.length > 0 ? list : undefined,
-      ...VERBATIM,
-      oninput: () => {
-        condition.value = input.value;
-        writeChosen();
-      },
-    });
-    return [
-      input,
-      known.length > 0 &&
-        h(
-          'datalist',
-          { id: list },
-          known.map((it) => h('option', { value: it })),
-        ),
-    ];
-  }
-
-  /** @param {Condition} condition @param {string} place */
-  function timeInput(condition, place) {
-    const input = h('input', {
-      type: 'datetime-local',
-      step: 1,
-      'aria-label': `Condition ${place}: time in your zone`,
-      title: 'In your time zone',
-      class: 'value',
-      required: true,
-      value: condition.value && toLocal(readTime(condition.value)),
-      oninput: () => {
-        condition.value = input.value ? new Date(input.value).toISOString().replace('.000Z', 'Z') : '';
-        writeChosen();
-      },
-    });
-    return input;
-  }
-
   /** @param {number} n */
   function add(n) {
-    const [
-      {
-        name,
-        operators: [operator],
-      },
-    ] = fields;
     expression[n] ??= [];
-    expression[n].push({ name, operator, value: '' });
+    expression[n].push(begin({ name: fields[0].name, operator: '', value: '' }, fields[0]));
     drawConditions();
     focusValue(n, expression[n].length - 1);
   }
@@ -248,12 +183,12 @@ export function filterBuilder({ fields, text, suggestions, apply }) {
   return form;
 }
 
-/** Leaves out conditions without a value. @param {Expression} expression */
-const complete = (expression) =>
-  expression.map((it) => it.filter(({ value }) => value !== '')).filter((it) => it.length > 0);
+/** Begins a condition on a field, without a value. @param {Condition} condition @param {Field} field */
+const begin = (condition, { kind, operators: [operator] }) =>
+  Object.assign(condition, { operator, value: '', key: kind === 'label' ? '' : undefined });
 
-/** The value of a `datetime-local` input. @param {Date} time */
-function toLocal(time) {
-  if (Number.isNaN(time.getTime())) return '';
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}
+/** Leaves out conditions that lack a value, or the key of a label. @param {Expression} expression */
+const complete = (expression) =>
+  expression
+    .map((it) => it.filter(({ key, operator, value }) => key !== '' && (operator === HAS || value !== '')))
+    .filter((it) => it.length > 0);

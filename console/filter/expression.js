@@ -1,28 +1,40 @@
 // The filter language of lists: `&` joins conditions, `;` separates alternatives. An expression is parsed from the text that the
 // user writes, and printed from the conditions that the user chooses.
 
+import { keyFault } from '../label/rules.js';
+import { ACCESS_STATUSES, statusWord } from '../part/status.js';
+
 /**
  * A field that a list can be filtered by.
  * @typedef {object} Field
  * @property {string} name
  * @property {string} word
  * @property {string[]} operators
- * @property {'time' | 'text'} kind
+ * @property {'time' | 'text' | 'choice' | 'label'} kind
+ * @property {[string, string][]} [choices] the possible values of a choice, each with the word that users see
  */
 
-/** @typedef {{name: string, operator: string, value: string}} Condition */
+/**
+ * A condition on a field. On a label, it has the label's key, and the operator and value are empty if the access may have any value.
+ * @typedef {{name: string, key?: string, operator: string, value: string}} Condition
+ */
 
 /** @typedef {Condition[][]} Expression alternatives, each with conditions that must all hold */
 
 const EQUAL = ['='];
 const ORDERED = ['>=', '<=', '>', '<', '='];
 
+/** The operator of a condition that asks whether an access has a label, with any value. */
+export const HAS = '';
+
 /** @param {string} name @param {string} word @param {Field['kind']} [kind] @returns {Field} */
 const field = (name, word, kind = 'text') => ({ name, word, kind, operators: kind === 'time' ? ORDERED : EQUAL });
 
+/** @type {Field[]} */
 export const ACCESS_FIELDS = [
   field('contractId', 'Contract'),
-  field('status', 'Status'),
+  { ...field('status', 'Status', 'choice'), choices: ACCESS_STATUSES.map((it) => [it, statusWord(it)]) },
+  { ...field('label', 'Label', 'label'), operators: ['=', HAS] },
   field('productOfferingId', 'Offering'),
   field('createdBy', 'Batch'),
   field('username', 'Username'),
@@ -66,7 +78,7 @@ export function readFilter(text, fields) {
 export function writeFilter(expression) {
   return join(
     expression,
-    ({ name, operator, value }) => name + operator + value.replace(/^\s|\s$|[%&;\p{Cc}]/gu, encodeURIComponent),
+    (it) => nameOf(it) + it.operator + it.value.replace(/^\s|\s$|[%&;\p{Cc}]/gu, encodeURIComponent),
   );
 }
 
@@ -78,13 +90,39 @@ export function writeFilter(expression) {
 export const having = (name, value) => writeFilter([[{ name, operator: '=', value }]]);
 
 /**
+ * The condition that an access has a label.
+ * @param {string} key
+ * @param {string} value
+ * @returns {Condition}
+ */
+export const havingLabel = (key, value) => ({ name: 'label', key, operator: '=', value });
+
+/**
+ * Adds a condition to every alternative that doesn't have it.
+ * @param {Expression} expression
+ * @param {Condition} condition
+ */
+export function narrow(expression, condition) {
+  const added = writeFilter([[condition]]);
+  const has = (/** @type {Condition[]} */ alternative) => alternative.some((it) => writeFilter([[it]]) === added);
+  const alternatives = expression.length === 0 ? [[]] : expression;
+  return alternatives.map((it) => (has(it) ? it : [...it, condition]));
+}
+
+/** Whether any condition is on a label. @param {Expression} expression */
+export const namesLabels = (expression) => expression.flat().some((it) => it.key !== undefined);
+
+/** The name of a condition's field, with the key of a label. @param {Condition} condition */
+const nameOf = ({ name, key }) => (key === undefined ? name : `${name}.${key}`);
+
+/**
  * Prints an expression for a request.
  * @param {Expression} expression
  */
 export function toQuery(expression) {
-  return join(expression, ({ name, operator, value }) => {
-    const sign = operator.replace('<', '%3C').replace('>', '%3E');
-    return encodeURIComponent(name) + sign + encodeURIComponent(value);
+  return join(expression, (condition) => {
+    const sign = condition.operator.replace('<', '%3C').replace('>', '%3E');
+    return encodeURIComponent(nameOf(condition)) + sign + encodeURIComponent(condition.value);
   });
 }
 
@@ -106,28 +144,47 @@ function readCondition(text, fields) {
     .trim()
     .replace(/^filter=/, '')
     .replace(/^[^=<>%]+(%3[CDE])+/i, decode);
-  const found = /^([^=<>]+?)\s*(>=|<=|=|>|<)\s*(.*)$/su.exec(plain);
-  if (!found) {
+  const found = /^([^=<>]+?)\s*(?:(>=|<=|=|>|<)\s*(.*))?$/su.exec(plain);
+  const [, given = '', operator = HAS, written = ''] = found ?? [];
+  // Only a label can stand without an operator.
+  if (!found || (operator === HAS && !isLabel(given))) {
     throw new BadFilter(
       plain === ''
         ? 'A condition is missing: there is nothing between two separators.'
         : `“${plain}” is not a condition. A condition has a field, an operator and a value: contractId=C-1`,
     );
   }
-  const [, name, operator, written] = found;
+  const [name, key] = isLabel(given) ? ['label', given.slice('label.'.length)] : [given, undefined];
   const field = fields.find((it) => it.name.toLowerCase() === name.toLowerCase());
   if (!field) {
-    throw new BadFilter(`“${name}” is not a filter field. The fields are: ${fields.map((it) => it.name).join(', ')}`);
+    const names = fields.map((it) => (it.kind === 'label' ? `${it.name}.KEY` : it.name));
+    throw new BadFilter(`“${name}” is not a filter field. The fields are: ${names.join(', ')}`);
+  }
+  if (field.kind === 'label') {
+    const why = keyFault(key ?? '');
+    if (why) throw new BadFilter(`“${given}” names no label: ${why}. Write label.site=hamburg`);
   }
   if (!field.operators.includes(operator)) {
-    throw new BadFilter(`“${field.name}” does not support “${operator}”, only ${field.operators.join(' ')}`);
+    const supported = field.operators.filter(Boolean).join(' ');
+    throw new BadFilter(`“${key ? given : field.name}” does not support “${operator}”, only ${supported}`);
   }
-  if (written === '') throw new BadFilter(`“${field.name}” has no value.`);
-  const value = decode(written);
-  if (field.kind === 'time' && Number.isNaN(readTime(value).getTime())) {
+  if (written === '' && operator !== HAS) throw new BadFilter(`“${key ? given : field.name}” has no value.`);
+  const value = readValue(decode(written), field);
+  return { name: field.name, ...(key !== undefined && { key }), operator, value };
+}
+
+/** @param {string} name */
+const isLabel = (name) => /^label\./i.test(name);
+
+/** Checks a value, and returns it as the API spells it. @param {string} value @param {Field} field */
+function readValue(value, { name, kind, choices }) {
+  if (kind === 'time' && Number.isNaN(readTime(value).getTime())) {
     throw new BadFilter(`“${value}” is not a time. Write 2026-11-01 or 2026-11-01T12:30:00Z`);
   }
-  return { name: field.name, operator, value };
+  if (!choices) return value;
+  const found = choices.find((it) => it.some((word) => word.toLowerCase() === value.toLowerCase()));
+  if (found) return found[0];
+  throw new BadFilter(`“${value}” is not a ${name}. Choose one of: ${choices.map(([it]) => it).join(', ')}`);
 }
 
 /**

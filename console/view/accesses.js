@@ -1,20 +1,34 @@
 // The list of accesses, with its filter and its pages.
 
 import { go } from '../address.js';
-import { getPage, path } from '../api/client.js';
+import { getPageResponse, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
+import { labelKeysOf } from '../api/tenant.js';
 import { h } from '../element.js';
-import { ACCESS_FIELDS, readFilter, toQuery } from '../filter/expression.js';
+import {
+  ACCESS_FIELDS,
+  havingLabel,
+  namesLabels,
+  narrow,
+  readFilter,
+  toQuery,
+  writeFilter,
+} from '../filter/expression.js';
 import { filterPanel, listOrFault } from '../filter/panel.js';
+import { labelChips } from '../label/chips.js';
+import { ignoredNotice } from '../label/ignored_notice.js';
 import { createButtons } from '../part/create_buttons.js';
 import { pageIn, pager, pastTheEnd } from '../part/pager.js';
 import { emptyPanel } from '../part/panel.js';
-import { ACCESS_STATUSES, statusMark } from '../part/status.js';
+import { statusMark } from '../part/status.js';
 import { table } from '../part/table.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
+
+/** The number of labels that a row shows; the view of the access shows all. */
+const LABELS_SHOWN_MAX = 3;
 
 export const title = () => 'Accesses';
 export const scopes = ['access:read', 'access:write'];
@@ -30,10 +44,12 @@ export async function show(context) {
   const { page, size } = pageIn(query);
   const linkTo = (/** @type {{page?: number, size?: number, filter?: string}} */ to) =>
     link(['accesses'], { filter: text, size, ...to });
-  const [list, contracts] = await Promise.all([
-    listOrFault(text, () => results(context, { page, size, text, linkTo })),
+  const keys = labelKeysOf(tenant);
+  const [list, contracts, labelKeys] = await Promise.all([
+    listOrFault(text, () => results(context, { page, size, text, keys, linkTo })),
     // Contracts are only suggested: the user can type any ID.
     contractsOf(tenant).catch(() => []),
+    keys,
   ]);
   const offerings = [...new Set(contracts.map((it) => it.productOfferingId))];
   return h(
@@ -46,7 +62,7 @@ export async function show(context) {
       suggestions: {
         contractId: contracts.map((it) => it.id),
         productOfferingId: offerings,
-        status: ACCESS_STATUSES,
+        label: labelKeys ?? [],
       },
       apply: (filter) => go(linkTo({ filter, page: 1 })),
     }),
@@ -56,23 +72,46 @@ export async function show(context) {
 
 /**
  * @param {Context} context
- * @param {{page: number, size: number, text: string, linkTo: (to: {page?: number, size?: number, filter?: string}) => string}} how
+ * @param {object} how
+ * @param {number} how.page
+ * @param {number} how.size
+ * @param {string} how.text
+ * @param {Promise<string[] | undefined>} how.keys
+ * @param {(to: {page?: number, size?: number, filter?: string}) => string} how.linkTo
  */
-async function results({ tenant, signal, link }, { page, size: requested, text, linkTo }) {
-  const query = toQuery(readFilter(text, ACCESS_FIELDS));
-  const { items, total, size } = await getPage(path(tenant, 'access'), { query, page, size: requested, signal });
+async function results({ tenant, signal, link }, { page, size: requested, text, keys: reading, linkTo }) {
+  const filter = readFilter(text, ACCESS_FIELDS);
+  // The server may ignore labels, and no other condition: the page says so above the list.
+  const which = { query: toQuery(filter), page, size: requested, isLenient: namesLabels(filter), signal };
+  const [{ body, headers, size }, keys] = await Promise.all([getPageResponse(path(tenant, 'access'), which), reading]);
+  /** @type {any[]} */
+  const items = body;
+  const total = Number(headers.get('x-total-count'));
+  const notice = ignoredNotice(headers, keys);
   if (total === 0) {
     return text
-      ? emptyPanel(
-          'No access matches this filter',
-          h('p', {}, 'Values must match exactly. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all')),
+      ? h(
+          'div',
+          {},
+          notice,
+          emptyPanel(
+            'No access matches this filter',
+            h('p', {}, 'Values must match exactly. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all')),
+          ),
         )
       : emptyPanel(
           'No accesses yet',
           h('p', {}, 'Create one access, or many at once. The list shows the oldest first.'),
         );
   }
-  return h(
+  const linkToLabel = (/** @type {string} */ key, /** @type {string} */ value) =>
+    linkTo({ filter: writeFilter(narrow(filter, havingLabel(key, value))) });
+  const labels = {
+    name: 'Labels',
+    cell: (/** @type {any} */ it) =>
+      it.labels && labelChips(it.labels, { keys, linkTo: linkToLabel, most: LABELS_SHOWN_MAX }),
+  };
+  const section = h(
     'section',
     { class: 'panel', 'aria-label': 'Accesses' },
     items.length === 0
@@ -83,6 +122,7 @@ async function results({ tenant, signal, link }, { page, size: requested, text, 
             { name: 'Name', isHeading: true, cell: (it) => h('a', { href: link(['accesses', it.id]) }, it.name) },
             { name: 'Username', cell: (it) => h('code', {}, it.username) },
             { name: 'Status', cell: (it) => statusMark(it.status) },
+            ...(items.some((it) => it.labels) ? [labels] : []),
             { name: 'Contract', cell: (it) => it.contractId },
             { name: 'Starts', cell: (it) => timeElement(it.startDateTime) },
             { name: 'Ends', cell: (it) => timeElement(it.endDateTime) },
@@ -91,4 +131,5 @@ async function results({ tenant, signal, link }, { page, size: requested, text, 
         }),
     pager({ page, size, total, noun: ['access', 'accesses'], linkTo }),
   );
+  return h('div', {}, notice, section);
 }

@@ -193,7 +193,7 @@ inBrowser('the suspended accesses are listed', server, async ({ page }) => {
   await page.getByText('Filter', { exact: true }).click();
   await page.getByRole('button', { name: 'Add a condition' }).click();
   await page.getByLabel('Condition 1.1: field').selectOption('Status');
-  await page.getByLabel('Condition 1.1: Status').fill('SUSPENDED');
+  await page.getByLabel('Condition 1.1: Status').selectOption('Suspended');
   await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
   const listed = await namesIn(page);
   assert.deepEqual(listed, await namesOf('status=SUSPENDED&pageSize=50'));
@@ -255,6 +255,8 @@ inBrowser('an invalid filter is explained, and lists nothing', server, async ({ 
     ['createdAt>=yesterday', /“yesterday” is not a time/],
     ['contractId=C-1&', /nothing between two separators/],
     ['nonsense', /is not a condition/],
+    ['status=SUSPENDET', /“SUSPENDET” is not a status/],
+    ['label.Site=x', /the key “Site” has a character other than/],
   ])) {
     await written.fill(text);
     assert.match(await page.locator('#filter-fault').innerText(), why);

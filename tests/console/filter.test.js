@@ -5,7 +5,8 @@ import { test } from 'node:test';
 
 import { loadModule } from './environment.js';
 
-const { ACCESS_FIELDS, BadFilter, having, readFilter, toQuery, writeFilter } = await loadModule('filter/expression.js');
+const { ACCESS_FIELDS, BadFilter, having, havingLabel, narrow, readFilter, toQuery, writeFilter } =
+  await loadModule('filter/expression.js');
 
 const read = (/** @type {string} */ text) => readFilter(text, ACCESS_FIELDS);
 const name = (/** @type {string} */ value) => [[{ name: 'name', operator: '=', value }]];
@@ -38,6 +39,31 @@ test('alternatives and conditions keep their order in a request', () => {
   );
 });
 
+test('a condition on a label has a key, and a value or none', () => {
+  const site = havingLabel('site', 'a & b = c');
+  const any = { name: 'label', key: 'team', operator: '', value: '' };
+  assert.deepEqual(read(writeFilter([[site, any]])), [[site, any]]);
+  assert.deepEqual(read('label.site%3Dx&label.team;label.a.b-c_1=y'), [
+    [havingLabel('site', 'x'), any],
+    [havingLabel('a.b-c_1', 'y')],
+  ]);
+  assert.equal(toQuery([[site, any]]), 'label.site=a%20%26%20b%20%3D%20c&label.team');
+});
+
+test('a filter is narrowed to a label in every alternative, once', () => {
+  const site = havingLabel('site', 'x');
+  assert.equal(writeFilter(narrow([], site)), 'label.site=x');
+  const narrowed = narrow(read('name=a;name=b&label.site=x'), site);
+  assert.equal(writeFilter(narrowed), 'name=a&label.site=x;name=b&label.site=x');
+  assert.deepEqual(narrow(narrowed, site), narrowed);
+});
+
+test('a status is read in any case, and by the console’s word', () => {
+  for (const text of ['status=PENDING_ACTIVE', 'status=pending_active', 'status=Pending', 'Status%3DPENDING_ACTIVE']) {
+    assert.deepEqual(read(text), [[{ name: 'status', operator: '=', value: 'PENDING_ACTIVE' }]], text);
+  }
+});
+
 test('an invalid filter is explained', () => {
   /** @type {[string, RegExp][]} */
   const faults = [
@@ -47,6 +73,13 @@ test('an invalid filter is explained', () => {
     ['contractId=A&&name=x', /nothing between two separators/],
     ['hello', /“hello” is not a condition/],
     ['createdAt>=yesterday', /“yesterday” is not a time/],
+    ['status=SUSPENDET', /“SUSPENDET” is not a status\. Choose one of: PENDING_ACTIVE, ACTIVE, SUSPENDED, /],
+    ['label=x', /“label” names no label: the key is missing/],
+    ['label.=x', /the key is missing/],
+    ['label.Site=x', /“label.Site” names no label: the key “Site” has a character other than a–z/],
+    ['label.site=', /“label.site” has no value/],
+    ['label.site>x', /“label.site” does not support “>”, only =$/],
+    ['contractId', /is not a condition/],
   ];
   for (const [text, why] of faults) {
     assert.throws(

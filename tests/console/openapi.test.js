@@ -149,6 +149,7 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
   assert.deepEqual([...asked].sort(), [
     'DELETE /{tenantName}/access/batch/{taskId}',
     'GET /-/admin/tenants',
+    'GET /-/admin/tenants/{tenantName}',
     'GET /-/me',
     'GET /-/sign-in',
     'GET /{tenantName}/access',
