@@ -5,6 +5,7 @@ import { field } from '../part/form.js';
 import { counted } from '../part/number.js';
 import { readIds } from './access_ids.js';
 import { onInputDebounced } from './debounced_input.js';
+import { labelChangeFields } from './label_change.js';
 import { warnOfItems } from './limits.js';
 import { rowFaults } from './row_faults.js';
 
@@ -12,14 +13,15 @@ const CHANGES = /** @type {[string, string][]} */ ([
   ['SUSPENDED', 'Suspend'],
   ['ACTIVE', 'Activate'],
   ['TERMINATED', 'Terminate permanently'],
+  ['none', 'No change of the status'],
 ]);
 
 /**
  * @param {string} kind
- * @param {import('./retry.js').Retry | undefined} retry
+ * @param {{retry?: import('./retry.js').Retry, labelKeys?: string[]}} given
  * @returns {import('./request.js').BatchForm}
  */
-export function changeForm(kind, retry) {
+export function changeForm(kind, { retry, labelKeys }) {
   const isEnd = kind === 'end';
   // The change of a batch that another tab has sent is unknown: the user chooses it again.
   const chosen = retry ? CHANGES.find(([it]) => it === retry.remembered.status)?.[0] : 'SUSPENDED';
@@ -29,6 +31,7 @@ export function changeForm(kind, retry) {
     chosen === undefined && h('option', { value: '', selected: true }, 'Choose a change'),
     CHANGES.map(([value, word]) => h('option', { value, selected: value === chosen }, word)),
   );
+  const labels = labelChangeFields(labelKeys, retry?.remembered.labelChange);
   const area = h('textarea', {
     id: 'ids',
     rows: 8,
@@ -76,7 +79,7 @@ export function changeForm(kind, retry) {
   const element = h(
     'div',
     { class: 'fields' },
-    !isEnd && field({ label: 'Change', control: status }),
+    !isEnd && [field({ label: 'Change', control: status }), labels.elements],
     field({
       label: 'Access IDs',
       control: area,
@@ -97,14 +100,28 @@ export function changeForm(kind, retry) {
       return undefined;
     }
     const them = counted(ids.length, 'access', 'accesses');
-    const operation = isEnd
-      ? { operationType: 'terminate', operationBody: {} }
-      : { operationType: 'update', operationBody: { status: status.value } };
+    if (isEnd) {
+      const body = { operationType: 'terminate', operationBody: {}, accessesIdList: ids };
+      return { address: 'batchUpdate', body, remembered: {}, question: endQuestion(them) };
+    }
+    const labelChange = labels.read();
+    if (!labelChange) return undefined;
+    const changesLabels = Object.keys(labelChange).length > 0;
+    const operationBody = {
+      ...(status.value !== 'none' && { status: status.value }),
+      ...(changesLabels && { labels: labelChange }),
+    };
+    if (Object.keys(operationBody).length === 0) {
+      labels.showFault('Choose a change of the status, or labels to set or to remove.');
+      status.focus();
+      return undefined;
+    }
+    const question = changeQuestion(status.value, them);
     return {
       address: 'batchUpdate',
-      body: { ...operation, accessesIdList: ids },
-      remembered: isEnd ? {} : { status: status.value },
-      question: isEnd ? endQuestion(them) : changeQuestion(status.value, them),
+      body: { operationType: 'update', operationBody, accessesIdList: ids },
+      remembered: { status: status.value, ...(changesLabels && { labelChange }) },
+      question: { ...question, consequence: [...question.consequence, ...inWords(labelChange)] },
     };
   };
   return { element, request };
@@ -120,8 +137,26 @@ const endQuestion = (them) => ({
   isIrreversible: true,
 });
 
+/** Sentences about a change of labels. @param {Record<string, string | null>} change */
+function inWords(change) {
+  const all = Object.entries(change);
+  const set = all.filter(([, value]) => value !== null).map(([key, value]) => `${key}: ${value}`);
+  const removed = all.filter(([, value]) => value === null).map(([key]) => key);
+  return [
+    ...(set.length > 0 ? [`Labels to set: ${set.join(', ')}.`] : []),
+    ...(removed.length > 0 ? [`Labels to remove: ${removed.join(', ')}.`] : []),
+  ];
+}
+
 /** @param {string} status @param {string} them */
 function changeQuestion(status, them) {
+  if (status === 'none') {
+    return {
+      title: `Change the labels of ${them}?`,
+      consequence: ['The accesses’ other labels stay as they are.'],
+      yes: `Change ${them}`,
+    };
+  }
   if (status === 'TERMINATED') {
     return {
       title: `Terminate ${them}?`,

@@ -2,6 +2,7 @@
 // sent.
 
 import { h, replace } from '../element.js';
+import { labelRows } from '../label/rows.js';
 import { contractChoice } from '../part/contract_choice.js';
 import { checkbox, choices, field } from '../part/form.js';
 import { count, counted } from '../part/number.js';
@@ -24,10 +25,10 @@ const SOURCES = /** @type {[string, string][]} */ ([
 
 /**
  * @param {import('../api/contract.js').Contract[]} contracts
- * @param {{retry?: import('./retry.js').Retry, contract?: string}} given
+ * @param {{retry?: import('./retry.js').Retry, contract?: string, labelKeys?: string[]}} given
  * @returns {import('./request.js').BatchForm}
  */
-export function creationForm(contracts, { retry, contract }) {
+export function creationForm(contracts, { retry, contract, labelKeys }) {
   const choice = contractChoice(contracts, retry?.remembered.contractId ?? contract);
   const number = h('input', {
     id: 'number',
@@ -45,6 +46,12 @@ export function creationForm(contracts, { retry, contract }) {
     h('option', { value: 'username' }, 'a username'),
   );
   const file = h('input', { id: 'file', type: 'file', accept: '.csv,.tsv,.txt,text/csv' });
+  const labelsOfAll = labelRows({
+    legend: 'Labels (optional)',
+    hint: 'Every access of the batch gets these labels.',
+    labels: retry?.remembered.labels,
+    keys: labelKeys,
+  });
   const preview = h('div', { 'aria-live': 'polite' });
   const place = h('div', { class: 'fields' });
   let source = retry?.table === undefined ? 'number' : 'list';
@@ -203,16 +210,20 @@ export function creationForm(contracts, { retry, contract }) {
     field({ label: 'Contract', control: choice }),
     choices({ name: 'source', legend: 'Accesses', choices: SOURCES, chosen: source, choose }),
     place,
+    labelsOfAll.element,
   );
 
   const request = async () => {
     const contractId = choice.value;
+    const labels = labelsOfAll.read();
+    if (!labels) return undefined;
+    const labelled = Object.keys(labels).length > 0 ? { labels } : {};
     const batch = (/** @type {object} */ which) => ({
       address: 'batch',
       body: { contractId, ...which },
-      remembered: { contractId },
+      remembered: { contractId, ...labelled },
     });
-    if (source === 'number') return batch({ numberOfAccesses: Number(number.value) });
+    if (source === 'number') return batch({ numberOfAccesses: Number(number.value), ...labelled });
     if (source === 'list') readListNow();
     else await reading;
     if (!read || read.trouble || read.rows.length === 0) {
@@ -226,7 +237,7 @@ export function creationForm(contracts, { retry, contract }) {
       (tick ?? (source === 'list' ? list : file)).focus();
       return undefined;
     }
-    return batch({ accesses: good.map((it) => it.item) });
+    return batch({ accesses: good.map((it) => ({ ...it.item, ...labelled })) });
   };
   return { element, request };
 }

@@ -7,7 +7,9 @@ const KEY = 'gatehouse.batch.';
  * The part of a request that the tab remembers.
  * @typedef {object} Remembered
  * @property {string} [contractId]
- * @property {string} [status] the status that a change sets
+ * @property {Record<string, string>} [labels] the labels of new accesses
+ * @property {string} [status] the status that a change sets, or `none`
+ * @property {Record<string, string | null>} [labelChange] the labels that a change sets or, with `null`, removes
  */
 
 /**

@@ -10,10 +10,11 @@ import { h } from '../element.js';
  * @param {string} question.yes the text of the button that confirms
  * @param {boolean} [question.isIrreversible]
  * @param {HTMLElement} [question.form] an input that belongs to the question
+ * @param {() => boolean} [question.check] whether the input is valid; the dialog stays open until it is
  * @param {AbortSignal} signal of the view that asks: leaving the view declines
  * @returns {Promise<boolean>}
  */
-export function confirm({ title, consequence, yes, isIrreversible = false, form }, signal) {
+export function confirm({ title, consequence, yes, isIrreversible = false, form, check }, signal) {
   return new Promise((resolve) => {
     const no = h('button', { type: 'button', onclick: () => dialog.close('no') }, 'Cancel');
     const dialog = h(
@@ -21,7 +22,12 @@ export function confirm({ title, consequence, yes, isIrreversible = false, form 
       { class: 'question', 'aria-labelledby': 'dialog-title' },
       h(
         'form',
-        { method: 'dialog' },
+        {
+          method: 'dialog',
+          onsubmit: (/** @type {Event} */ event) => {
+            if (check?.() === false) event.preventDefault();
+          },
+        },
         h('h2', { id: 'dialog-title' }, title),
         h('div', { class: 'consequence' }, consequence),
         form,

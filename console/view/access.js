@@ -3,8 +3,11 @@
 import { announce } from '../announcement.js';
 import { ask, get, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
+import { labelKeysOf } from '../api/tenant.js';
 import { focusOn, h, replace } from '../element.js';
-import { having } from '../filter/expression.js';
+import { having, havingLabel, writeFilter } from '../filter/expression.js';
+import { labelChips } from '../label/chips.js';
+import { askForLabels } from '../label/question.js';
 import { copyButton } from '../part/copy_button.js';
 import { credentialsPanel, lostPasswordPanel, showCredentialsDialog } from '../part/credentials.js';
 import { confirm } from '../part/dialog.js';
@@ -30,9 +33,13 @@ export async function show({ tenant, params: [id], signal, link }) {
   const secret = h('div', {});
   /** The version on the page: a change of a newer version is refused. */
   let etag = '';
+  const readingKeys = labelKeysOf(tenant);
+  /** @type {string[] | undefined} */
+  let labelKeys;
 
   async function read() {
-    const { body, headers } = await get(address, { signal });
+    const [{ body, headers }, keys] = await Promise.all([get(address, { signal }), readingKeys]);
+    labelKeys = keys;
     etag = headers.get('etag') ?? '';
     draw(body);
   }
@@ -49,16 +56,9 @@ export async function show({ tenant, params: [id], signal, link }) {
   }
 
   /** @param {any} access */
-  function factsOf({
-    username,
-    deviceName,
-    status,
-    contractId,
-    productOfferingId,
-    startDateTime,
-    endDateTime,
-    createdBy,
-  }) {
+  function factsOf(access) {
+    const { username, deviceName, status, contractId, productOfferingId, startDateTime, endDateTime, createdBy } =
+      access;
     /** @type {[string, Child][]} */
     const rows = [
       ['Status', [statusMark(status), ' ', h('span', { class: 'fine' }, explained(status, endDateTime))]],
@@ -76,6 +76,7 @@ export async function show({ tenant, params: [id], signal, link }) {
         ),
       ],
       ['Offering', productOfferingId],
+      ['Labels', labelsOf(access)],
       ['Starts', timeElement(startDateTime, { isPrecise: true })],
       [
         'Ends',
@@ -94,6 +95,21 @@ export async function show({ tenant, params: [id], signal, link }) {
       ['ID', [h('code', {}, id), copyButton('ID', id)]],
     ];
     return facts(rows);
+  }
+
+  /** @param {any} access */
+  function labelsOf(access) {
+    const { labels, status } = access;
+    const linkTo = (/** @type {string} */ key, /** @type {string} */ value) =>
+      link(['accesses'], { filter: writeFilter([[havingLabel(key, value)]]) });
+    const mayChange = may('access:write') && status !== 'TERMINATED';
+    const words = labels ? 'Change the labels' : 'Add labels';
+    return h(
+      'div',
+      { class: 'with-button' },
+      labels ? labelChips(labels, { keys: labelKeys, linkTo }) : h('span', { class: 'none' }, 'none'),
+      mayChange && h('button', { type: 'button', class: 'quiet', onclick: () => changeLabels(access) }, words),
+    );
   }
 
   /** @param {any} access */
@@ -122,7 +138,19 @@ export async function show({ tenant, params: [id], signal, link }) {
     const question = { title, yes, isIrreversible, consequence: consequence.map((it) => h('p', {}, it)) };
     if (!(await confirm(question, signal))) return;
     const body = await patch({ status });
-    if (!body) return;
+    if (body) showDone(body, done);
+  }
+
+  /** @param {any} access */
+  async function changeLabels(access) {
+    const labels = await askForLabels(access, labelKeys, signal);
+    if (!labels) return;
+    const body = await patch({ labels });
+    if (body) showDone(body, 'has new labels.');
+  }
+
+  /** @param {any} body @param {string} done */
+  function showDone(body, done) {
     draw(body);
     announce(`${body.name} ${done}`);
     replace(outcome, h('p', { class: 'panel', role: 'status' }, h('bdi', {}, body.name), ' ', done));

@@ -5,7 +5,9 @@ import { ask, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
 import { idempotencyKeys } from '../api/idempotency_key.js';
 import { Problem } from '../api/problem.js';
+import { labelKeysOf } from '../api/tenant.js';
 import { focusOn, h, replace } from '../element.js';
+import { labelRows } from '../label/rows.js';
 import { contractChoice } from '../part/contract_choice.js';
 import { credentialsPanel, showCredentialsDialog } from '../part/credentials.js';
 import { field, onSubmit, showFaults, VERBATIM, whileBusy } from '../part/form.js';
@@ -22,7 +24,7 @@ const CONTROLS = { contractId: 'contract', username: 'username', password: 'pass
 
 /** @param {Context} context */
 export async function show({ tenant, query, link, signal }) {
-  const contracts = await contractsOf(tenant);
+  const [contracts, keys] = await Promise.all([contractsOf(tenant), labelKeysOf(tenant)]);
   const input = (/** @type {string} */ id, /** @type {object} */ more = {}) =>
     h('input', { id, name: id, ...VERBATIM, ...more });
   const contract = contractChoice(contracts, query.get('contract') ?? '');
@@ -31,6 +33,11 @@ export async function show({ tenant, query, link, signal }) {
     input('username'),
     input('password', { type: 'password', autocomplete: 'new-password' }),
   ];
+  const rows = labelRows({
+    legend: 'Labels (optional)',
+    hint: 'Keys and values of your own, such as site and hamburg, to find accesses by. They can be changed later.',
+    keys,
+  });
   const send = h('button', { type: 'submit', class: 'main' }, 'Create');
   const trouble = h('div', { 'aria-live': 'polite' });
   const main = h('div', {});
@@ -44,9 +51,12 @@ export async function show({ tenant, query, link, signal }) {
       username: username.value,
       password: password.value,
     };
-    const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
     replace(trouble);
     showFaults(form, [], CONTROLS);
+    const labels = rows.read();
+    if (!labels) return;
+    const filledIn = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+    const body = { ...filledIn, ...(Object.keys(labels).length > 0 && { labels }) };
     try {
       const { body: access } = await ask('POST', path(tenant, 'access'), {
         body,
@@ -94,7 +104,9 @@ export async function show({ tenant, query, link, signal }) {
   function again(contractId) {
     keyFor = idempotencyKeys();
     form.reset();
+    // The next access often has the same contract and labels.
     contract.value = contractId;
+    rows.redraw();
     replace(main, form);
     deviceName.focus();
   }
@@ -121,6 +133,7 @@ export async function show({ tenant, query, link, signal }) {
       control: password,
       hint: 'Generated if left empty. A generated password can’t be guessed, and is checked faster.',
     }),
+    rows.element,
     trouble,
     h('p', { class: 'buttons' }, send, h('a', { class: 'button', href: link(['accesses']) }, 'Cancel')),
   );

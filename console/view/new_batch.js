@@ -5,6 +5,7 @@ import { ask, path } from '../api/client.js';
 import { contractsOf } from '../api/contract.js';
 import { idempotencyKeys } from '../api/idempotency_key.js';
 import { Problem } from '../api/problem.js';
+import { labelKeysOf } from '../api/tenant.js';
 import { changeForm } from '../batch/change_form.js';
 import { creationForm } from '../batch/creation_form.js';
 import { explainRefusal } from '../batch/limits.js';
@@ -31,8 +32,9 @@ const KINDS = /** @type {[string, string][]} */ ([
 /** @param {Context} context */
 export async function show({ tenant, query, link, signal }) {
   const failed = query.get('retry');
-  const [contracts, retry] = await Promise.all([
+  const [contracts, labelKeys, retry] = await Promise.all([
     contractsOf(tenant),
+    labelKeysOf(tenant),
     failed ? readRetry(tenant, failed, signal) : undefined,
   ]);
   let kind = retry?.kind ?? query.get('kind') ?? 'create';
@@ -49,8 +51,8 @@ export async function show({ tenant, query, link, signal }) {
     kind = chosen;
     const same = retry?.kind === kind ? retry : undefined;
     if (kind === 'create')
-      form = creationForm(contracts, { retry: same, contract: query.get('contract') ?? undefined });
-    else form = changeForm(kind, same);
+      form = creationForm(contracts, { retry: same, contract: query.get('contract') ?? undefined, labelKeys });
+    else form = changeForm(kind, { retry: same, labelKeys });
     replace(place, form.element);
     replace(trouble);
   }

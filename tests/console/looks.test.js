@@ -86,6 +86,35 @@ inBrowser('an access', server, async ({ page }) => {
   await everywhere(page, 'access-password');
 });
 
+inBrowser('labels', server, async ({ page }) => {
+  await operator.ask('PUT', '/-/admin/tenants/demo', { labelKeys: ['model', 'site', 'team'] });
+  const labels = { site: 'hamburg', team: 'pumps' };
+  const { id, accesses } = await api.createMany({ numberOfAccesses: 12, labels });
+  const long = { note: 'Replaced after the flood; the old meter is in the cellar of house 12, behind the boiler' };
+  const many = Object.fromEntries(['rack', 'row', 'shelf', 'firmware'].map((key, n) => [key, `v${n}`]));
+  await api.changeAccess(accesses[1].id, { labels: { ...long, ...many, model: 'SX-1276', site: null } });
+  await api.changeAccess(accesses[2].id, { labels: { site: null, team: null } });
+  await open(page, `demo/accesses?filter=${encodeURIComponent(`createdBy=${id}`)}`, 'accesses');
+  await everywhere(page, 'accesses-labels', undefined, { onWall: true });
+  await open(
+    page,
+    `demo/accesses?filter=${encodeURIComponent('label.site=hamburg&label.team;label.rack=7')}`,
+    'accesses',
+  );
+  await page.getByText('A condition was ignored').waitFor();
+  await everywhere(page, 'accesses-ignored');
+  await open(page, `demo/accesses/${accesses[1].id}`, 'accesses/id');
+  await everywhere(page, 'access-labels');
+  await page.getByRole('button', { name: 'Change the labels' }).click();
+  await page.getByLabel('Label 1: key').fill('Firmware');
+  await page.getByRole('button', { name: 'Save the labels' }).click();
+  await everywhere(page, 'dialog-labels');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await open(page, 'demo/batches/new?kind=change', 'batches/new');
+  await page.getByRole('button', { name: 'Add a label' }).click();
+  await everywhere(page, 'new-batch-labels');
+});
+
 inBrowser('a new access', server, async ({ page, watch }) => {
   watch.announce(400, '/demo/access');
   await open(page, 'demo/accesses/new', 'accesses/new');
@@ -93,6 +122,12 @@ inBrowser('a new access', server, async ({ page, watch }) => {
   await page.getByLabel('Contract').selectOption('C-PAYG');
   await page.getByLabel('Username (optional)').fill('x'.repeat(129));
   await page.getByLabel('Password (optional)').fill('x'.repeat(73));
+  await page.getByRole('button', { name: 'Add a label' }).click();
+  await page.getByLabel('Label 1: key').fill('Site');
+  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByText('Label 1: the value is missing.').waitFor();
+  await everywhere(page, 'new-access-labels');
+  await page.getByRole('button', { name: 'Remove label 1' }).click();
   await page.getByRole('button', { name: 'Create' }).click();
   await page.locator('#username-fault').waitFor();
   await everywhere(page, 'new-access-errors');
