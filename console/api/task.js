@@ -12,7 +12,15 @@ import { SignedOut } from './problem.js';
  * @property {string} [passwordsUntil]
  */
 
-/** @typedef {{total: number, succeeded: number, failed: number}} Progress numbers of items */
+/**
+ * The change that a Task makes to accesses.
+ * @typedef {object} Change
+ * @property {string} [status]
+ * @property {boolean} [rotatesPassword]
+ * @property {Record<string, string | null>} [labels] values to set, and `null` for labels to remove
+ */
+
+/** @typedef {{total: number, succeeded: number, failed: number, change?: Change}} Progress numbers of items, and their change */
 
 /** @type {Record<string, string>} */
 export const KIND_WORDS = {

@@ -23,15 +23,13 @@ const CHANGES = /** @type {[string, string][]} */ ([
  */
 export function changeForm(kind, { retry, labelKeys }) {
   const isEnd = kind === 'end';
-  // The change of a batch that another tab has sent is unknown: the user chooses it again.
-  const chosen = retry ? CHANGES.find(([it]) => it === retry.remembered.status)?.[0] : 'SUSPENDED';
+  const chosen = retry ? (retry.change?.status ?? 'none') : 'SUSPENDED';
   const status = h(
     'select',
-    { id: 'change', required: true },
-    chosen === undefined && h('option', { value: '', selected: true }, 'Choose a change'),
+    { id: 'change' },
     CHANGES.map(([value, word]) => h('option', { value, selected: value === chosen }, word)),
   );
-  const labels = labelChangeFields(labelKeys, retry?.remembered.labelChange);
+  const labels = labelChangeFields(labelKeys, retry?.change?.labels);
   const area = h('textarea', {
     id: 'ids',
     rows: 8,
@@ -120,7 +118,7 @@ export function changeForm(kind, { retry, labelKeys }) {
     return {
       address: 'batchUpdate',
       body: { operationType: 'update', operationBody, accessesIdList: ids },
-      remembered: { status: status.value, ...(changesLabels && { labelChange }) },
+      remembered: {},
       question: { ...question, consequence: [...question.consequence, ...inWords(labelChange)] },
     };
   };

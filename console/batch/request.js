@@ -1,5 +1,5 @@
-// Batch requests: what a form has ready to send, and what this tab remembers of it. A Task reports the results of a batch, but
-// not its request, which a retry of the failed items needs. Passwords are not remembered.
+// Batch requests: what a form has ready to send, and what this tab remembers of it. A Task reports the results of a batch, and its
+// change of accesses, but not the request of a creation, which a retry of the failed items needs. Passwords are not remembered.
 
 const KEY = 'gatehouse.batch.';
 
@@ -8,8 +8,6 @@ const KEY = 'gatehouse.batch.';
  * @typedef {object} Remembered
  * @property {string} [contractId]
  * @property {Record<string, string>} [labels] the labels of new accesses
- * @property {string} [status] the status that a change sets, or `none`
- * @property {Record<string, string | null>} [labelChange] the labels that a change sets or, with `null`, removes
  */
 
 /**

@@ -1,6 +1,6 @@
 // The retry of a batch's failed items: the initial values of the form for the next batch.
 
-import { allItems, listItems, readTask } from '../api/task.js';
+import { allItems, listItems, readProgress, readTask } from '../api/task.js';
 import { cell } from './csv_writer.js';
 import { rememberedRequest } from './request.js';
 import { refusedRows, retryTable } from './retry_table.js';
@@ -12,6 +12,7 @@ import { refusedRows, retryTable } from './retry_table.js';
  * @property {string} [table] CSV with the names of the accesses
  * @property {Map<string, string>} [refused] reasons by row, for rows that the user has to correct
  * @property {string[]} [ids] of accesses to change
+ * @property {import('../api/task.js').Change} [change] the change of the batch
  * @property {import('./request.js').Remembered} remembered
  */
 
@@ -31,7 +32,8 @@ export async function readRetry(tenant, taskId, signal) {
       .map((it) => it.accessId)
       .filter(Boolean)
       .map(cell);
-    return { kind: kind === 'batchTerminate' ? 'end' : 'change', ids, remembered };
+    const { change } = await readProgress(tenant, taskId, signal);
+    return { kind: kind === 'batchTerminate' ? 'end' : 'change', ids, change, remembered };
   }
   remembered.contractId ??= await contractOf(tenant, taskId);
   const table = retryTable(errors);

@@ -134,12 +134,12 @@ function accepted(id, link) {
  * Names the values of the previous batch that the retry lacks.
  * @param {import('../batch/retry.js').Retry} retry
  */
-function missingValues({ kind, table, remembered }) {
+function missingValues({ kind, table, change }) {
   if (kind === 'create') {
     return table === undefined
       ? 'Only their number is stored. Chosen passwords are not: the server generates new ones.'
       : 'Chosen passwords are not stored: add them, or the server generates new ones.';
   }
-  if (kind === 'end' || remembered.status) return undefined;
-  return 'The batch doesn’t store its change, and this tab hasn’t sent it: choose the change again. The batch may also have set a password, which only the command line and the API can do in a batch.';
+  if (!change?.rotatesPassword) return undefined;
+  return 'The batch also set passwords, which only the command line and the API can do in a batch.';
 }

@@ -301,3 +301,18 @@ inBrowser('a retry has the labels of its batch', server, async ({ page }) => {
   await untilReady(page, 'batches/new');
   assert.equal(await page.getByLabel('Label 1: value').inputValue(), 'again');
 });
+
+inBrowser('a retry has the change of its batch, whoever has sent it', server, async ({ page }) => {
+  const { id } = await api.createAccess();
+  await api.changeAccess(id, { status: 'TERMINATED' });
+  const change = { labels: { site: 'again', team: null } };
+  const body = { operationType: 'update', operationBody: change, accessesIdList: [id] };
+  const task = await api.ask('POST', '/demo/access/batchUpdate', body);
+  await api.untilOver(task.id);
+  await openView(page, `demo/batches/new?retry=${task.id}`, 'batches/new');
+  assert.equal(await page.getByLabel('Change', { exact: true }).inputValue(), 'none');
+  assert.equal(await page.getByLabel('Label 1: key').inputValue(), 'site');
+  assert.equal(await page.getByLabel('Label 1: value').inputValue(), 'again');
+  assert.equal(await page.getByLabel('Labels to remove').inputValue(), 'team');
+  assert.equal(await page.getByLabel('Access IDs').inputValue(), id);
+});
