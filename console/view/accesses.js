@@ -18,6 +18,7 @@ import { filterPanel, listOrFault } from '../filter/panel.js';
 import { labelChips } from '../label/chips.js';
 import { ignoredNotice } from '../label/ignored_notice.js';
 import { createButtons } from '../part/create_buttons.js';
+import { orderChoice, orderIn } from '../part/order.js';
 import { pageIn, pager, pastTheEnd } from '../part/pager.js';
 import { emptyPanel } from '../part/panel.js';
 import { statusMark } from '../part/status.js';
@@ -26,6 +27,11 @@ import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
 
 /** @typedef {import('./context.js').Context} Context */
+
+/**
+ * The address of another page, filter or order of the list.
+ * @typedef {{page?: number, size?: number, filter?: string, sort?: string}} To
+ */
 
 /** The number of labels that a row shows; the view of the access shows all. */
 const LABELS_SHOWN_MAX = 3;
@@ -42,11 +48,11 @@ export async function show(context) {
   }
   const text = query.get('filter') ?? '';
   const { page, size } = pageIn(query);
-  const linkTo = (/** @type {{page?: number, size?: number, filter?: string}} */ to) =>
-    link(['accesses'], { filter: text, size, ...to });
+  const sort = orderIn(query);
+  const linkTo = (/** @type {To} */ to) => link(['accesses'], { filter: text, sort, size, ...to });
   const keys = labelKeysOf(tenant);
   const [list, contracts, labelKeys] = await Promise.all([
-    listOrFault(text, () => results(context, { page, size, text, keys, linkTo })),
+    listOrFault(text, () => results(context, { page, size, sort, text, keys, linkTo })),
     // Contracts are only suggested: the user can type any ID.
     contractsOf(tenant).catch(() => []),
     keys,
@@ -75,14 +81,16 @@ export async function show(context) {
  * @param {object} how
  * @param {number} how.page
  * @param {number} how.size
+ * @param {string | undefined} how.sort
  * @param {string} how.text
  * @param {Promise<string[] | undefined>} how.keys
- * @param {(to: {page?: number, size?: number, filter?: string}) => string} how.linkTo
+ * @param {(to: To) => string} how.linkTo
  */
-async function results({ tenant, signal, link }, { page, size: requested, text, keys: reading, linkTo }) {
+async function results({ tenant, signal, link }, { page, size: requested, sort, text, keys: reading, linkTo }) {
   const filter = readFilter(text, ACCESS_FIELDS);
   // The server may ignore labels, and no other condition: the page says so above the list.
-  const which = { query: toQuery(filter), page, size: requested, isLenient: namesLabels(filter), signal };
+  const query = [toQuery(filter), sort && `sort=${sort}`].filter(Boolean).join('&');
+  const which = { query, page, size: requested, isLenient: namesLabels(filter), signal };
   const [{ body, headers, size }, keys] = await Promise.all([getPageResponse(path(tenant, 'access'), which), reading]);
   /** @type {any[]} */
   const items = body;
@@ -99,10 +107,7 @@ async function results({ tenant, signal, link }, { page, size: requested, text, 
             h('p', {}, 'Values must match exactly. ', h('a', { href: linkTo({ filter: '' }) }, 'Show all')),
           ),
         )
-      : emptyPanel(
-          'No accesses yet',
-          h('p', {}, 'Create one access, or many at once. The list shows the oldest first.'),
-        );
+      : emptyPanel('No accesses yet', h('p', {}, 'Create one access, or many at once.'));
   }
   const linkToLabel = (/** @type {string} */ key, /** @type {string} */ value) =>
     linkTo({ filter: writeFilter(narrow(filter, havingLabel(key, value))) });
@@ -114,10 +119,11 @@ async function results({ tenant, signal, link }, { page, size: requested, text, 
   const section = h(
     'section',
     { class: 'panel', 'aria-label': 'Accesses' },
+    orderChoice(sort, (order) => linkTo({ sort: order, page: 1 })),
     items.length === 0
       ? pastTheEnd({ size, total, linkTo })
       : table({
-          caption: 'Accesses, oldest first',
+          caption: sort ? 'Accesses, newest first' : 'Accesses, oldest first',
           columns: [
             { name: 'Name', isHeading: true, cell: (it) => h('a', { href: link(['accesses', it.id]) }, it.name) },
             { name: 'Username', cell: (it) => h('code', {}, it.username) },

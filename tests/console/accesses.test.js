@@ -185,6 +185,24 @@ inBrowser('every page of a list can be opened, and shared', server, async ({ pag
   await page.getByText('This page is empty').waitFor();
 });
 
+inBrowser('the newest accesses are listed first', server, async ({ page }) => {
+  const names = LISTED.accesses.map((/** @type {any} */ it) => it.name).reverse();
+  await openView(page, `demo/accesses?filter=createdBy%3D${LISTED.id}&size=25&page=2`, 'accesses');
+  const order = page.getByRole('combobox', { name: 'Order' });
+  await leadsTo(page, 'accesses', () => order.selectOption('Newest first'));
+  assert.deepEqual(await namesIn(page), names.slice(0, 25));
+  await leadsTo(page, 'accesses', () => page.getByRole('link', { name: 'Last page' }).click());
+  assert.deepEqual(await namesIn(page), names.slice(50));
+  await page.getByText('60 accesses').waitFor();
+  // A filter keeps the order, and another order keeps the filter.
+  await page.getByLabel('As an expression').fill(`createdBy=${LISTED.id}&name=${names[3]}`);
+  await leadsTo(page, 'accesses', () => page.getByRole('button', { name: 'Apply' }).click());
+  assert.equal(await order.inputValue(), '-createdAt');
+  await leadsTo(page, 'accesses', () => order.selectOption('Oldest first'));
+  assert.deepEqual(await namesIn(page), [names[3]]);
+  assert.equal(new URL(page.url()).hash.includes('sort'), false);
+});
+
 inBrowser('the suspended accesses are listed', server, async ({ page }) => {
   const suspended = await api.createAccess({ deviceName: 'suspended for the list' });
   await api.createAccess({ deviceName: 'not suspended' });
