@@ -15,6 +15,7 @@ import {
   writeFilter,
 } from '../filter/expression.js';
 import { filterPanel, listOrFault } from '../filter/panel.js';
+import { accessFinder } from '../find/access_finder.js';
 import { labelChips } from '../label/chips.js';
 import { ignoredNotice } from '../label/ignored_notice.js';
 import { createButtons } from '../part/create_buttons.js';
@@ -42,7 +43,8 @@ export const scopes = ['access:read', 'access:write'];
 /** @param {Context} context */
 export async function show(context) {
   const { tenant, query, link } = context;
-  const head = h('div', { class: 'title' }, h('h1', {}, 'Accesses'), createButtons(link));
+  const finder = may('access:read') && accessFinder(context);
+  const head = h('div', { class: 'title' }, h('h1', {}, 'Accesses'), finder, createButtons(link));
   if (!may('access:read')) {
     return h('div', {}, head, h('p', { class: 'panel' }, 'Your token may create accesses, but not list them.'));
   }

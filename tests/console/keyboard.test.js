@@ -30,7 +30,7 @@ inBrowser('the first focus stop skips the menu', server, async ({ page }) => {
   await focusIsOn(page, 'Accesses');
   assert.equal(fragmentOf(page), '#/demo/accesses');
   await page.keyboard.press('Tab');
-  await focusIsOn(page, 'Create an access');
+  await focusIsOn(page, 'Find an access');
 });
 
 inBrowser('every control is a focus stop, and shows its focus', server, async ({ page }) => {

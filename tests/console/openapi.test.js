@@ -97,8 +97,10 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
   await page.getByRole('button', { name: 'Suspend' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await page.getByText('the next check refuses its device').first().waitFor();
-  await openView(page, 'demo/accesses?filter=contractId%3DC-PAYG', 'accesses');
+  await openView(page, 'demo/accesses?filter=contractId%3DC-PAYG&sort=-createdAt', 'accesses');
   await page.getByRole('table').waitFor();
+  await page.getByRole('combobox', { name: 'Find an access' }).fill('u-');
+  await page.getByText('1 access found.').first().waitFor();
 
   await openView(page, 'demo/batches/new', 'batches/new');
   await page.getByLabel('Contract').selectOption('C-PAYG');
@@ -162,6 +164,7 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
     'GET /{tenantName}/contract',
     'GET /{tenantName}/product',
     'GET /{tenantName}/product/{productId}',
+    'GET /{tenantName}/search',
     'GET /{tenantName}/summary',
     'PATCH /{tenantName}/access/{accessId}',
     'POST /{tenantName}/access',
