@@ -2,8 +2,9 @@
 
 import { get, getPage, path } from '../api/client.js';
 import { isFinished, KIND_WORDS, listTasks, readAllProgress } from '../api/task.js';
+import { labelKeysOf } from '../api/tenant.js';
 import { progressBar } from '../batch/progress.js';
-import { h } from '../element.js';
+import { h, replace } from '../element.js';
 import { having } from '../filter/expression.js';
 import { daysChart, dividedBar, plainBar } from '../part/chart.js';
 import { createButtons } from '../part/create_buttons.js';
@@ -31,16 +32,18 @@ export function show(context) {
   const figures = h('div', { class: 'grid' });
   const running = h('div', {});
   const accounts = h('div', {});
+  const byLabel = h('div', { class: 'grid' });
   if (may('access:read')) {
     poll(signal, figures, 'Loading accesses …', POLL_SECONDS, () => readFigures(context));
     poll(signal, running, 'Loading batches …', POLL_SECONDS, () => readRunning(context));
+    showByLabel(context, byLabel);
   }
   if (may('product:read')) poll(signal, accounts, 'Loading accounts …', POLL_SECONDS, () => readAccounts(context));
   return h(
     'div',
     {},
     h('h1', {}, 'Overview'),
-    may('access:read') && figures,
+    may('access:read') && [figures, byLabel],
     h(
       'div',
       { class: 'grid' },
@@ -49,6 +52,15 @@ export function show(context) {
     ),
     h('p', { class: 'fine' }, `Figures of ${tenant}, refreshed every ${POLL_SECONDS} seconds.`),
   );
+}
+
+/** Shows the accesses by label, if the tenant has keys of labels. @param {Context} context @param {Element} place */
+async function showByLabel(context, place) {
+  const keys = await labelKeysOf(context.tenant);
+  if (!keys?.length) return;
+  // Most first views don't need the module.
+  const { labelFigures } = await import('../label/figures.js');
+  if (!context.signal.aborted) replace(place, labelFigures(context, keys, POLL_SECONDS));
 }
 
 /** @param {Context} context */

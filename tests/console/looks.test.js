@@ -110,6 +110,11 @@ inBrowser('labels', server, async ({ page }) => {
   await page.getByRole('button', { name: 'Save the labels' }).click();
   await everywhere(page, 'dialog-labels');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await open(page, 'demo/overview', 'overview');
+  await page.getByLabel('Label', { exact: true }).selectOption('site');
+  await page.getByRole('heading', { name: 'Accesses by label' }).scrollIntoViewIfNeeded();
+  await page.getByRole('table', { name: 'Accesses by the label site' }).waitFor();
+  await everywhere(page, 'overview-labels', undefined, { onWall: true });
   await open(page, 'demo/batches/new?kind=change', 'batches/new');
   await page.getByRole('button', { name: 'Add a label' }).click();
   await everywhere(page, 'new-batch-labels');
