@@ -45,6 +45,7 @@ fn the_tour_of_the_readme_works() {
     for part in [
         "password  ",
         "status    SUSPENDED",
+        "site=hamburg",
         r#""name":"pump-7","contractId":"C-PAYG""#,
         "succeeded  1000",
         "succeeded  10\n",
