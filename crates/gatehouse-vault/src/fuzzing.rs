@@ -5,13 +5,14 @@ use std::sync::LazyLock;
 use gatehouse_core::Timestamp;
 
 use crate::key_set::part;
-use crate::{BadMasterKeys, KeySet, MasterKeys, TokenKeys, named_issuer, token_type};
+use crate::{BadMasterKeys, ForeignHash, KeySet, MasterKeys, TokenKeys, named_issuer, token_type};
 
 /// A fuzz target: its name, and its function of any bytes.
 type Target = (&'static str, fn(&[u8]));
 
 /// All fuzz targets of this crate.
-pub const TARGETS: &[Target] = &[("token", token), ("key-set", key_set), ("keys", keys)];
+pub const TARGETS: &[Target] =
+    &[("token", token), ("key-set", key_set), ("keys", keys), ("foreign-hash", foreign_hash)];
 
 /// Keys of three kinds, as RFC 7517 and RFC 8037 print them.
 const KEY_SET: &str = r#"{"keys":[
@@ -66,6 +67,20 @@ fn keys(bytes: &[u8]) {
         assert_eq!(*again.to_text(), *written);
         let now = Timestamp::EPOCH;
         assert_eq!(again.key_set(now).digest(), keys.key_set(now).digest());
+    }
+}
+
+/// No text makes the parser of other programs' hashes panic. A parsed hash keeps its text, and a refusal never shows it.
+fn foreign_hash(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match ForeignHash::parse(text.to_owned()) {
+        Ok(hash) => assert_eq!(hash.reveal(), text),
+        Err(refused) => {
+            // Short parts may be words of the message.
+            let parts = text.split('$').filter(|part| part.len() > 20);
+            let shown = refused.to_string();
+            parts.for_each(|part| assert!(!shown.contains(part), "{shown}"));
+        }
     }
 }
 

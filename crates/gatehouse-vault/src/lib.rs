@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`random`] | random bytes |
 //! | `password`, `success_cache` | making and hashing passwords; the cache of successful checks |
+//! | `foreign_hash` | password hashes that other programs made |
 //! | `pool`, `batch_hasher` | slow hashes for requests and for batches |
 //! | `task_key` | a batch's key, and the values that are derived from it |
 //! | `mac` | the keyed digest that batches compute for every access |
@@ -20,6 +21,7 @@
 //! | `simulation` | seeded random bytes and cheap hashes, for tests |
 
 mod batch_hasher;
+mod foreign_hash;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod key_set;
@@ -39,6 +41,7 @@ mod task_key;
 mod token;
 mod token_keys;
 
+pub use foreign_hash::{BadForeignHash, FOREIGN_HASH_BYTES_MAX, ForeignHash};
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest, token_type};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKeys, MasterKey, MasterKeys};
@@ -58,6 +61,9 @@ use std::sync::Arc;
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::{TaskId, TenantName};
 use zeroize::Zeroizing;
+
+/// Purpose of the seal of another program's hash.
+const FOREIGN_HASH: &str = "foreign hash";
 
 /// Operations with secrets, under the master keys.
 pub struct Vault {
@@ -129,6 +135,23 @@ impl Vault {
         self.batch_hasher.hash_all(chosen).await
     }
 
+    /// Seals a hash that another program made, to be stored until its password is checked for the first time.
+    pub fn store_foreign(&self, hash: &ForeignHash) -> StoredHash {
+        self.hasher.store_foreign(&self.seal(FOREIGN_HASH, hash.reveal().as_bytes()))
+    }
+
+    /// Whether this is another program's hash.
+    pub fn is_foreign(&self, stored: &StoredHash) -> bool {
+        self.hasher.is_foreign(stored)
+    }
+
+    /// Opens another program's hash.
+    fn open_foreign(&self, sealed: &[u8]) -> Result<ForeignHash, VaultError> {
+        let text = self.unseal(FOREIGN_HASH, sealed).map_err(|BadSeal| VaultError::UnknownKey)?;
+        let text = String::from_utf8(text).map_err(|_| VaultError::UnknownKey)?;
+        ForeignHash::parse(text).map_err(|_| VaultError::UnknownKey)
+    }
+
     /// Whether this is the hash that [`Vault::hash_generated`] makes of the password.
     pub fn is_hash_of_generated(&self, stored: &StoredHash, password: &Password) -> bool {
         self.hasher.is_fast_of(stored, password)
@@ -172,38 +195,43 @@ impl Vault {
         stored: &StoredHash,
         password: &Password,
     ) -> Result<bool, VaultError> {
-        match self.hasher.read(stored)? {
-            password::Scheme::Fast(fast) => Ok(self.hasher.matches_fast(&fast, password)),
+        let tried = password.clone();
+        let matches = match self.hasher.read(stored)? {
+            password::Scheme::Fast(fast) => return Ok(self.hasher.matches_fast(&fast, password)),
             password::Scheme::Slow(slow) => {
-                let (hasher, tried) = (self.hasher.clone(), password.clone());
-                let matches =
-                    self.pool.run(caller, move || hasher.matches_slow(&slow, &tried)).await?;
-                if matches {
-                    self.successes.insert(stored, password);
-                }
-                Ok(matches)
+                let hasher = self.hasher.clone();
+                self.pool.run(caller, move || hasher.matches_slow(&slow, &tried)).await?
             }
+            password::Scheme::Foreign(sealed) => {
+                let foreign = self.open_foreign(&sealed)?;
+                self.pool.run_foreign(caller, move || foreign.matches(&tried)).await?
+            }
+        };
+        if matches {
+            self.successes.insert(stored, password);
         }
+        Ok(matches)
     }
 
-    /// Hashes a password that has just passed its check under the first master key; `None` if the stored hash has that
-    /// key already. A chosen password keeps its salt, by which a batch recognises its hash.
+    /// Hashes a password that has just passed its check under the first master key; `None` if the stored hash is our
+    /// own and has that key already. A chosen password keeps its salt, by which a batch recognises its hash; one that
+    /// another program hashed gets a new one.
     pub async fn renew(
         &self,
         caller: HashCaller<'_>,
         stored: &StoredHash,
         password: &Password,
     ) -> Result<Option<StoredHash>, VaultError> {
-        if !self.hasher.is_former(stored) {
+        if !self.hasher.is_former(stored) && !self.is_foreign(stored) {
             return Ok(None);
         }
-        let slow = match self.hasher.read(stored)? {
+        let salt = match self.hasher.read(stored)? {
             password::Scheme::Fast(_) => return Ok(Some(self.hash_generated(password))),
-            password::Scheme::Slow(slow) => slow,
+            password::Scheme::Slow(slow) => slow.salt().to_vec(),
+            password::Scheme::Foreign(_) => random::bytes::<16>().to_vec(),
         };
         let (hasher, again) = (self.hasher.clone(), password.clone());
-        let hash =
-            move || hasher.hash_slow(&again, slow.salt(), &mut password::HashMemory::default());
+        let hash = move || hasher.hash_slow(&again, &salt, &mut password::HashMemory::default());
         let renewed = self.pool.run(caller, hash).await?;
         self.successes.insert(&renewed, password);
         Ok(Some(renewed))

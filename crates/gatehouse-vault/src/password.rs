@@ -1,13 +1,14 @@
-//! Passwords: generating them, and the two hash schemes.
+//! Passwords: generating them, and the hash schemes.
 //!
 //! A stored hash is one text, `scheme$key$…`:
 //!
 //! ```text
 //! hmac-sha256$1a2b3c4d$<mac>                              generated: strong, so fast
 //! argon2id$1a2b3c4d$m=19456,t=2,p=1$<salt>$<hash>         chosen: perhaps weak, so slow
+//! foreign$1a2b3c4d$<seal>                                 another program's hash, until its password is checked
 //! ```
 //!
-//! Both are keyed: an attacker with the table alone can't begin to guess.
+//! All are keyed: an attacker with the table alone can't begin to guess.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::constant_time;
@@ -31,6 +32,7 @@ const USERNAME_ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 const FAST: &str = "hmac-sha256";
 const SLOW: &str = "argon2id";
+const FOREIGN: &str = "foreign";
 
 /// Memory of one slow hash, in KiB: 19 MiB.
 const SLOW_MEMORY_KIB: u32 = 19_456;
@@ -118,6 +120,8 @@ struct Keys {
 pub(crate) enum Scheme {
     Fast(FastHash),
     Slow(SlowHash),
+    /// Another program's hash, sealed.
+    Foreign(Vec<u8>),
 }
 
 pub(crate) struct FastHash {
@@ -209,13 +213,24 @@ impl Hasher {
         match scheme {
             FAST => read_fast(key, rest).map(Scheme::Fast),
             SLOW => read_slow(key, rest).map(Scheme::Slow),
+            FOREIGN => BASE64.decode(rest).ok().map(Scheme::Foreign),
             _ => None,
         }
     }
 
+    /// The text to store for another program's hash, which the first key has sealed.
+    pub(crate) fn store_foreign(&self, sealed: &[u8]) -> StoredHash {
+        StoredHash::new(format!("{FOREIGN}${}${}", self.first().id, BASE64.encode(sealed)))
+    }
+
     /// Whether a stored hash is slow, so that successes are cached.
     pub(crate) fn is_slow(&self, stored: &StoredHash) -> bool {
-        stored.as_str().strip_prefix(SLOW).is_some_and(|rest| rest.starts_with('$'))
+        is_of(SLOW, stored) || self.is_foreign(stored)
+    }
+
+    /// Whether a stored hash is another program's.
+    pub(crate) fn is_foreign(&self, stored: &StoredHash) -> bool {
+        is_of(FOREIGN, stored)
     }
 
     /// Whether the check of an unknown username does a slow hash.
@@ -268,6 +283,10 @@ impl SlowHash {
     pub(crate) fn salt(&self) -> &[u8] {
         &self.salt
     }
+}
+
+fn is_of(scheme: &str, stored: &StoredHash) -> bool {
+    stored.as_str().strip_prefix(scheme).is_some_and(|rest| rest.starts_with('$'))
 }
 
 fn read_fast(key: usize, mac: &str) -> Option<FastHash> {

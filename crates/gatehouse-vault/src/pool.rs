@@ -49,6 +49,8 @@ impl Disconnection for CancellationToken {
 /// Runs slow hashes, a few at a time.
 pub(crate) struct HashPool {
     permits: FairSemaphore,
+    /// Permits for checks of other programs' hashes, which come in addition.
+    foreign_permits: FairSemaphore,
     meter: Arc<VaultMeter>,
 }
 
@@ -61,7 +63,37 @@ impl HashPool {
         // Hashes are short, so no tenant holds a permit for long.
         let at_once_of_tenant = at_once;
         let capacity = Capacity { at_once, at_once_of_tenant, waiting_of_tenant, waiting };
-        Self { permits: FairSemaphore::new(capacity), meter }
+        Self::with_capacity(capacity, meter)
+    }
+
+    fn with_capacity(capacity: Capacity, meter: Arc<VaultMeter>) -> Self {
+        // Checks of other programs' hashes may take seconds: they get half of the pool, where it has two halves.
+        let at_once = (capacity.at_once / 2).max(1);
+        let of_foreign = Capacity { at_once, at_once_of_tenant: at_once, ..capacity };
+        Self {
+            permits: FairSemaphore::new(capacity),
+            foreign_permits: FairSemaphore::new(of_foreign),
+            meter,
+        }
+    }
+
+    /// Runs one check of another program's hash once it has both permits.
+    pub(crate) async fn run_foreign<T: Send + 'static>(
+        &self,
+        caller: HashCaller<'_>,
+        check: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PoolBusy> {
+        #[cfg(feature = "simulation")]
+        if crate::simulation::is_on() {
+            return Ok(check());
+        }
+        let permit = self.permit(&self.foreign_permits, caller).await?;
+        let check = move || {
+            let checked = check();
+            drop(permit);
+            checked
+        };
+        self.run(caller, check).await
     }
 
     /// Runs one slow hash once it has a permit.
@@ -88,7 +120,7 @@ impl HashPool {
         if crate::simulation::is_on() {
             return Ok(hash());
         }
-        let permit = self.permit(caller).await?;
+        let permit = self.permit(&self.permits, caller).await?;
         let running = GaugeGuard::new(&self.meter.running);
         let meter = Arc::clone(&self.meter);
         let hashed = tokio::task::spawn_blocking(move || {
@@ -105,15 +137,16 @@ impl HashPool {
     /// Waits for a permit until the client disconnects.
     async fn permit(
         &self,
+        permits: &FairSemaphore,
         HashCaller { tenant, disconnection }: HashCaller<'_>,
     ) -> Result<Permit, PoolBusy> {
-        if let Some(permit) = self.permits.take_now(tenant) {
+        if let Some(permit) = permits.take_now(tenant) {
             return Ok(permit);
         }
         let _waiting = GaugeGuard::new(&self.meter.waiting);
         tokio::select! {
             biased;
-            permit = self.permits.take(tenant) => permit.map_err(|QueueFull| {
+            permit = permits.take(tenant) => permit.map_err(|QueueFull| {
                 self.meter.refused.inc();
                 PoolBusy
             }),

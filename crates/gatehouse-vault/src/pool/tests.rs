@@ -12,9 +12,7 @@ fn tenant(name: &str) -> TenantName {
 /// A pool with one permit, which is in use until the test sends.
 async fn occupied(waiting_of_tenant: usize) -> (Arc<HashPool>, mpsc::Sender<()>) {
     let capacity = Capacity { at_once: 1, at_once_of_tenant: 1, waiting_of_tenant, waiting: 100 };
-    let pool =
-        HashPool { permits: FairSemaphore::new(capacity), meter: Arc::new(VaultMeter::new()) };
-    let pool = Arc::new(pool);
+    let pool = Arc::new(HashPool::with_capacity(capacity, Arc::new(VaultMeter::new())));
     let (open, gate) = mpsc::channel::<()>();
     let (began, begun) = oneshot::channel();
     let first = Arc::clone(&pool);
@@ -78,4 +76,22 @@ async fn a_queued_hash_is_dropped_when_its_client_disconnects() {
     open.send(()).unwrap();
     assert_eq!(stays.await, Ok(()));
     assert_eq!(*began.lock().unwrap(), ["stays"]);
+}
+
+#[tokio::test]
+async fn checks_of_foreign_hashes_leave_half_of_the_pool() {
+    let capacity = Capacity { at_once: 2, at_once_of_tenant: 2, waiting_of_tenant: 9, waiting: 9 };
+    let pool = HashPool::with_capacity(capacity, Arc::new(VaultMeter::new()));
+    let (acme, rival, disconnection) = (tenant("acme"), tenant("rival"), CancellationToken::new());
+    let caller = |tenant| HashCaller { tenant, disconnection: &disconnection };
+    let (open, gate) = mpsc::channel::<()>();
+    let mut slow = Box::pin(pool.run_foreign(caller(&acme), move || gate.recv().is_ok()));
+    assert!(poll!(&mut slow).is_pending());
+    let mut next = Box::pin(pool.run_foreign(caller(&acme), || true));
+    assert!(poll!(&mut next).is_pending(), "although the pool has another permit");
+    assert_eq!(pool.run(caller(&rival), || true).await, Ok(true), "others use it");
+    assert!(poll!(&mut next).is_pending());
+    open.send(()).unwrap();
+    assert_eq!((slow.await, next.await), (Ok(true), Ok(true)));
+    assert_eq!(busy(&pool), (0, 0), "the pool is idle");
 }
