@@ -14,6 +14,7 @@ pub(crate) mod label;
 pub(crate) mod oauth;
 mod object;
 pub(crate) mod party;
+pub(crate) mod password_hash;
 pub(crate) mod problem;
 pub(crate) mod product;
 pub(crate) mod server;

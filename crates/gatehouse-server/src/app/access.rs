@@ -9,6 +9,7 @@ use gatehouse_core::{
 use gatehouse_store::{Change, CreateRefused, IdempotentRequest, NewAccess, StoredAccess};
 use gatehouse_vault::HashCaller;
 
+use super::chosen_password::ChosenPassword;
 use super::{App, Error};
 
 /// A client's request for a new access.
@@ -19,7 +20,7 @@ pub struct AccessRequest {
     /// The chosen username; `None` to generate one.
     pub username: Option<Username>,
     /// The chosen password; `None` to generate one.
-    pub password: Option<Password>,
+    pub password: Option<ChosenPassword>,
     /// The device's name.
     pub device_name: Option<DeviceName>,
     /// The labels.
@@ -87,14 +88,15 @@ impl App {
         }
         self.refuse_unreadable(request.username.as_ref())?;
         let (password, hash) = match request.password {
-            Some(chosen) => {
+            Some(ChosenPassword::Clear(chosen)) => {
                 let hash = self.vault.hash_chosen(caller, &chosen).await?;
-                (chosen, hash)
+                (Some(chosen), hash)
             }
+            Some(ChosenPassword::Hash(hash)) => (None, self.vault.store_foreign(&hash)),
             None => {
                 let generated = gatehouse_vault::generate_password();
                 let hash = self.vault.hash_generated(&generated);
-                (generated, hash)
+                (Some(generated), hash)
             }
         };
         let new = NewAccess {
@@ -108,11 +110,11 @@ impl App {
             created_by: None,
             idempotent: idempotent
                 .clone()
-                .map(|idempotent| self.with_response(tenant, idempotent, &password)),
+                .map(|idempotent| self.with_response(tenant, idempotent, password.as_ref())),
         };
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
-            Ok(access) => Ok(IssuedAccess { access, password: Some(OneTimePassword(password)) }),
+            Ok(access) => Ok(IssuedAccess { access, password: password.map(OneTimePassword) }),
             Err(CreateRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(CreateRefused::NoContract) => Err(Error::UnknownContract(request.contract_id)),
             Err(CreateRefused::UsernameTaken) => Err(Error::UsernameTaken(username)),

@@ -19,6 +19,7 @@ use gatehouse_store::{IdempotentRequest, Matching, NewTask, NotAccepted, PASSWOR
 use gatehouse_vault::{TaskKey, random};
 
 use super::access::NewPassword;
+use super::chosen_password::ChosenPassword;
 use super::{App, Error};
 use crate::reader::Fault;
 
@@ -58,10 +59,10 @@ impl NewItem {
         }
     }
 
-    /// The chosen password of a valid item.
-    pub fn password(&self) -> Option<&Password> {
+    /// The chosen password of a valid item, where the client gave it in clear text.
+    pub fn clear_password(&self) -> Option<&Password> {
         match self {
-            Self::Valid(item) => item.password.as_ref(),
+            Self::Valid(item) => item.password.as_ref().and_then(ChosenPassword::clear),
             Self::Invalid(_) => None,
         }
     }
@@ -73,7 +74,7 @@ pub struct ValidItem {
     /// The chosen username.
     pub username: Option<Username>,
     /// The chosen password.
-    pub password: Option<Password>,
+    pub password: Option<ChosenPassword>,
     /// The device's name.
     pub device_name: Option<DeviceName>,
     /// The labels.

@@ -14,6 +14,7 @@ use tokio::sync::Mutex;
 
 use super::access::OneTimePassword;
 use super::batch::{NamedAccess, NewItem, PART_ITEMS, Stage, read_change, read_creation};
+use super::chosen_password::ChosenPassword;
 use super::{App, Error};
 
 /// A Task, and access to its items.
@@ -268,17 +269,19 @@ impl TaskOutcome {
         self.key.as_ref().filter(|_| self.task.shows_secrets(now))
     }
 
-    /// The password that the Task set, if the access is unchanged or its stored hash still matches.
+    /// The password that the Task set, if the access is unchanged or its stored hash still matches; none where the client
+    /// gave a hash.
     fn given_password(
         &self,
         key: &TaskKey,
         stored: Option<&StoredHash>,
         ordinal: u32,
-        chosen: Option<Password>,
+        chosen: Option<ChosenPassword>,
     ) -> Option<Password> {
         let vault = &self.app.vault;
         match chosen {
-            Some(chosen) => {
+            Some(ChosenPassword::Hash(_)) => None,
+            Some(ChosenPassword::Clear(chosen)) => {
                 let is_current = stored.is_none_or(|it| vault.has_salt(it, &key.salt(ordinal)));
                 is_current.then_some(chosen)
             }
@@ -295,7 +298,7 @@ impl TaskOutcome {
         &self,
         key: &TaskKey,
         ordinals: &[u32],
-    ) -> Result<Option<Vec<Option<Password>>>, Error> {
+    ) -> Result<Option<Vec<Option<ChosenPassword>>>, Error> {
         if !matches!(self.task.work, TaskWork::Creation { is_explicit: true, .. }) {
             return Ok(Some(Vec::new()));
         }

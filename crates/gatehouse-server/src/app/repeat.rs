@@ -19,6 +19,10 @@ impl App {
         let Some((access, sealed)) = same_body(idempotent, repeated)? else { return Ok(None) };
         let password = self.vault.unseal(&purpose(tenant, &idempotent.secret_name()), &sealed);
         let password = password.map_err(|bad| StoreError::Unexpected(bad.into()))?;
+        if password.is_empty() {
+            // The client gave a hash.
+            return Ok(Some(IssuedAccess { access, password: None }));
+        }
         let password = String::from_utf8(password).map_err(|_| unreadable())?;
         let password = Password::new(password).map_err(|_| unreadable())?;
         Ok(Some(IssuedAccess { access, password: Some(OneTimePassword::new(password)) }))
@@ -34,16 +38,15 @@ impl App {
         same_body(idempotent, self.store.repeated_batch(tenant, idempotent, at).await?)
     }
 
-    /// Adds the sealed password, which a repeated request shows.
+    /// Adds the sealed password, which a repeated request shows; nothing is sealed where the client gave a hash.
     pub(super) fn with_response(
         &self,
         tenant: &TenantName,
         idempotent: IdempotentRequest,
-        password: &Password,
+        password: Option<&Password>,
     ) -> IdempotentRequest {
-        let sealed = self
-            .vault
-            .seal(&purpose(tenant, &idempotent.secret_name()), password.reveal().as_bytes());
+        let purpose = purpose(tenant, &idempotent.secret_name());
+        let sealed = self.vault.seal(&purpose, password.map_or("", Password::reveal).as_bytes());
         IdempotentRequest { sealed: Some(sealed), ..idempotent }
     }
 }

@@ -58,7 +58,12 @@ impl App {
                 Ok(access)
             }
             // Boxed, because it happens once per access.
-            None => Box::pin(self.connect_first(caller, stored, password)).await,
+            None => {
+                let connecting = Box::pin(self.connect_first(caller, stored, password));
+                let (access, stored) = connecting.await?;
+                self.renew_password(caller, &stored, password).await;
+                Ok(access)
+            }
         }
     }
 
@@ -96,8 +101,8 @@ impl App {
         }
     }
 
-    /// Hashes a right password with the first master key, if a former key made its hash. Failures don't matter to the
-    /// device: the next check tries again.
+    /// Hashes a right password with the first master key, if a former key or another program made its hash. Failures
+    /// don't matter to the device: the next check tries again.
     async fn renew_password(
         &self,
         caller: HashCaller<'_>,
@@ -105,22 +110,25 @@ impl App {
         password: &Password,
     ) {
         let (id, before) = (stored.access.id, &stored.password);
+        let is_foreign = self.vault.is_foreign(before);
+        let longest = if is_foreign { REPLACEMENT_MAX } else { RENEWAL_MAX };
         let renewing = async {
             let renewed = self.vault.renew(caller, before, password).await;
             let Ok(Some(after)) = renewed else { return Ok(()) };
             // Boxed, because few passwords are renewed.
             let writing = async {
-                if !self.has_newest_key().await? {
+                // Any key of ours is better than another program's hash, and undoes no renewal.
+                if !is_foreign && !self.has_newest_key().await? {
                     return Ok(());
                 }
                 self.store.renew_password(caller.tenant, id, before, &after).await.map(drop)
             };
             Box::pin(writing).await
         };
-        match tokio::time::timeout(RENEWAL_MAX, renewing).await {
+        match tokio::time::timeout(longest, renewing).await {
             Ok(Ok(())) => {}
             Ok(Err(why)) => {
-                tracing::warn!(%why, access = %id, "the access's password could not be hashed with the new master key");
+                tracing::warn!(%why, access = %id, "the access's password hash could not be replaced");
             }
             // Another transaction holds the row.
             Err(_) => {}
@@ -143,13 +151,14 @@ impl App {
         })
     }
 
-    /// Records the first connection, once under concurrent requests.
+    /// Records the first connection, once under concurrent requests. Returns the access, and what the password was
+    /// checked against last.
     async fn connect_first(
         &self,
         caller: HashCaller<'_>,
         mut checked: StoredAccess,
         password: &Password,
-    ) -> Result<Access, Error> {
+    ) -> Result<(Access, StoredAccess), Error> {
         let (tenant, id, now) = (caller.tenant, checked.access.id, self.now());
         for _ in 0..CONNECT_TRIES_MAX {
             let checked_with = checked.password.clone();
@@ -162,7 +171,8 @@ impl App {
                 Ok(Change { access, password: None })
             });
             match access.await {
-                Ok(access) => return access.ok_or(Error::CredentialsRefused(Some(id))),
+                Ok(Some(access)) => return Ok((access, checked)),
+                Ok(None) => break,
                 Err(NotConnected::Failed(why)) => return Err(why),
                 Err(NotConnected::Changed(password)) => checked.password = password,
             }
@@ -191,6 +201,10 @@ fn give_back_if_failed<'a, T, E: Into<Error>>(
 
 /// Longest time that a device waits for its hash to be renewed.
 pub(super) const RENEWAL_MAX: Duration = Duration::from_millis(250);
+
+/// Longest time that a device waits for another program's hash to be replaced: once, so that the next check is as fast
+/// as others.
+const REPLACEMENT_MAX: Duration = Duration::from_secs(5);
 
 /// Attempts while the hash changes.
 const CONNECT_TRIES_MAX: usize = 3;

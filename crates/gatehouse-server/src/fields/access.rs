@@ -6,6 +6,7 @@ use gatehouse_store::FOUND_MAX;
 use serde_json::{Value, json};
 
 use super::label::{LABEL_PATCH, LABELS};
+use super::password_hash::{PASSWORD_HASH, not_both};
 use super::shape::{address, constant, device_name, job, name, one_of, reference, uuid};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{Field, Instant, Named, OneOf, Secret, Shape, Text, True};
@@ -149,10 +150,12 @@ pub(crate) fn new_access() -> Object {
             must(contract),
             may(CHOSEN_USERNAME),
             may(CHOSEN_PASSWORD),
+            may(PASSWORD_HASH),
             may(CHOSEN_DEVICE_NAME).in_example(),
             may(LABELS),
         ],
     )
+    .keyword("not", not_both())
 }
 
 pub(super) const CHOSEN_USERNAME: Field<Text<Username>> =
@@ -230,12 +233,14 @@ pub(crate) fn schemas() -> Vec<Schema> {
         "type": "array", "maxItems": FOUND_MAX, "items": reference("Access"),
         "description": "The accesses that a search has found",
     });
-    let issued = must(PASSWORD.example("qNoFC8PTsrGkAtdMSGUA9qDV"));
+    let issued = may(PASSWORD.example("qNoFC8PTsrGkAtdMSGUA9qDV"));
     vec![
         Schema::new("AccessStatus", status),
         shown("Access", "An access, without its password").into(),
         Schema::new("FoundAccesses", found),
-        shown("IssuedAccess", "A new access, with its password").and([issued]).into(),
+        shown("IssuedAccess", "A new access, with its password unless the request had its hash")
+            .and([issued])
+            .into(),
         shown("UpdatedAccess", "An access after a change, with its password if the change set one")
             .and([may(PASSWORD)])
             .into(),

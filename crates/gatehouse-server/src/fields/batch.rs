@@ -7,6 +7,7 @@ use super::access::{
     CHOSEN_DEVICE_NAME, CHOSEN_PASSWORD, CHOSEN_USERNAME, CONTRACT_ID, TARGET_STATUS,
 };
 use super::label::LABELS;
+use super::password_hash::{PASSWORD_HASH, not_both};
 use super::shape::{constant, reference};
 use super::{Object, Schema, may, must};
 use crate::reader::{Direction, Field, Form, Integer, OneOf, Shape, Text};
@@ -179,8 +180,15 @@ pub(crate) fn schemas(max: u64) -> Vec<Schema> {
     let item = Object::creation(
         "NewItem",
         "A new access. A value out of bounds fails this item alone.",
-        [may(CHOSEN_USERNAME), may(CHOSEN_PASSWORD), may(CHOSEN_DEVICE_NAME), may(LABELS)],
-    );
+        [
+            may(CHOSEN_USERNAME),
+            may(CHOSEN_PASSWORD),
+            may(PASSWORD_HASH),
+            may(CHOSEN_DEVICE_NAME),
+            may(LABELS),
+        ],
+    )
+    .keyword("not", not_both());
     let new = json!({
         "description": "New accesses: a number of them, or a list",
         "anyOf": [reference("NewBatchByNumber"), reference("NewBatchByList")],

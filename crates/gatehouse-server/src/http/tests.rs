@@ -18,6 +18,7 @@ mod listeners;
 mod metrics;
 mod negotiation;
 mod openapi;
+mod password_hash;
 mod platform;
 mod product;
 mod public;

@@ -19,6 +19,8 @@ const MISPLACED: &str = "pw-misplaced-08";
 const OF_UNKNOWN_USER: &str = "pw-of-nobody-09";
 const JUNK_TOKEN: &str = "junk-token-10";
 const IN_WRONG_TYPE: &str = "pw-in-a-form-11";
+/// A hash of `correct horse` that htpasswd made, without its cost.
+const FOREIGN_HASH: &str = "bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396";
 const OF_ACCOUNT: [&str; 3] =
     ["pw-of-account-13", "pw-of-account-in-number-14", "pw-of-account-later-15"];
 const OF_DATABASE: &str = "pw-of-database-12";
@@ -105,6 +107,16 @@ async fn use_everything(server: &Server) -> Vec<String> {
     assert_eq!(verify(&other["username"], generated).await, 200);
     assert_eq!(verify(&ann["username"], WRONG).await, 401);
     assert_eq!(verify(&"nobody".into(), OF_UNKNOWN_USER).await, 401);
+    for (username, cost, expected) in [("eve", "05", 201), ("fay", "05", 201), ("gus", "15", 400)] {
+        let hash = format!("$2y${cost}${FOREIGN_HASH}");
+        let new = json!({"contractId": "payg", "username": username, "passwordHash": hash});
+        let (made, body) = status(Method::POST, "/acme/access", Some(new)).await;
+        assert_eq!(made, expected, "{body}");
+        assert!(!body.to_string().contains(FOREIGN_HASH), "{body}");
+    }
+    // The hash of the other stays.
+    assert_eq!(verify(&"eve".into(), "correct horse").await, 200);
+    assert_eq!(verify(&"fay".into(), WRONG).await, 401);
     let path = format!("/acme/access/{}", ann["id"].as_str().unwrap());
     assert_eq!(status(Method::PATCH, &path, Some(json!({"password": ROTATED}))).await.0, 200);
     assert_eq!(status(Method::PATCH, &path, Some(json!({"status": "SUSPENDED"}))).await.0, 200);
@@ -218,6 +230,7 @@ async fn use_everything(server: &Server) -> Vec<String> {
         OF_UNKNOWN_USER,
         JUNK_TOKEN,
         IN_WRONG_TYPE,
+        FOREIGN_HASH,
         generated,
         &forged,
     ];

@@ -6,9 +6,9 @@
 use gatehouse_core::credential::Password;
 use gatehouse_core::{AccessId, Labels};
 use gatehouse_store::StoreError;
-use gatehouse_vault::TaskKey;
+use gatehouse_vault::{ForeignHash, TaskKey};
 
-use super::{InvalidItem, NamedAccess, NewItem, ValidItem};
+use super::{ChosenPassword, InvalidItem, NamedAccess, NewItem, ValidItem};
 use crate::reader::Fault;
 
 /// Items per part.
@@ -17,6 +17,9 @@ pub(crate) const PART_ITEMS: u32 = 500;
 const VALID: u8 = 0;
 const INVALID: u8 = 1;
 const LABELLED: u8 = 2;
+/// Before a valid item with a hash. The hash is first, so that a server of an older version can't take it for a password:
+/// the item's beginning is no text to it.
+const HASHED: u8 = 3;
 const ABSENT: u8 = 0;
 const PRESENT: u8 = 1;
 
@@ -91,9 +94,14 @@ fn unreadable() -> StoreError {
 fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
     match item {
         NewItem::Valid(ValidItem { username, password, device_name, labels }) => {
+            if let Some(ChosenPassword::Hash(hash)) = password {
+                bytes.push(HASHED);
+                write_text(bytes, hash.reveal());
+            }
             bytes.push(if labels.is_empty() { VALID } else { LABELLED });
+            let password = password.as_ref().and_then(ChosenPassword::clear);
             write_optional(bytes, username.as_ref().map(|it| it.as_str()));
-            write_optional(bytes, password.as_ref().map(Password::reveal));
+            write_optional(bytes, password.map(Password::reveal));
             write_optional(bytes, device_name.as_ref().map(|it| it.as_str()));
             if let Some(labels) = labels.stored() {
                 write_text(bytes, labels);
@@ -113,7 +121,12 @@ fn write_new(bytes: &mut Vec<u8>, item: &NewItem) {
 }
 
 fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
-    let form = bytes.byte()?;
+    let mut form = bytes.byte()?;
+    let mut hash = None;
+    if form == HASHED {
+        hash = Some(ForeignHash::parse(bytes.text()?.to_owned()).ok()?);
+        form = bytes.byte()?;
+    }
     if form != INVALID {
         let username = bytes.optional()?.map(|text| text.parse()).transpose().ok()?;
         let password = bytes.optional()?.map(|text| Password::new(text.into())).transpose().ok()?;
@@ -122,6 +135,7 @@ fn read_new(bytes: &mut Bytes<'_>) -> Option<NewItem> {
             LABELLED => Labels::from_stored(bytes.text()?)?,
             _ => Labels::NONE,
         };
+        let password = ChosenPassword::of_fields(password, hash);
         return Some(NewItem::Valid(ValidItem { username, password, device_name, labels }));
     }
     let mut item = InvalidItem {

@@ -9,7 +9,8 @@ use http::{StatusCode, header};
 use super::access_body::{ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
 use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess, NewPassword};
-use crate::fields::{access, label};
+use crate::app::chosen_password::ChosenPassword;
+use crate::fields::{access, label, password_hash};
 use crate::http::answer::json::Json;
 use crate::http::answer::media::{JSON, MERGE_PATCH};
 use crate::http::answer::problem::Problem;
@@ -50,9 +51,9 @@ pub(in crate::http) const CREATE: Operation = Operation {
     }),
     responses: &[ResponseSpec {
         status: 201,
-        description: "The access, with its password",
+        description: "The access, with its password unless the request had its hash",
         schema: Some("IssuedAccess"),
-        headers: &["Location", "ETag", "Cache-Control"],
+        headers: &["Location", "ETag", "Cache-Control?"],
         ..ResponseSpec::BASE
     }],
     problems: &[409, 422],
@@ -142,12 +143,15 @@ pub(in crate::http) fn read_new_access(body: Reader<'_>) -> impl FnOnce() -> Acc
     let mut body = body.of_creation();
     let contract_id = body.required(access::CONTRACT_ID);
     let username = body.optional(access::USERNAME);
-    let password = body.optional(access::PASSWORD);
+    password_hash::refuse_both(&mut body);
+    let clear = body.optional(access::PASSWORD);
+    let hash = body.optional(password_hash::PASSWORD_HASH);
     let device_name = body.optional(access::DEVICE_NAME);
     let labels = label::optional_labels(&mut body).unwrap_or_default();
     body.finish();
     move || {
         let contract_id = contract_id.value();
+        let password = ChosenPassword::of_fields(clear, hash);
         AccessRequest { contract_id, username, password, device_name, labels }
     }
 }

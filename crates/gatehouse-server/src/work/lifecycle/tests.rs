@@ -5,6 +5,7 @@ use gatehouse_store::Change;
 
 use super::*;
 use crate::app::access::{AccessRequest, AccessUpdate};
+use crate::app::chosen_password::ChosenPassword;
 use crate::work::tests::{acme, apps, at, caller};
 
 /// When December begins in Berlin.
@@ -14,7 +15,7 @@ async fn create(app: &App, username: &str) -> AccessId {
     let request = AccessRequest {
         contract_id: "payg".parse().unwrap(),
         username: Some(username.parse().unwrap()),
-        password: Some(password()),
+        password: Some(ChosenPassword::Clear(password())),
         device_name: None,
         labels: Labels::NONE,
     };

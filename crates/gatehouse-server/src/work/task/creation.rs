@@ -10,11 +10,12 @@ use gatehouse_store::{
     Failpoint, ItemChunk, Lease, NewAccess, PlannedItem, PlannedItems, StepResult, StoreError,
     WorkError,
 };
-use gatehouse_vault::{Salt, TaskKey};
+use gatehouse_vault::{Salt, TaskKey, Vault};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{StepError, TaskWorker, ordinals, parts};
 use crate::app::batch::{InvalidItem, NewItem, PART_ITEMS, ValidItem, read_creation};
+use crate::app::chosen_password::ChosenPassword;
 use crate::reader::Fault;
 use crate::work::chunk_size::CHUNK_LIMITS;
 
@@ -169,7 +170,7 @@ impl TaskWorker {
                 if !next.contains(&ordinal) {
                     continue;
                 }
-                n_chosen += usize::from(item.password().is_some());
+                n_chosen += usize::from(item.clear_password().is_some());
                 if n_chosen > HASHES_MAX {
                     return Ok(items);
                 }
@@ -180,7 +181,7 @@ impl TaskWorker {
         Ok(items)
     }
 
-    /// Turns items into accesses; the batch hasher hashes the chosen passwords.
+    /// Turns items into accesses; the batch hasher hashes the chosen passwords that came in clear text.
     async fn hash(
         &self,
         lease: &Lease,
@@ -192,7 +193,7 @@ impl TaskWorker {
             .iter()
             .zip(from..)
             .filter_map(|(item, ordinal)| {
-                let password = item.password()?.clone();
+                let password = item.clear_password()?.clone();
                 Some((password, template.key.salt(ordinal)))
             })
             .collect();
@@ -200,15 +201,18 @@ impl TaskWorker {
             true => Vec::new(),
             false => self.hold(lease, self.app.vault.hash_batch(chosen)).await?,
         };
+        let vault: &Vault = &self.app.vault;
         let mut hashes = hashes.into_iter();
         let mut items = PlannedItems::with_capacity(new_items.len());
         for (item, ordinal) in new_items.into_iter().zip(from..) {
             let planned = match item {
                 NewItem::Valid(item) => {
-                    let hash = item.password.as_ref().and_then(|_| hashes.next());
-                    let hash = hash.unwrap_or_else(|| {
-                        self.app.vault.hash_generated(&template.key.password(ordinal))
-                    });
+                    let hash = match &item.password {
+                        Some(ChosenPassword::Clear(_)) => hashes.next(),
+                        Some(ChosenPassword::Hash(hash)) => Some(vault.store_foreign(hash)),
+                        None => Some(vault.hash_generated(&template.key.password(ordinal))),
+                    };
+                    let hash = hash.expect("each chosen password has been hashed");
                     PlannedItem::Do(template.access(ordinal, item, hash))
                 }
                 NewItem::Invalid(item) => fail(item),

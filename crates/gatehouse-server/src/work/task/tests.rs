@@ -14,11 +14,12 @@ use crate::app::batch::{
     AccessSelection, BatchChange, BatchOperation, NamedAccess, NewBatch, NewItem, NewItems,
     ValidItem,
 };
+use crate::app::chosen_password::ChosenPassword;
 use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
 use crate::work::tests::{acme, apps, at, caller};
 use gatehouse_store::CreatedAccess;
 use gatehouse_store::Failpoints;
-use gatehouse_vault::HashCaller;
+use gatehouse_vault::{ForeignHash, HashCaller};
 use tokio_util::sync::CancellationToken;
 
 fn count(n: u32) -> NewBatch {
@@ -33,7 +34,7 @@ fn explicit(items: Vec<ValidItem>) -> NewBatch {
 fn chosen(username: &str, password: &str) -> ValidItem {
     ValidItem {
         username: Some(username.parse().unwrap()),
-        password: Some(Password::new(password.into()).unwrap()),
+        password: Some(ChosenPassword::Clear(Password::new(password.into()).unwrap())),
         device_name: None,
         labels: Labels::NONE,
     }
@@ -163,6 +164,37 @@ async fn chosen_values_are_kept_and_a_taken_username_fails_alone() {
         assert_eq!(indices(ItemFilter::Failed, 1, 1).await, [3]);
         assert_eq!(indices(ItemFilter::All, 1, 3).await, [1, 2, 3]);
         assert_eq!(indices(ItemFilter::All, 5, 3).await, [0_u32; 0]);
+    }
+}
+
+#[tokio::test]
+async fn items_with_a_hash_show_no_password() {
+    for (kind, app, _dir) in apps("task_hashes").await {
+        // `correct horse`, as htpasswd hashes it.
+        let hash = "$2y$05$bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396";
+        let hashed = |username: &str| ValidItem {
+            username: username.parse().ok(),
+            password: Some(ChosenPassword::Hash(ForeignHash::parse(hash.into()).unwrap())),
+            ..ValidItem::default()
+        };
+        let items =
+            vec![hashed("ann"), chosen("bob", "s3cret"), ValidItem::default(), hashed("cleo")];
+        let task = accept(&app, explicit(items)).await;
+        run_all(&app).await;
+        assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
+        let n_hashes = app.vault.meter().n_hashes();
+        for _ in 0..2 {
+            let shown = shown(&app, task).await;
+            assert_eq!(shown[&0], Ok(("ann".into(), None)), "{kind}");
+            assert_eq!(shown[&1], Ok(("bob".into(), Some("s3cret".into()))), "{kind}");
+            assert!(matches!(&shown[&2], Ok((_, Some(_)))), "{kind}");
+            assert_eq!(shown[&3], Ok(("cleo".into(), None)), "{kind}");
+            // The first check replaces the hash, and the Task shows no password after that either.
+            assert!(lets_in(&app, &acme(), "ann", "correct horse").await, "{kind}");
+            assert!(!lets_in(&app, &acme(), "cleo", "wrong").await, "{kind}");
+        }
+        assert!(app.vault.meter().n_hashes() >= n_hashes + 3, "in the pool of the checks");
+        assert_sound(&app).await;
     }
 }
 

@@ -8,16 +8,23 @@ fn invalid(name: &str) -> NewItem {
     })
 }
 
+const HASH: &str = "$2y$05$bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396";
+
 fn labels() -> Labels {
     Labels::from_stored("\nold=\\n\nsite=hamburg\n").unwrap()
 }
 
 #[test]
 fn an_encoded_creation_decodes_part_by_part() {
+    let password = |n: u32| match n % 3 {
+        0 => Some(ChosenPassword::Clear(Password::new(format!("pass\0{n}")).unwrap())),
+        1 => Some(ChosenPassword::Hash(ForeignHash::parse(HASH.into()).unwrap())),
+        _ => None,
+    };
     let valid = |n: u32| {
         NewItem::Valid(ValidItem {
             username: n.is_multiple_of(2).then(|| format!("user-{n}").parse().unwrap()),
-            password: n.is_multiple_of(3).then(|| Password::new(format!("pass\0{n}")).unwrap()),
+            password: password(n),
             device_name: n.is_multiple_of(5).then(|| format!("Gerät {n}").parse().unwrap()),
             labels: if n.is_multiple_of(4) { labels() } else { Labels::NONE },
         })

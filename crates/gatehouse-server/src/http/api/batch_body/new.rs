@@ -3,16 +3,24 @@
 use std::fmt::Display;
 
 use gatehouse_core::credential::Password;
+use gatehouse_vault::ForeignHash;
 
 use super::{ElementCheck, Problem};
 use crate::app::batch::{InvalidItem, NewBatch, NewItem, NewItems, ValidItem};
+use crate::app::chosen_password::ChosenPassword;
 use crate::fields::access;
 use crate::fields::batch::{accesses, number_of_accesses};
 use crate::fields::label::{self, LABELS, LabelFaults};
+use crate::fields::password_hash::{self, PASSWORD_HASH};
 use crate::reader::{Fault, Faults, Json, Keep, LongList, Reader, list, printable, text};
 
-const ITEM_FIELDS: &[&str] =
-    &[access::USERNAME.name, access::PASSWORD.name, access::DEVICE_NAME.name, LABELS.name];
+const ITEM_FIELDS: &[&str] = &[
+    access::USERNAME.name,
+    access::PASSWORD.name,
+    PASSWORD_HASH.name,
+    access::DEVICE_NAME.name,
+    LABELS.name,
+];
 
 const NUMBER: &str = number_of_accesses(0).name;
 const ACCESSES: &str = accesses(0).name;
@@ -64,7 +72,9 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<NewBatch, Pr
 fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
     let mut item = Reader::new(json, &format!("{ACCESSES}[{index}]"), faults).of_creation();
     let username = item.optional_by(access::USERNAME, text);
+    password_hash::refuse_both(&mut item);
     let password = item.optional_by(access::PASSWORD, text);
+    let hash = item.optional_by(PASSWORD_HASH, text);
     let device_name = item.optional_by(access::DEVICE_NAME, text);
     let mut of_labels = LabelFaults::default();
     let labels = item.optional_by(LABELS, |json| label::read_labels(json, &mut of_labels));
@@ -73,12 +83,14 @@ fn read_item(json: Json, index: u32, faults: &mut Faults) -> NewItem {
     }
     item.finish();
     let mut faults = of_labels.out_of_bounds;
+    let valid_username =
+        username.as_deref().and_then(|it| valid(access::USERNAME.name, it.parse(), &mut faults));
+    let password =
+        password.and_then(|it| valid(access::PASSWORD.name, Password::new(it), &mut faults));
+    let hash = hash.and_then(|it| valid(PASSWORD_HASH.name, ForeignHash::parse(it), &mut faults));
     let item = ValidItem {
-        username: username
-            .as_deref()
-            .and_then(|it| valid(access::USERNAME.name, it.parse(), &mut faults)),
-        password: password
-            .and_then(|it| valid(access::PASSWORD.name, Password::new(it), &mut faults)),
+        username: valid_username,
+        password: ChosenPassword::of_fields(password, hash),
         device_name: device_name
             .as_deref()
             .and_then(|it| valid(access::DEVICE_NAME.name, it.parse(), &mut faults)),

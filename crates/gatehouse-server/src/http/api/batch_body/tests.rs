@@ -1,6 +1,7 @@
 use super::*;
 use crate::app::access::NewPassword;
 use crate::app::batch::{AccessSelection, BatchOperation, NewItem, NewItems};
+use crate::app::chosen_password::ChosenPassword;
 use crate::http::intake::large_bodies::SMALL_BYTES_MAX;
 use crate::reader::FAULTS_MAX;
 use proptest::prelude::*;
@@ -41,7 +42,10 @@ fn show_item(item: &NewItem) -> String {
     match item {
         NewItem::Valid(it) => {
             let username = it.username.as_ref().map(|it| it.as_str());
-            let password = it.password.as_ref().map(|it| it.reveal());
+            let password = it.password.as_ref().map(|it| match it {
+                ChosenPassword::Clear(it) => it.reveal(),
+                ChosenPassword::Hash(it) => it.reveal(),
+            });
             let device_name = it.device_name.as_ref().map(|it| it.as_str());
             format!("fit {username:?} {password:?} {device_name:?}{}", show_labels(&it.labels))
         }
@@ -204,6 +208,23 @@ fn a_batch_has_a_number_or_a_list() {
 }
 
 #[test]
+fn a_bad_hash_is_a_fault_of_its_item_alone() {
+    let hash = "$2y$05$bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396";
+    let costly = hash.replace("$05$", "$31$");
+    let items = json!([
+        {"username": "ann", "passwordHash": hash},
+        {"username": "bob", "passwordHash": costly},
+        {"password": "", "passwordHash": null},
+    ]);
+    insta::assert_snapshot!(new(&json!({"contractId": "c", "accesses": items}).to_string()), @r#"
+    c
+    fit Some("ann") Some("$2y$05$bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396") None
+    unfit Some("bob") None ["passwordHash"]
+    unfit None None ["password"]
+    "#);
+}
+
+#[test]
 fn a_batch_has_not_both_a_number_and_a_list() {
     insta::assert_snapshot!(new(r#"{"contractId": "c"}"#), @"body must hold `numberOfAccesses` or `accesses`");
     insta::assert_snapshot!(
@@ -252,7 +273,7 @@ fn ill_formed_items_are_faults_of_the_request() {
     contractId must be a string, not a number
     accesses[0].username must be a string, not a number
     accesses[0].password must be a string, not a boolean
-    accesses[0].usrname is not a field of this object; it may have username, password, deviceName, labels
+    accesses[0].usrname is not a field of this object; it may have username, password, passwordHash, deviceName, labels
     accesses[1] must be an object, not a number
     accesses[2].deviceName must be a string, not an object
     accesses[2].deviceName is there more than once
