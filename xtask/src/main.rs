@@ -36,8 +36,8 @@ use suites::Suites;
 use tools::issuer;
 use tools::node::Node;
 use tools::requirement::{
-    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, NPM, PATRONI, PGBOUNCER,
-    POSTGRES, PROCPS, PYTHON,
+    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, HASH_TOOLS, NPM, PATRONI,
+    PGBOUNCER, POSTGRES, PROCPS, PYTHON,
 };
 
 fn main() -> ExitCode {
@@ -80,6 +80,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &CURL];
+    let for_rust_tests = [&for_rust_tests[..], &HASH_TOOLS].concat();
     if cargo_arguments.is_empty() {
         // All at once, so that a user who may not install gets one command for all suites.
         let for_other_suites = [&PYTHON, &CHROMIUM, &FONT];
@@ -237,7 +238,8 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
 }
 
 fn run_postgres() -> Result<(), Failure> {
-    requirement::ensure(&[&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM])?;
+    let for_postgres = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM];
+    requirement::ensure(&[&for_postgres[..], &HASH_TOOLS].concat())?;
     let node = Node::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;
     let pooler = ThrowawayPgBouncer::start(postgres.address())?;

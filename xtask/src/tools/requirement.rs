@@ -103,6 +103,50 @@ pub(crate) const CERTIFICATES: Requirement = Requirement {
     packages: &["ca-certificates"],
 };
 
+/// Tools that hash passwords, whose hashes gatehouse checks.
+pub(crate) const HASH_TOOLS: [&Requirement; 6] = [
+    &Requirement {
+        name: "htpasswd",
+        least: Version::ANY,
+        find: || program::find("htpasswd").map(|_| Version::ANY),
+        packages: &["apache2-utils"],
+    },
+    &Requirement {
+        name: "mosquitto_passwd",
+        least: Version::ANY,
+        find: || program::find("mosquitto_passwd").map(|_| Version::ANY),
+        packages: &["mosquitto"],
+    },
+    &Requirement {
+        name: "mkpasswd",
+        least: Version::ANY,
+        find: || program::find("mkpasswd").map(|_| Version::ANY),
+        packages: &["whois"],
+    },
+    &Requirement {
+        name: "openssl",
+        least: Version::ANY,
+        find: || program::find("openssl").map(|_| Version::ANY),
+        packages: &["openssl"],
+    },
+    &Requirement {
+        name: "argon2",
+        least: Version::ANY,
+        find: || program::find("argon2").map(|_| Version::ANY),
+        packages: &["argon2"],
+    },
+    &Requirement {
+        name: "Django and passlib for the distribution's Python",
+        least: Version::ANY,
+        find: || {
+            let mut python = Command::new("/usr/bin/python3");
+            let found = python.args(["-c", "import django, passlib"]).output().ok()?;
+            found.status.success().then_some(Version::ANY)
+        },
+        packages: &["python3-django", "python3-passlib"],
+    },
+];
+
 /// Patroni, with its module for etcd: Debian has it in another package.
 pub(crate) const PATRONI: Requirement = Requirement {
     name: "Patroni",

@@ -18,6 +18,7 @@ mod listeners;
 mod metrics;
 mod negotiation;
 mod openapi;
+mod original_tools;
 mod password_hash;
 mod platform;
 mod product;
