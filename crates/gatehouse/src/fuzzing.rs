@@ -11,6 +11,7 @@ use crate::client::api::ApiResponse;
 use crate::client::filter::{Conditions, as_parameter};
 use crate::client::oauth::{TokenResponse, expiry_of};
 use crate::client::profile::{Profiles, set_profile};
+use crate::commands::access::import::password_file::PasswordFile;
 use crate::commands::product::identifier_guess::{IdentifierGuess, split};
 use crate::commands::{batch, login, token};
 use crate::terminal::screen::{cut, harmless, harmless_json, width};
@@ -23,6 +24,7 @@ type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("answer", answer),
     ("identifiers", |bytes| with_text(bytes, identifiers)),
+    ("password-file", |bytes| with_text(bytes, password_file)),
     ("profiles", |bytes| with_text(bytes, profiles)),
     ("raw-filter", |bytes| with_text(bytes, raw_filter)),
     ("screen", |bytes| with_text(bytes, screen)),
@@ -68,6 +70,15 @@ fn table(text: &str) {
         Ok(ids) => assert!(ids.iter().all(|id| id.parse::<gatehouse_core::AccessId>().is_ok())),
         Err(failure) => assert!(failure.message().starts_with("t.csv"), "{failure}"),
     }
+}
+
+/// Password files: each line fits, or is refused with its number, in order.
+fn password_file(text: &str) {
+    let Ok(file) = PasswordFile::parse("passwd", text) else { return };
+    let refused = file.refused();
+    assert!(refused.is_sorted_by_key(|(line, _)| *line));
+    assert_eq!(file.fit().count() + refused.len(), file.n_lines());
+    assert!(file.n_lines() <= text.split(['\r', '\n']).count());
 }
 
 /// Identifiers: each occurs in the text but for spaces, and is recognised every time.

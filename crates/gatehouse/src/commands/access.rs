@@ -2,7 +2,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `create`, `list`, `search`, `count`, `show` | the commands of these names |
+//! | `create`, `import`, `list`, `search`, `count`, `show` | the commands of these names |
 //! | `change` | `rotate`, `suspend`, `activate` and `terminate`, which change one access |
 //! | `label` | sets and removes labels of one access |
 //! | `selection` | finds the access that the user names |
@@ -10,6 +10,7 @@
 mod change;
 mod count;
 mod create;
+pub(crate) mod import;
 mod label;
 mod list;
 mod search;
@@ -23,6 +24,7 @@ tenant_command! {
     /// Issue, find, change and terminate accesses, one at a time; `gatehouse batch` does many
     AccessCommand {
         Create(create::Create),
+        Import(import::Import),
         List(Box<list::List>),
         Search(search::Search),
         Count(count::Count),

@@ -5,9 +5,9 @@
 //! | `create`, `list`, `show`, `wait`, `stop`, `export` | the commands of these names |
 //! | `change` | `update` and `terminate`, which change many accesses |
 //! | `rows`, `ids` | input from files and standard input, checked before anything is sent |
-//! | `task` | a Task in the server's responses |
+//! | `task` | a Task in the server's responses, and its exit code |
 //! | `watch` | waits for a Task with a progress bar, until it ends or the user interrupts |
-//! | `report` | a Task's result, and the exit code |
+//! | `report` | a Task's result, as it is shown |
 
 mod change;
 mod create;
@@ -20,7 +20,7 @@ mod show;
 mod stop;
 pub(crate) mod task;
 mod wait;
-mod watch;
+pub(crate) mod watch;
 
 tenant_command! {
     /// Issue, change and terminate many accesses at once, and follow the progress

@@ -4,6 +4,7 @@ mod access;
 mod batch;
 mod errors;
 mod help;
+mod import;
 mod product;
 mod terminal;
 mod tour;
@@ -28,8 +29,12 @@ struct CommandResult {
 
 impl Shell {
     fn open() -> Self {
-        let setup = Setup::sqlite();
-        let server = setup.serve_with(&["--demo"]);
+        Self::on(Setup::sqlite(), &[])
+    }
+
+    /// A shell in this setup, whose server has more arguments.
+    fn on(setup: Setup, more: &[&str]) -> Self {
+        let server = setup.serve_with(&[&["--demo"], more].concat());
         Self { setup, server }
     }
 

@@ -17,8 +17,8 @@ use crate::failure::Failure;
 /// Issue many accesses: a number of them, or the rows of a table
 ///
 /// With --wait, usernames and passwords go to a file that only you can read. The table of --from has the columns
-/// username, password, deviceName and label.KEY, or some of them; missing usernames and passwords are generated.
-/// Everything is checked before anything is sent.
+/// username, password or passwordHash, deviceName and label.KEY, or some of them; missing usernames and passwords are
+/// generated. Everything is checked before anything is sent.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

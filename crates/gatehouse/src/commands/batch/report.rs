@@ -1,4 +1,4 @@
-//! A batch's result: shown, and turned into an exit code.
+//! A batch's result, as it is shown.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::export::is_stdout;
 use super::task::{COLUMNS, Task};
 use crate::client::api::{TenantServer, explained};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::terminal::output::{OutputFormat, show_one, text};
 use crate::terminal::screen::harmless;
 
@@ -30,35 +30,6 @@ pub(crate) async fn show(
         name_failed(server, task).await?;
     }
     Ok(())
-}
-
-/// The exit code of a command that needs the Task to succeed.
-pub(crate) fn exit_result(server: &TenantServer, task: &Task) -> Result<(), Failure> {
-    let (id, progress) = (&task.id, task.progress);
-    let export = server.command(&format!("batch export {id}"));
-    let failed = format!("{} of {} items failed", progress.failed, progress.total);
-    match task.state.as_str() {
-        "DONE" => Ok(()),
-        "FAILED" => Err(Failure::new(FailureKind::Partial, failed)
-            .advise(format!("`{export} --failed` writes all of them to a file"))),
-        "REJECTED" => {
-            let why = task.errors.first().map(explained).unwrap_or_default();
-            Err(Failure::new(
-                FailureKind::Refused,
-                format!("the batch was rejected, nothing was done: {why}"),
-            )
-            .with_correlation(task.errors.first().map(|it| text(it, "correlationId"))))
-        }
-        "TERMINATED" => Err(Failure::new(
-            FailureKind::Partial,
-            format!(
-                "the batch was stopped when {} of {} were done",
-                progress.succeeded, progress.total
-            ),
-        )
-        .advise(format!("`{export}` writes what it did to a file"))),
-        other => Err(Failure::from(format!("{id} is {other}, which this program doesn't know"))),
-    }
 }
 
 /// Lists the first failed items, each with its reason.

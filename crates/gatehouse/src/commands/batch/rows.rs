@@ -6,6 +6,7 @@ use std::path::Path;
 use gatehouse_core::credential::Password;
 use gatehouse_core::label::{LABELS_MAX, TooManyLabels};
 use gatehouse_core::{DeviceName, LabelKey, LabelValue, Username};
+use gatehouse_vault::ForeignHash;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -17,7 +18,7 @@ use crate::terminal::text_input;
 const BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 /// Columns that a table may have, besides those of labels.
-const COLUMNS: [&str; 3] = ["username", "password", "deviceName"];
+const COLUMNS: [&str; 4] = ["username", "password", "passwordHash", "deviceName"];
 
 /// Beginning of the name of a label's column.
 const LABEL: &str = "label.";
@@ -80,6 +81,9 @@ pub(crate) fn parse(source: &str, text: &str) -> Result<Vec<Value>, Failure> {
         if !labels.is_empty() {
             item.insert("labels".into(), labels.into());
         }
+        if item.contains_key("password") && item.contains_key("passwordHash") {
+            faults.add(*line, "has a password and a passwordHash, of which an access has one");
+        }
         items.push(Value::Object(item));
     }
     faults.into_result()?;
@@ -114,7 +118,7 @@ fn read_names(source: &str, head: &Row) -> Result<Vec<TableColumn>, Failure> {
     Ok(names)
 }
 
-/// Checks a cell. The error never repeats a password.
+/// Checks a cell. The error never repeats a password or its hash.
 fn check(name: &str, cell: &str) -> Result<(), String> {
     let has_edge = |cell: &str| cell.trim() != cell;
     match name {
@@ -128,6 +132,9 @@ fn check(name: &str, cell: &str) -> Result<(), String> {
         "deviceName" => {
             cell.parse::<DeviceName>().map(drop).map_err(|bad| format!("deviceName {bad}"))
         }
+        "passwordHash" => ForeignHash::parse(cell.to_owned())
+            .map(drop)
+            .map_err(|bad| format!("passwordHash {bad}")),
         _ => Password::new(cell.to_owned()).map(drop).map_err(|bad| format!("password {bad}")),
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use reqwest::Response;
 use serde_json::{Value, json};
 
-use crate::client::api::TenantServer;
+use crate::client::api::{TenantServer, explained};
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::{Column, Fit, text};
 use crate::terminal::screen::harmless;
@@ -148,6 +148,37 @@ impl Task {
             shown["file"] = file.into();
         }
         shown
+    }
+
+    /// The exit code of a command that needs the Task to succeed.
+    pub(crate) fn exit_result(&self, server: &TenantServer) -> Result<(), Failure> {
+        let Self { id, progress, errors, .. } = self;
+        let export = server.command(&format!("batch export {id}"));
+        let failed = format!("{} of {} items failed", progress.failed, progress.total);
+        match self.state.as_str() {
+            "DONE" => Ok(()),
+            "FAILED" => Err(Failure::new(FailureKind::Partial, failed)
+                .advise(format!("`{export} --failed` writes all of them to a file"))),
+            "REJECTED" => {
+                let why = errors.first().map(explained).unwrap_or_default();
+                Err(Failure::new(
+                    FailureKind::Refused,
+                    format!("the batch was rejected, nothing was done: {why}"),
+                )
+                .with_correlation(errors.first().map(|it| text(it, "correlationId"))))
+            }
+            "TERMINATED" => Err(Failure::new(
+                FailureKind::Partial,
+                format!(
+                    "the batch was stopped when {} of {} were done",
+                    progress.succeeded, progress.total
+                ),
+            )
+            .advise(format!("`{export}` writes what it did to a file"))),
+            other => {
+                Err(Failure::from(format!("{id} is {other}, which this program doesn't know")))
+            }
+        }
     }
 
     /// The failure of a command that needs the Task to have ended.

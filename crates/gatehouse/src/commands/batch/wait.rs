@@ -105,7 +105,7 @@ async fn follow(
         }
         _ => why,
     })?;
-    let result = report::exit_result(server, &task);
+    let result = task.exit_result(server);
     if was_stopped { result.map_err(|why| why.of_kind(FailureKind::Interrupted)) } else { result }
 }
 

@@ -5,6 +5,7 @@ const COMMANDS: &[&[&str]] = &[
     &[],
     &["access"],
     &["access", "create"],
+    &["access", "import"],
     &["access", "list"],
     &["access", "show"],
     &["access", "rotate"],

@@ -62,6 +62,24 @@ fn every_fault_is_reported_with_its_line() {
     ");
 }
 
+#[test]
+fn a_hash_stands_in_for_a_password() {
+    let hash = "$2y$05$bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396";
+    let rows = read(&format!("username,Password Hash\nann,{hash}\nbob,\n"));
+    assert_eq!(
+        rows.unwrap(),
+        json!([{"username": "ann", "passwordHash": hash}, {"username": "bob"}])
+    );
+    let costly = hash.replace("$05$", "$15$");
+    let text = format!("password,passwordHash\nx,{hash}\n,{costly}\n,hunter2\n");
+    insta::assert_snapshot!(read(&text).unwrap_err(), @"
+    t.csv has faults, and nothing was sent:
+        line 2: has a password and a passwordHash, of which an access has one
+        line 3: passwordHash has 15 as its cost of bcrypt, which must be 4 to 14
+        line 4: passwordHash is no hash but looks like clear text: give that as `password`
+    ");
+}
+
 /// Spreadsheets' line ends: the line numbers are an editor's.
 #[test]
 fn lines_are_counted_with_any_line_end() {

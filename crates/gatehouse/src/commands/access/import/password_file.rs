@@ -1,0 +1,213 @@
+//! Reads the password files of other programs: lines `username:hash`, or a table with a column `passwordHash`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use gatehouse_core::{DeviceName, Username};
+use gatehouse_vault::ForeignHash;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::terminal::screen::cut;
+use crate::terminal::table_input::read_rows;
+use crate::terminal::text_input;
+
+/// Most bytes of a file: a million lines of the longest hashes.
+const BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Columns that a table may have.
+const COLUMNS: [&str; 3] = [USERNAME, HASH, DEVICE_NAME];
+const USERNAME: &str = "username";
+const HASH: &str = "passwordHash";
+const DEVICE_NAME: &str = "deviceName";
+
+/// A file of usernames and hashes. Lines that can't be imported are in it, too.
+pub(crate) struct PasswordFile {
+    lines: Vec<Result<Line, (u64, String)>>,
+}
+
+/// A line that can be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Number of the line, from one.
+    pub(super) number: u64,
+    username: Username,
+    device_name: Option<DeviceName>,
+    hash: ForeignHash,
+}
+
+impl Line {
+    /// The username.
+    pub(super) fn username(&self) -> &str {
+        self.username.as_str()
+    }
+
+    /// The access to create.
+    pub(super) fn item(&self) -> Value {
+        let mut item = json!({USERNAME: self.username.as_str(), HASH: self.hash.reveal()});
+        if let Some(name) = &self.device_name {
+            item[DEVICE_NAME] = name.as_str().into();
+        }
+        item
+    }
+}
+
+impl PasswordFile {
+    /// Reads a file, or standard input for `-`.
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let (source, text) = text_input::read(path, BYTES_MAX)?;
+        let file = Self::parse(&source, &text)?;
+        if file.lines.is_empty() {
+            return Err(Failure::input(format!("{source} has no usernames and hashes")));
+        }
+        Ok(file)
+    }
+
+    /// Parses a file. Fails only if it is a table with wrong columns.
+    pub(crate) fn parse(source: &str, text: &str) -> Result<Self, Failure> {
+        let mut lines = Lines::default();
+        if is_table(text) {
+            let rows = read_rows(source, text)?;
+            let Some((head, rows)) = rows.split_first() else {
+                return Ok(Self { lines: lines.all });
+            };
+            let names = read_names(source, head.line, &head.cells)?;
+            for row in rows {
+                if row.cells.len() != names.len() {
+                    let (n, wanted) = (row.cells.len(), names.len());
+                    let reason = format!("has {n} cells, where the table has {wanted} columns");
+                    lines.all.push(Err((row.line, reason)));
+                    continue;
+                }
+                let cell = |wanted: &str| {
+                    let mut cells = names.iter().zip(&row.cells);
+                    cells.find_map(|(name, cell)| (*name == wanted).then_some(cell))
+                };
+                let cells = [USERNAME, HASH, DEVICE_NAME].map(|it| cell(it).unwrap_or_default());
+                lines.add(row.line, cells);
+            }
+        } else {
+            for (line, number) in text.lines().zip(1..) {
+                if line.is_empty() || line.starts_with('#') {
+                    continue;
+                }
+                match line.split_once(':') {
+                    Some((username, hash)) => lines.add(number, [username, hash, ""]),
+                    None => {
+                        let reason = "has no `:` between a username and a hash".to_owned();
+                        lines.all.push(Err((number, reason)));
+                    }
+                }
+            }
+        }
+        Ok(Self { lines: lines.all })
+    }
+
+    /// Number of lines with a username, or what should be one.
+    pub(crate) fn n_lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The lines that can be imported.
+    pub(crate) fn fit(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().flatten()
+    }
+
+    /// The other lines with their numbers and the reasons.
+    pub(crate) fn refused(&self) -> Vec<(u64, &str)> {
+        let refused = self.lines.iter().filter_map(|it| it.as_ref().err());
+        refused.map(|(line, reason)| (*line, reason.as_str())).collect()
+    }
+
+    /// The number of lines that can be imported, by their hashes' formats.
+    pub(super) fn formats(&self) -> BTreeMap<&'static str, u64> {
+        let mut formats = BTreeMap::new();
+        self.fit().for_each(|line| *formats.entry(line.hash.format()).or_default() += 1);
+        formats
+    }
+}
+
+/// Lines under construction.
+#[derive(Default)]
+struct Lines {
+    all: Vec<Result<Line, (u64, String)>>,
+    /// First line of each username.
+    usernames: HashMap<String, u64>,
+}
+
+impl Lines {
+    fn add(&mut self, number: u64, [username, hash, device_name]: [&str; 3]) {
+        let line = read_line(number, username, hash, device_name);
+        let line = line.and_then(|line| match self.usernames.get(username) {
+            Some(before) => Err(format!("username `{username}` is already on line {before}")),
+            None => {
+                self.usernames.insert(username.to_owned(), number);
+                Ok(line)
+            }
+        });
+        self.all.push(line.map_err(|reason| (number, reason)));
+    }
+}
+
+/// Parses a line. The reason never repeats the hash.
+fn read_line(number: u64, username: &str, hash: &str, device_name: &str) -> Result<Line, String> {
+    for (name, text) in [(USERNAME, username), (DEVICE_NAME, device_name)] {
+        if text.trim() != text {
+            return Err(format!("{name} `{}` begins or ends with a space", cut(text, 64)));
+        }
+    }
+    if username.is_empty() {
+        return Err("has no username".into());
+    }
+    if hash.is_empty() {
+        return Err("has no hash".into());
+    }
+    let hash = hash.trim_end();
+    Ok(Line {
+        number,
+        username: username.parse().map_err(|bad| format!("username {bad}"))?,
+        device_name: match device_name {
+            "" => None,
+            name => Some(name.parse().map_err(|bad| format!("deviceName {bad}"))?),
+        },
+        hash: ForeignHash::parse(hash.to_owned()).map_err(|bad| format!("passwordHash {bad}"))?,
+    })
+}
+
+/// Whether the first line names a column of hashes.
+fn is_table(text: &str) -> bool {
+    let mut lines = text.split(['\r', '\n']).map(str::trim);
+    let first = lines.find(|it| !it.is_empty() && !it.starts_with("sep="));
+    let mut cells = first.into_iter().flat_map(|line| line.split([',', ';', '\t']));
+    cells.any(|cell| plain(cell.trim_matches('"')) == plain(HASH))
+}
+
+/// A column's name without its spelling.
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace([' ', '_', '-'], "")
+}
+
+fn read_names(
+    source: &str,
+    line: u64,
+    head: &csv::StringRecord,
+) -> Result<Vec<&'static str>, Failure> {
+    let mut names = Vec::new();
+    for cell in head {
+        let Some(name) = COLUMNS.into_iter().find(|name| plain(name) == plain(cell)) else {
+            return Err(Failure::input(format!(
+                "{source}, line {line}: `{}` is no column of an import; these are: {}",
+                cut(cell, 64),
+                COLUMNS.join(",")
+            )));
+        };
+        if names.contains(&name) {
+            return Err(Failure::input(format!("{source}, line {line}: {name} occurs twice")));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests;
