@@ -103,11 +103,14 @@ impl RowSource {
                  UNION ALL SELECT number FROM access \
                  WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED'"
             }
+            // The numbers come first: otherwise SQLite would read the whole tenant for the TERMINATED ones.
             Self::Unnamed(_) => {
-                "SELECT number FROM access WHERE tenant = ?1 AND username = ?2 \
-                 AND status <> 'TERMINATED' AND device_name IS NULL \
-                 UNION ALL SELECT number FROM access WHERE tenant = ?1 AND username = ?2 \
-                 AND status = 'TERMINATED' AND device_name IS NULL"
+                "SELECT a.number FROM (SELECT number AS held FROM access \
+                 WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED' \
+                 UNION ALL SELECT number FROM access \
+                 WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED') h \
+                 CROSS JOIN access a \
+                 WHERE a.tenant = ?1 AND a.number = +h.held AND a.device_name IS NULL"
             }
         }
     }
