@@ -23,7 +23,6 @@ pub mod page;
 pub mod product;
 pub mod rate;
 pub mod rights;
-pub mod search;
 pub mod task;
 pub mod tenant;
 pub mod time;

@@ -20,6 +20,7 @@
 //! store counts rows.
 
 pub mod request;
+pub mod search;
 pub mod selection;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

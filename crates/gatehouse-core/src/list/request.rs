@@ -1,4 +1,4 @@
-//! What a client wants of a list, besides its filter.
+//! The request for a list, besides its filter: a page, an order, and whether the total is wanted.
 
 use crate::list::Interval;
 use crate::page::PageRequest;

@@ -10,13 +10,12 @@ use std::fmt::Write;
 use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::list::{DeviceNameCondition, NumberedSet, RowConditions};
 use gatehouse_core::time_span::TimeSpan;
-use gatehouse_core::{Access, Page, Status, TenantName, Timestamp};
+use gatehouse_core::{Access, AccessId, Page, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::bulk;
 use crate::access::list::Located;
 use crate::access::lookup::{key, key_column, number_column};
-use crate::access::matching::Matching;
 use crate::access::{columns, read};
 use crate::db::{SnapshotFor, Tx, Value};
 use crate::error::StoreError;
@@ -45,23 +44,23 @@ impl Store {
 }
 
 impl Store {
-    /// The accesses that any of the terms matches, if they are at most `n_max`.
+    /// The number of accesses that any of the terms matches, and their identifiers if they are at most `n_max`.
     pub(crate) async fn matching_of_rows(
         &self,
         tenant: &TenantName,
         terms: Vec<Located>,
         n_max: u64,
-    ) -> Result<Matching, StoreError> {
+    ) -> Result<(u64, Vec<AccessId>), StoreError> {
         let name = tenant.clone();
         let found = self.db.snapshot(SnapshotFor::Scan(tenant), async move |tx| {
             let now = tx.now().await?;
             let search = Search::new(&name, &terms, now);
             let total = total(&tx, &search).await?;
             if total > n_max {
-                return Ok(Matching::TooMany { total });
+                return Ok((total, Vec::new()));
             }
             let ids = tx.rows_once(&search.ids(), &search.values, bulk::read_id).await?;
-            Ok(Matching::Accesses(ids))
+            Ok((total, ids))
         });
         found.await
     }

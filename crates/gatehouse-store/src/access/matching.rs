@@ -25,6 +25,13 @@ pub enum Matching {
     },
 }
 
+impl Matching {
+    /// A number of accesses, and their identifiers if they are not too many.
+    fn of((total, ids): (u64, Vec<AccessId>), n_max: u64) -> Self {
+        if total > n_max { Self::TooMany { total } } else { Self::Accesses(ids) }
+    }
+}
+
 impl Store {
     /// The accesses that pass `filter`, if they are at most `n_max`; `None` when the tenant doesn't exist.
     pub async fn matching(
@@ -46,10 +53,11 @@ impl Store {
         if let Some(terms) = set_terms(&lookup, &terms, &answers).await?
             && let Some(found) = self.matching_of_sets(tenant, terms, n_max).await?
         {
-            return Ok(Some(found));
+            return Ok(Some(Matching::of(found, n_max)));
         }
         let located = locate(&lookup, terms, &answers).await?;
-        self.matching_of_rows(tenant, located, n_max).await.map(Some)
+        let found = self.matching_of_rows(tenant, located, n_max).await?;
+        Ok(Some(Matching::of(found, n_max)))
     }
 }
 

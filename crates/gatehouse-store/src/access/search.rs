@@ -1,8 +1,8 @@
 //! Search for accesses by the beginning of their username, name or identifier.
 
 use futures_util::future::try_join_all;
+use gatehouse_core::list::search::SearchText;
 use gatehouse_core::list::{Interval, NumberedSet};
-use gatehouse_core::search::SearchText;
 use gatehouse_core::{Access, AccessId, TenantName};
 
 use crate::Store;

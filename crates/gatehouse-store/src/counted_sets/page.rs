@@ -15,7 +15,7 @@ use gatehouse_core::counted_set::runs::{Run, Runs};
 use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start, offset_of};
 use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::list::{Interval, NumberedSet};
-use gatehouse_core::{Access, Page, PageRequest, Status, TenantName, Timestamp};
+use gatehouse_core::{Access, AccessId, Page, PageRequest, Status, TenantName, Timestamp};
 
 use super::label_build::{self, LabelBuild};
 use super::position::{self, COMPLETE};
@@ -23,7 +23,6 @@ use super::row_source::{RowSource, SourceMembers};
 use super::{kind, name};
 use crate::Store;
 use crate::access::bulk;
-use crate::access::matching::Matching;
 use crate::counts::counter;
 use crate::db::{Row, SnapshotFor, Tx};
 use crate::error::StoreError;
@@ -96,14 +95,14 @@ impl Store {
 }
 
 impl Store {
-    /// The accesses that any of the terms selects, if they are at most `n_max`; `None` while the tenant's sets are not
-    /// complete.
+    /// The number of accesses that any of the terms selects, and their identifiers if they are at most `n_max`; `None`
+    /// while the tenant's sets are not complete.
     pub(crate) async fn matching_of_sets(
         &self,
         tenant: &TenantName,
         terms: Vec<SetTerm>,
         n_max: u64,
-    ) -> Result<Option<Matching>, StoreError> {
+    ) -> Result<Option<(u64, Vec<AccessId>)>, StoreError> {
         let name = tenant.clone();
         let found = self.db.snapshot(caller(tenant, &terms), async move |tx| {
             if !are_complete(&tx, &name, &terms).await? {
@@ -113,10 +112,11 @@ impl Store {
             let terms = members.locate(&terms).await?;
             let all = ListRequest::from(PageRequest { number: 1, size: n_max });
             let (total, numbers) = members.window(&terms, all).await?;
-            Ok(Some(match total > n_max {
-                true => Matching::TooMany { total },
-                false => Matching::Accesses(bulk::read_ids(&tx, &name, numbers).await?),
-            }))
+            let ids = match total > n_max {
+                true => Vec::new(),
+                false => bulk::read_ids(&tx, &name, numbers).await?,
+            };
+            Ok(Some((total, ids)))
         });
         found.await
     }

@@ -2,8 +2,8 @@
 
 use gatehouse_core::Access;
 use gatehouse_core::lifecycle;
+use gatehouse_core::list::search::SearchText;
 use gatehouse_core::rights::Scope;
-use gatehouse_core::search::SearchText;
 use http::StatusCode;
 
 use super::access_body::{ACCESS_BYTES, AccessWriter};

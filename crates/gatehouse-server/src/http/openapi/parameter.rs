@@ -3,8 +3,8 @@
 use gatehouse_core::filter::{ALTERNATIVES_MAX, CONDITIONS_MAX, FilterField, FilterFields};
 use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
 use gatehouse_core::list::request::ListOrder;
+use gatehouse_core::list::search::SEARCH_CHARS_MAX;
 use gatehouse_core::page::{PAGE_NUMBER_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
-use gatehouse_core::search::SEARCH_CHARS_MAX;
 use serde_json::{Value, json};
 
 use crate::config::Limits;

@@ -18,12 +18,12 @@ Terminated accesses are counted too, except by contract. Examples:
   gatehouse access count
   gatehouse access count --by label.site")]
 pub(crate) struct Count {
-    /// What to count by: `status`, `contract`, or `label.KEY` with one of the tenant's labelKeys
+    /// Count by `status`, `contract`, or `label.KEY` with one of the tenant's labelKeys
     #[arg(long, value_name = "WHAT", default_value = "status", value_parser = parse_by)]
     by: By,
 }
 
-/// What accesses are counted by.
+/// A property that accesses are counted by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum By {
     Plain(Plain),
