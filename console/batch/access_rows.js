@@ -1,9 +1,11 @@
 // Reading the accesses of a creation from a table, or from a list with one access per line. Faults are found before anything is
 // sent, by the rules of the command line.
 
+import { keyFault, LABELS_MAX, valueFault } from '../label/rules.js';
 import { readTable, withoutByteOrderMark } from './csv_reader.js';
 
-/** @typedef {{username?: string, password?: string, deviceName?: string}} Item */
+/** @typedef {{username?: string, password?: string, deviceName?: string, labels?: Record<string, string>}} Item */
+/** @typedef {'username' | 'password' | 'deviceName' | `label.${string}`} Column a field of an access, or a label */
 /** @typedef {{line: number, item: Item, faults: string[]}} Row */
 
 /**
@@ -16,7 +18,7 @@ import { readTable, withoutByteOrderMark } from './csv_reader.js';
  * @property {string} [trouble] why the table can't be read
  */
 
-/** Columns by their header, in lower case and without spaces, `_` and `-`. @type {Map<string, keyof Item>} */
+/** Columns by their header, in lower case and without spaces, `_` and `-`. @type {Map<string, Column>} */
 const COLUMNS = new Map([
   ['username', 'username'],
   ['user', 'username'],
@@ -24,6 +26,9 @@ const COLUMNS = new Map([
   ['devicename', 'deviceName'],
   ['device', 'deviceName'],
 ]);
+
+/** The beginning of the name of a label's column. */
+const LABEL = 'label.';
 
 /** The guard that gatehouse's tables put before a device name that a spreadsheet would run as a formula. */
 const GUARDED = /^'[=+\-@\t\r\n]/;
@@ -63,7 +68,7 @@ export function readFileRows(text) {
   if (isHeader(columns)) return readTableRows(found, columns);
   const unknown = head.cells.find((_, n) => !columns[n]) ?? '';
   return refuse(
-    `The first line must name the columns: username, password and deviceName, any of them, in any order. “${unknown.slice(0, 64)}” is not one of them.`,
+    `The first line must name the columns: username, password, deviceName and label.KEY, any of them, in any order. “${unknown.slice(0, 64)}” is not one of them.`,
   );
 }
 
@@ -73,19 +78,26 @@ export const refuse = (trouble) => ({ rows: [], unused: [], nEmpty: 0, trouble }
 /**
  * The column that each cell of a header names.
  * @param {string[]} cells
+ * @returns {(Column | undefined)[]}
  */
 function columnsOf(cells) {
   const plain = cells.map((it) => it.trim().toLowerCase().replace(/[ _-]/g, ''));
-  const columns = plain.map((it) => COLUMNS.get(it));
+  const columns = cells.map((cell, n) => labelColumn(cell.trim()) ?? COLUMNS.get(plain[n]));
   // gatehouse's tables have both columns; other tables call the device name `name`.
   const name = plain.indexOf('name');
   if (name >= 0 && !columns.includes('deviceName')) columns[name] = 'deviceName';
   return columns;
 }
 
+/** @param {string} name @returns {Column | undefined} */
+function labelColumn(name) {
+  const isLabel = name.startsWith(LABEL) && keyFault(name.slice(LABEL.length)) === undefined;
+  return isLabel ? /** @type {Column} */ (name) : undefined;
+}
+
 /**
  * Whether a line is certainly a header. One known name among unknown ones is not enough: a line of data would be lost.
- * @param {(keyof Item | undefined)[]} columns
+ * @param {(Column | undefined)[]} columns
  */
 function isHeader(columns) {
   const nKnown = columns.filter(Boolean).length;
@@ -95,7 +107,7 @@ function isHeader(columns) {
 /**
  * Reads the rows below a header.
  * @param {import('./csv_reader.js').Table} table
- * @param {(keyof Item | undefined)[]} columns
+ * @param {(Column | undefined)[]} columns
  * @returns {Read}
  */
 function readTableRows({ rows: [head, ...rows], trouble }, columns) {
@@ -112,7 +124,9 @@ function readTableRows({ rows: [head, ...rows], trouble }, columns) {
       const item = {};
       for (const [n, cell] of cells.entries()) {
         const name = columns[n];
-        if (name && cell !== '') item[name] = cell;
+        if (name === undefined || cell === '') continue;
+        if (isOfLabel(name)) item.labels = { ...item.labels, [name.slice(LABEL.length)]: cell };
+        else item[name] = cell;
       }
       const n = cells.length;
       const hasWrongWidth = n < nNeeded || n > columns.length;
@@ -122,6 +136,9 @@ function readTableRows({ rows: [head, ...rows], trouble }, columns) {
   const unused = head.cells.filter((_, n) => !columns[n]).map((it) => it.trim());
   return { rows: withFaults(read), unused, nEmpty: rows.length - read.length, header };
 }
+
+/** @param {Column} name @returns {name is `label.${string}`} */
+const isOfLabel = (name) => name.startsWith(LABEL);
 
 /**
  * Adds the faults of each row: values that no access can have, or that are hardly intended. Faults never quote a password.
@@ -149,6 +166,12 @@ function withFaults(rows) {
     }
     if (password !== undefined && new TextEncoder().encode(password).length > 72)
       faults.push('password has more than 72 bytes');
+    const labels = Object.entries(item.labels ?? {});
+    for (const [key, value] of labels) {
+      const fault = valueFault(value);
+      if (fault) faults.push(`${LABEL}${key}: ${fault}`);
+    }
+    if (labels.length > LABELS_MAX) faults.push(`has ${labels.length} labels, more than ${LABELS_MAX}`);
     if (deviceName?.includes('\0')) faults.push('deviceName has the character U+0000');
   }
   return rows;

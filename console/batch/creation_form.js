@@ -141,6 +141,7 @@ export function creationForm(contracts, { retry, contract, labelKeys }) {
           { name: 'Username', cell: (it) => given(it.item.username) ?? generated() },
           { name: 'Password', cell: (it) => (it.item.password === undefined ? generated() : 'given') },
           { name: 'Device name', cell: (it) => given(it.item.deviceName) ?? h('span', { class: 'none' }, 'none') },
+          ...(rows.some((it) => it.item.labels) ? [labelColumn] : []),
         ],
         rows: rows.slice(0, SHOWN_MAX),
       }),
@@ -183,7 +184,7 @@ export function creationForm(contracts, { retry, contract, labelKeys }) {
         field({
           label: 'The list',
           control: list,
-          hint: 'One access per line. If the first line names columns (username, password, deviceName), the text is read as a table.',
+          hint: 'One access per line. If the first line names columns (username, password, deviceName, label.KEY), the text is read as a table.',
         }),
         field({ label: 'Without a header, each line is', control: each }),
         preview,
@@ -192,7 +193,7 @@ export function creationForm(contracts, { retry, contract, labelKeys }) {
         field({
           label: 'The file',
           control: file,
-          hint: 'The first line names the columns: username, password and deviceName, any of them. Commas, semicolons or tabs separate the cells. The server generates usernames and passwords that are empty.',
+          hint: 'The first line names the columns: username, password, deviceName and label.KEY, any of them. Commas, semicolons or tabs separate the cells. The server generates usernames and passwords that are empty.',
         }),
         preview,
       ],
@@ -255,6 +256,15 @@ async function readFile(file) {
 
 /** @param {string | undefined} name */
 const given = (name) => (name === undefined ? undefined : h('code', {}, name));
+
+/** @type {{name: string, cell: (row: import('./access_rows.js').Row) => string}} */
+const labelColumn = {
+  name: 'Labels',
+  cell: (it) =>
+    Object.entries(it.item.labels ?? {})
+      .map(([key, value]) => `${key}=${value}`)
+      .join(', '),
+};
 
 const generated = () => h('span', { class: 'none' }, 'generated');
 

@@ -109,6 +109,15 @@ test('a table that gatehouse wrote can be read, and its unused columns are named
   assert.deepEqual(read.unused, ['id', 'name', 'status']);
   // Without a column deviceName, name is the device name.
   assert.deepEqual(itemsOf(readFileRows('Name\npump\n')), [{ deviceName: 'pump' }]);
+  assert.deepEqual(itemsOf(readFileRows('username,label.site,label.a-b\nu,Köln,\nv,,x\n')), [
+    { username: 'u', labels: { site: 'Köln' } },
+    { username: 'v', labels: { 'a-b': 'x' } },
+  ]);
+  const long = 'x'.repeat(129);
+  assert.deepEqual(faultsOf(readFileRows(`username,label.site\nu,${long}\n`)), [
+    '2: label.site: the value has 129 bytes of UTF-8, more than 128',
+  ]);
+  assert.match(String(readFileRows('label.Site\nx\n').trouble), /“label.Site” is not one of them/);
 });
 
 test('the guard before formulas is not part of the value', () => {

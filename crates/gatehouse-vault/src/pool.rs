@@ -46,6 +46,9 @@ impl Disconnection for CancellationToken {
     }
 }
 
+/// Most checks of other programs' hashes at a time, each of which may need 256 MiB.
+const FOREIGN_AT_ONCE_MAX: usize = 4;
+
 /// Runs slow hashes, a few at a time.
 pub(crate) struct HashPool {
     permits: FairSemaphore,
@@ -67,9 +70,11 @@ impl HashPool {
     }
 
     fn with_capacity(capacity: Capacity, meter: Arc<VaultMeter>) -> Self {
-        // Checks of other programs' hashes may take seconds: they get half of the pool, where it has two halves.
-        let at_once = (capacity.at_once / 2).max(1);
-        let of_foreign = Capacity { at_once, at_once_of_tenant: at_once, ..capacity };
+        // Checks of other programs' hashes may take seconds and 256 MiB: they get half of the pool, where it has two
+        // halves, but not more memory than a small host has. A tenant leaves a permit to the others.
+        let at_once = (capacity.at_once / 2).clamp(1, FOREIGN_AT_ONCE_MAX);
+        let at_once_of_tenant = (at_once - 1).max(1);
+        let of_foreign = Capacity { at_once, at_once_of_tenant, ..capacity };
         Self {
             permits: FairSemaphore::new(capacity),
             foreign_permits: FairSemaphore::new(of_foreign),

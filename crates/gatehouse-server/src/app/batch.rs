@@ -104,9 +104,9 @@ pub struct BatchChange {
 /// The accesses of a change.
 #[derive(Debug)]
 pub enum AccessSelection {
-    /// These, each once.
+    /// Accesses by their identifiers, each once.
     Named(Vec<NamedAccess>),
-    /// Those that match when the Task is accepted, at most `n_max`.
+    /// The accesses that match a filter when the Task is accepted, at most `n_max`.
     Matching {
         /// The condition for an access.
         filter: AccessFilter,

@@ -8,7 +8,7 @@ use gatehouse_vault::ForeignHash;
 pub enum ChosenPassword {
     /// The password itself.
     Clear(Password),
-    /// Its hash, which another program made. Nobody can show the password.
+    /// Its hash, which another program made. The password can't be shown.
     Hash(ForeignHash),
 }
 

@@ -11,7 +11,7 @@ use crate::reader::{Fault, Field, Json, Reader, Shape, list, object, shortened, 
 
 pub(crate) const LABELS: Field<Shape> = Field::new(
     "labels",
-    Shape(|| labels(json!("string"))),
+    Shape(|| labels(json!("string"), LABELS_MAX)),
     "An extension: keys and values of the operator's own; left out if there are none. A value has 1 to 128 bytes of \
      UTF-8, without NUL.",
 )
@@ -19,7 +19,7 @@ pub(crate) const LABELS: Field<Shape> = Field::new(
 
 pub(crate) const LABEL_PATCH: Field<Shape> = Field::new(
     "labels",
-    Shape(|| labels(json!(["string", "null"]))),
+    Shape(|| labels(json!(["string", "null"]), PATCH_ENTRIES_MAX)),
     "An extension: labels to set; `null` removes one, and labels that are not named stay",
 );
 
@@ -38,9 +38,9 @@ fn key_pattern() -> String {
     format!("^[a-z0-9._-]{{1,{LABEL_KEY_CHARS_MAX}}}$")
 }
 
-fn labels(value_type: Value) -> Value {
+fn labels(value_type: Value, n_max: usize) -> Value {
     json!({
-        "type": "object", "maxProperties": LABELS_MAX, "propertyNames": {"pattern": key_pattern()},
+        "type": "object", "maxProperties": n_max, "propertyNames": {"pattern": key_pattern()},
         "additionalProperties": {
             "type": value_type, "minLength": 1, "maxLength": LABEL_VALUE_BYTES_MAX, "pattern": r"^[^\u0000]+$",
         },
@@ -64,6 +64,9 @@ impl LabelFaults {
         }
     }
 }
+
+/// Most entries of a change: all labels of an access can be removed, and as many set.
+const PATCH_ENTRIES_MAX: usize = 2 * LABELS_MAX;
 
 /// Takes the labels of a new access; `None` where the body has none, or faulty ones.
 pub(crate) fn optional_labels(body: &mut Reader<'_>) -> Option<Labels> {
@@ -93,6 +96,11 @@ pub(crate) fn read_labels(json: Json, faults: &mut LabelFaults) -> Result<Labels
 /// Reads a change of labels, in which `null` removes one.
 fn read_patch(json: Json, faults: &mut LabelFaults) -> Result<LabelPatch, String> {
     let Json::Object(given) = object(json)? else { return Ok(LabelPatch::default()) };
+    if given.len() > PATCH_ENTRIES_MAX {
+        // More fields than these may not have been kept.
+        let reason = format!("must hold at most {PATCH_ENTRIES_MAX} labels and `null`s together");
+        faults.out_of_bounds.push(Fault { name: LABELS.name.into(), reason });
+    }
     let mut names = BTreeSet::new();
     let mut patch = BTreeMap::new();
     for (key, value) in given {

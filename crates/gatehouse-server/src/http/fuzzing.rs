@@ -71,7 +71,8 @@ pub(crate) fn access(bytes: &[u8]) {
         assert!(!wanted().contract_id.as_str().is_empty());
     }
     if let Some(update) = object(bytes, access::read_update) {
-        assert!(update.status.is_some() || update.password.is_some());
+        let changes = update.status.is_some() || update.password.is_some();
+        assert!(changes || update.labels.is_some());
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) async fn build(store: Store, stopping: CancellationToken) {
                 n_steps = 0;
                 if logged.take().is_some() {
                     tracing::info!(
-                        "lists by status are fast now: the sets of all tenants are built"
+                        "lists by status and label are fast now: the sets of all tenants are built"
                     );
                 }
             }
@@ -72,7 +72,9 @@ pub(super) async fn build(store: Store, stopping: CancellationToken) {
 fn log(progress: SetBuilding) {
     match progress {
         SetBuilding::Complete => {}
-        SetBuilding::Building => tracing::info!("the sets of accesses by status are being built"),
+        SetBuilding::Building => {
+            tracing::info!("the sets of accesses by status and label are being built")
+        }
         SetBuilding::OlderServer => tracing::info!(
             "the sets of accesses by status are built soon after the last server of an older version is gone"
         ),

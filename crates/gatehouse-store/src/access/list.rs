@@ -252,8 +252,7 @@ async fn piece(
     }
 }
 
-/// A page of the accesses in the runs.
-pub(crate) async fn page_of_runs(
+async fn page_of_runs(
     lookup: &Lookup<'_>,
     runs: &[NumberRun],
     request: ListRequest,

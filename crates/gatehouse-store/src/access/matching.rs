@@ -3,15 +3,17 @@
 //! They are found like a list, and only their identifiers are kept: there may be a million.
 
 use gatehouse_core::filter::access::AccessFilter;
-use gatehouse_core::list::request::ListRequest;
-use gatehouse_core::list::{self, NumberRun, NumberedSet};
-use gatehouse_core::page::PAGE_SIZE_MAX;
-use gatehouse_core::{AccessId, PageRequest, TenantName};
+use gatehouse_core::list::{self, Interval, NumberRun, NumberedSet};
+use gatehouse_core::{AccessId, TenantName};
 
 use crate::Store;
-use crate::access::list::{answer, locate, page_of_runs, runs, set_terms};
-use crate::access::lookup::Lookup;
+use crate::access::list::{answer, locate, runs, set_terms};
+use crate::access::lookup::{Lookup, key, key_column, number_column};
+use crate::db::{Row, SnapshotFor, Tx};
 use crate::error::StoreError;
+
+/// Accesses that one statement reads.
+const PIECE: u64 = 10_000;
 
 /// The accesses that match a filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl Store {
         let terms = list::terms(filter, &answers);
         if list::is_numbered(&terms) {
             let runs = runs(&lookup, &terms, &answers).await?;
-            return matching_of_runs(&lookup, &runs, n_max).await.map(Some);
+            return self.matching_of_runs(tenant, runs, n_max).await.map(Some);
         }
         if let Some(terms) = set_terms(&lookup, &terms, &answers).await?
             && let Some(found) = self.matching_of_sets(tenant, terms, n_max).await?
@@ -61,21 +63,52 @@ impl Store {
     }
 }
 
-/// Reads whole pages: accesses never change their positions in runs whose sizes are known.
-async fn matching_of_runs(
-    lookup: &Lookup<'_>,
-    runs: &[NumberRun],
-    n_max: u64,
-) -> Result<Matching, StoreError> {
-    let total = runs.iter().map(NumberRun::len).sum();
-    if total > n_max {
-        return Ok(Matching::TooMany { total });
+impl Store {
+    /// The accesses in the runs, read in pieces: they may be a million.
+    async fn matching_of_runs(
+        &self,
+        tenant: &TenantName,
+        runs: Vec<NumberRun>,
+        n_max: u64,
+    ) -> Result<Matching, StoreError> {
+        let total = runs.iter().map(NumberRun::len).sum();
+        if total > n_max {
+            return Ok(Matching::TooMany { total });
+        }
+        let name = tenant.clone();
+        let found = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
+            let mut found = Vec::new();
+            for NumberRun { set, intervals } in &runs {
+                for piece in intervals.iter().flat_map(|interval| pieces(*interval)) {
+                    found.extend(read_piece(&tx, &name, set, piece).await?);
+                }
+            }
+            found.sort_unstable_by_key(|(number, _)| *number);
+            Ok(found.into_iter().map(|(_, id)| id).collect())
+        });
+        found.await.map(Matching::Accesses)
     }
-    let mut ids = Vec::new();
-    for number in 1..=total.div_ceil(PAGE_SIZE_MAX) {
-        let page = ListRequest::from(PageRequest { number, size: PAGE_SIZE_MAX });
-        let listed = page_of_runs(lookup, runs, page).await?;
-        ids.extend(listed.page.items.iter().map(|access| access.id));
-    }
-    Ok(Matching::Accesses(ids))
+}
+
+/// An interval in pieces of [`PIECE`] numbers.
+fn pieces(Interval { after, to }: Interval) -> impl Iterator<Item = Interval> {
+    let step = usize::try_from(PIECE).unwrap_or(usize::MAX);
+    (after..to).step_by(step).map(move |after| Interval { after, to: to.min(after + PIECE) })
+}
+
+/// The numbers in the tenant and the identifiers of a set's accesses with these running numbers.
+async fn read_piece(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &NumberedSet,
+    Interval { after, to }: Interval,
+) -> Result<Vec<(u64, AccessId)>, StoreError> {
+    let (key_column, number) = (key_column(set), number_column(set));
+    let sql = format!(
+        "SELECT number, id FROM access \
+         WHERE tenant = ?1 AND {key_column} = ?2 AND {number} > ?3 AND {number} <= ?4"
+    );
+    let values = [tenant.as_str().into(), key(tenant, set), after.into(), to.into()];
+    let read = |row: &Row<'_>| Ok((row.count(0)?, AccessId::from_bytes(row.id(1)?)));
+    tx.rows_once(&sql, &values, read).await
 }

@@ -14,8 +14,12 @@ use crate::error::StoreError;
 /// Most accesses that a search finds.
 pub const FOUND_MAX: usize = 50;
 
-/// Most look-ups in one index: a search ends, however the names are spelled.
-const LOOK_UPS_MAX: usize = 500;
+/// Most look-ups of one search: it ends, however many spellings there are.
+const LOOK_UPS_MAX: usize = 300;
+
+/// Texts that one look-up reads: few while they may not fit, and enough for the rest of a search once one does.
+const TEXTS_FIRST: u64 = 8;
+const TEXTS: u64 = 2 * FOUND_MAX as u64;
 
 /// An index of texts.
 #[derive(Clone, Copy)]
@@ -83,21 +87,41 @@ impl Store {
             return Ok(None);
         }
         let lookup = Lookup { db: &self.db, tenant };
-        let mut numbers = Vec::new();
+        let mut found = Found::default();
         // No name has this character, and PostgreSQL has no text with it.
         if search.as_str().contains('\0') {
             return Ok(Some(Vec::new()));
         }
         for how in [Match::Whole, Match::Beginning] {
             for index in TextIndex::ALL {
-                gather(&lookup, search, (index, how), &mut numbers).await?;
+                gather(&lookup, search, (index, how), &mut found).await?;
             }
-            gather_ids(&lookup, search, how, &mut numbers).await?;
+            gather_ids(&lookup, search, how, &mut found).await?;
         }
+        let numbers = found.numbers;
         let interval = |number: u64| Interval { after: number - 1, to: number };
         let rows = numbers.iter().map(|it| lookup.rows(&NumberedSet::Tenant, interval(*it)));
         let found = try_join_all(rows).await?;
         Ok(Some(found.into_iter().flatten().map(|(_, access)| access).collect()))
+    }
+}
+
+/// The numbers of found accesses, in the order in which they were found.
+#[derive(Default)]
+struct Found {
+    numbers: Vec<u64>,
+    n_look_ups: usize,
+}
+
+impl Found {
+    fn is_enough(&self) -> bool {
+        self.numbers.len() >= FOUND_MAX || self.n_look_ups >= LOOK_UPS_MAX
+    }
+
+    fn add(&mut self, number: u64) {
+        if self.numbers.len() < FOUND_MAX && !self.numbers.contains(&number) {
+            self.numbers.push(number);
+        }
     }
 }
 
@@ -106,24 +130,27 @@ async fn gather(
     lookup: &Lookup<'_>,
     search: &SearchText,
     (index, how): (TextIndex, Match),
-    numbers: &mut Vec<u64>,
+    found: &mut Found,
 ) -> Result<(), StoreError> {
-    let mut from = Some(search.first());
-    for _ in 0..LOOK_UPS_MAX {
-        let Some(position) = from.take().filter(|_| numbers.len() < FOUND_MAX) else { break };
-        // Those that were found before are found again.
-        let values = [
-            lookup.tenant.as_str().into(),
-            position.as_str().into(),
-            (2 * FOUND_MAX as u64).into(),
-        ];
+    let (mut from, mut n_texts) = (Some(search.first()), TEXTS_FIRST);
+    while let Some(position) = from.take().filter(|_| !found.is_enough()) {
+        found.n_look_ups += 1;
+        // Accesses that were found before are found again.
+        let values = [lookup.tenant.as_str().into(), position.as_str().into(), n_texts.into()];
         let read = |row: &Row<'_>| Ok((row.text(0)?, row.count(1)?));
-        for (text, number) in lookup.db.rows(index.sql(), &values, read).await? {
+        let texts = lookup.db.rows(index.sql(), &values, read).await?;
+        let all_fit = texts.iter().all(|(text, _)| how.fits(search, text));
+        if all_fit && texts.len() as u64 == n_texts && n_texts < TEXTS {
+            (from, n_texts) = (Some(position), TEXTS);
+            continue;
+        }
+        n_texts = TEXTS_FIRST;
+        for (text, number) in texts {
             if !how.fits(search, &text) {
                 from = how.next(search, &text);
                 break;
             }
-            add(numbers, number);
+            found.add(number);
         }
     }
     Ok(())
@@ -134,7 +161,7 @@ async fn gather_ids(
     lookup: &Lookup<'_>,
     search: &SearchText,
     how: Match,
-    numbers: &mut Vec<u64>,
+    found: &mut Found,
 ) -> Result<(), StoreError> {
     let Some((first, last)) = AccessId::range_of_prefix(search.as_str()) else { return Ok(()) };
     if matches!(how, Match::Whole) && first != last {
@@ -146,16 +173,10 @@ async fn gather_ids(
         lookup.tenant.as_str().into(),
         first.as_bytes().as_slice().into(),
         last.as_bytes().as_slice().into(),
-        (2 * FOUND_MAX as u64).into(),
+        TEXTS.into(),
     ];
     for number in lookup.db.rows(sql, &values, |row| row.count(0)).await? {
-        add(numbers, number);
+        found.add(number);
     }
     Ok(())
-}
-
-fn add(numbers: &mut Vec<u64>, number: u64) {
-    if numbers.len() < FOUND_MAX && !numbers.contains(&number) {
-        numbers.push(number);
-    }
 }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use gatehouse_core::counted_set;
 use gatehouse_core::list::NumberedSet;
 use gatehouse_core::{Access, TenantName};
 use parking_lot::Mutex;
@@ -188,7 +189,12 @@ async fn build_step(
     let values = [tenant.as_str().into(), built_to.into(), to.into()];
     let accesses: Vec<(u64, Access)> = tx.rows(sql, &values, read_numbered).await?;
     let mut changes = SetChanges::default();
-    accesses.iter().for_each(|(number, access)| changes.add_new(*number, access));
+    for (number, access) in &accesses {
+        // The sets of labels are built on their own, with positions of their own.
+        let sets = counted_set::sets_of(access).into_iter();
+        sets.filter(|set| set.label_key().is_none())
+            .for_each(|set| changes.set(set, *number, true));
+    }
     changes.write_all(tx, tenant).await?;
     let position = if is_last && to == total { COMPLETE } else { to };
     let sql = "UPDATE set_build SET built_to = ?2 WHERE tenant = ?1";

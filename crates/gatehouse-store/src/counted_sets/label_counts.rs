@@ -18,7 +18,8 @@ pub struct LabelCount {
 }
 
 impl Store {
-    /// The most frequent values of a label, the most frequent first; `None` while the key's sets are not complete.
+    /// The most frequent values of a label, the most frequent first; `None` while the key's sets are not complete. Reads
+    /// all values, which may be many.
     pub async fn label_counts(
         &self,
         tenant: &TenantName,
@@ -26,7 +27,7 @@ impl Store {
         n_max: u64,
     ) -> Result<Option<Vec<LabelCount>>, StoreError> {
         let (name, key) = (tenant.clone(), key.clone());
-        let counted = self.db.snapshot(SnapshotFor::Tenant(tenant), async move |tx| {
+        let counted = self.db.snapshot(SnapshotFor::Scan(tenant), async move |tx| {
             let is_complete = position::position(&tx, &name).await? == COMPLETE
                 && label_build::read(&tx, &name).await?.get(&key)
                     == Some(&LabelBuild::BuiltTo(COMPLETE));

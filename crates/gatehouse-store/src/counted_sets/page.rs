@@ -122,7 +122,7 @@ impl Store {
     }
 }
 
-/// Whoever reads rows one by one waits behind others that do.
+/// A request that reads rows one by one waits behind others that do.
 fn caller<'t>(tenant: &'t TenantName, terms: &[SetTerm]) -> SnapshotFor<'t> {
     match terms.iter().all(|term| term.sources.is_empty()) {
         true => SnapshotFor::Tenant(tenant),

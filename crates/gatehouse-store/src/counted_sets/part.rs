@@ -110,7 +110,7 @@ pub(crate) async fn delete(
     tx.execute(sql, &values).await.map(drop)
 }
 
-/// Adds to the number of a set's members in a group.
+/// Adds to the number of a set's members in a group. A label's sum of zero is deleted: labels have any number of values.
 pub(crate) async fn add_to_sum(
     tx: &Tx,
     tenant: &TenantName,
@@ -123,7 +123,13 @@ pub(crate) async fn add_to_sum(
     let name = name(set);
     let values =
         [tenant.as_str().into(), kind(set).into(), name.as_ref().into(), group.into(), n.into()];
-    tx.execute(sql, &values).await.map(drop)
+    tx.execute(sql, &values).await?;
+    if n < 0 && set.label_key().is_some() {
+        let sql = "DELETE FROM set_sum \
+                   WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND grp = ?4 AND n = 0";
+        tx.execute(sql, &values[..4]).await?;
+    }
+    Ok(())
 }
 
 fn read(row: &Row<'_>) -> Result<Part, StoreError> {

@@ -3,12 +3,12 @@
 
 use gatehouse_core::counted_set::bitmap::Bitmap;
 use gatehouse_core::counted_set::runs::Run;
-use gatehouse_core::counted_set::{group_of, offset_of};
+use gatehouse_core::counted_set::{GROUP_NUMBERS, group_of, group_start, offset_of};
 use gatehouse_core::list::{DeviceNameCondition, RowConditions};
 use gatehouse_core::time_span::TimeSpan;
 use gatehouse_core::{DeviceName, TenantName, Username};
 
-use crate::db::{Row, Tx, Value};
+use crate::db::{Dialect, Row, Tx, Value};
 use crate::error::StoreError;
 
 /// A condition whose accesses are read from rows.
@@ -52,19 +52,38 @@ pub(crate) fn sources_of(rest: &RowConditions) -> Option<Vec<RowSource>> {
 pub(crate) struct SourceMembers(Vec<Option<Bitmap>>);
 
 impl SourceMembers {
-    /// Reads them all.
+    /// Reads all accesses that meet a condition.
     pub(crate) async fn read(
         tx: &Tx,
         tenant: &TenantName,
         source: &RowSource,
     ) -> Result<Self, StoreError> {
         let mut members = Self::default();
-        let read = |row: &Row<'_>| {
-            members.add(row.count(0)?);
-            Ok(())
-        };
-        tx.rows(source.sql(), &source.values(tenant), read).await?;
+        match tx.dialect() {
+            Dialect::Sqlite => {
+                let read = |row: &Row<'_>| {
+                    members.add(row.count(0)?);
+                    Ok(())
+                };
+                tx.rows(source.sql(), &source.values(tenant), read).await?;
+            }
+            Dialect::Postgres => {
+                let read = |row: &Row<'_>| members.add_group(row.count(0)?, &row.bytes(1)?);
+                tx.rows_once(&source.grouped_sql(), &source.values(tenant), read).await?;
+            }
+        }
         Ok(members)
+    }
+
+    /// Adds members of a group by their offsets, of four bytes each.
+    fn add_group(&mut self, group: u64, offsets: &[u8]) -> Result<(), StoreError> {
+        let (offsets, rest) = offsets.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(StoreError::corrupt("offsets of a group are cut off"));
+        }
+        let start = group_start(group);
+        offsets.iter().for_each(|it| self.add(start + u64::from(u32::from_be_bytes(*it))));
+        Ok(())
     }
 
     fn add(&mut self, number: u64) {
@@ -77,7 +96,7 @@ impl SourceMembers {
         bitmap.insert(Run { start: offset, end: offset + 1 });
     }
 
-    /// Those of a group; `None` where there are none.
+    /// The members in a group; `None` where there are none.
     pub(crate) fn of_group(&self, group: u64) -> Option<&Bitmap> {
         self.0.get(usize::try_from(group).ok()?)?.as_ref()
     }
@@ -113,6 +132,17 @@ impl RowSource {
                  WHERE a.tenant = ?1 AND a.number = +h.held AND a.device_name IS NULL"
             }
         }
+    }
+
+    /// The same statement for PostgreSQL, which sends all rows before the first one is read: a row for each group, with
+    /// the offsets of its members.
+    fn grouped_sql(&self) -> String {
+        let (sql, bits, mask) = (self.sql(), GROUP_NUMBERS.trailing_zeros(), GROUP_NUMBERS - 1);
+        format!(
+            "SELECT s.number >> {bits}, \
+             string_agg(int4send(CAST(s.number & {mask} AS INTEGER)), CAST('' AS BYTEA)) \
+             FROM ({sql}) s GROUP BY s.number >> {bits}"
+        )
     }
 
     fn values<'v>(&'v self, tenant: &'v TenantName) -> Vec<Value<'v>> {

@@ -71,8 +71,8 @@ const WRITER_CACHE_KIBIBYTES: i64 = 64 * 1024;
 /// Steps of SQLite's virtual machine between two checks of a deadline: well under a millisecond.
 const STEPS_BETWEEN_CHECKS: i32 = 10_000;
 
-/// Snapshots of tenants at a time, and also scans: half of the cores for each. The other cores keep answering
-/// short requests.
+/// Snapshots of tenants at a time, and also scans: as many as half of the cores. Mostly one of the two lanes is empty, and
+/// the other cores keep answering short requests.
 fn snapshots_at_once() -> usize {
     thread::available_parallelism().map_or(1, |cores| cores.get().div_ceil(2))
 }

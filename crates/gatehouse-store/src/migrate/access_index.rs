@@ -11,7 +11,7 @@ pub(crate) struct AccessIndex {
 }
 
 impl AccessIndex {
-    /// The statement that builds it while nobody writes.
+    /// The statement that builds it while no other transaction writes.
     pub(crate) fn at_once(&self) -> String {
         self.concurrently.replace(" CONCURRENTLY", "")
     }

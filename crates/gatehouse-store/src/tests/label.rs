@@ -3,6 +3,7 @@
 use super::*;
 use crate::LabelCount;
 use crate::access::list::Listed;
+use crate::db::WriteKind;
 use crate::{Change, SetBuilding, StoreError};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
@@ -229,6 +230,69 @@ async fn labels_of_awkward_texts_are_found() {
             }
             build(store).await;
         }
+        assert_sound(store, case.kind).await;
+    }
+}
+
+/// Runs statements in one transaction.
+async fn execute(store: &Store, sql: &'static [&'static str]) {
+    let done = store.db.write(WriteKind::Server, async move |tx| {
+        for sql in sql {
+            tx.execute(sql, &[]).await?;
+        }
+        Ok::<_, StoreError>(())
+    });
+    done.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_builder_of_statuses_leaves_the_sets_of_labels_alone() {
+    for case in stores("two_builders").await {
+        let store = &case.store;
+        set_up(store).await;
+        build(store).await;
+        let labelled = NewAccess { labels: labels(&[("site", "x")]), ..new("c1", "ann") };
+        let access = store.create_access(&acme(), labelled).await.unwrap().unwrap();
+        execute(
+            store,
+            &[
+                "DELETE FROM set_part WHERE tenant = 'acme'",
+                "DELETE FROM set_sum WHERE tenant = 'acme'",
+                "UPDATE set_build SET built_to = 0 WHERE tenant = 'acme'",
+            ],
+        )
+        .await;
+        build(store).await;
+        assert_eq!(list(store, "status=ACTIVE", 1, 10).await.path, ListPath::Sets, "{}", case.kind);
+        label(store, access.id, patch(&[("site", None)])).await;
+        declare(store, &["site"]).await;
+        build(store).await;
+        let listed = list(store, "label.site", 1, 10).await;
+        assert_eq!((listed.page.total, listed.path), (0, ListPath::Sets), "{}", case.kind);
+        assert_sound(store, case.kind).await;
+    }
+}
+
+#[tokio::test]
+async fn values_that_no_access_has_leave_nothing_behind() {
+    for case in stores("values_leave_nothing").await {
+        let store = &case.store;
+        set_up(store).await;
+        declare(store, &["version"]).await;
+        build(store).await;
+        let access = store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
+        for n in 0..20 {
+            let version = n.to_string();
+            label(store, access.id, patch(&[("version", Some(&version))])).await;
+        }
+        for sql in [
+            "SELECT COUNT(*) FROM set_part WHERE tenant = 'acme' AND kind = 'label'",
+            "SELECT COUNT(*) FROM set_sum WHERE tenant = 'acme' AND kind = 'label'",
+        ] {
+            let n_rows = store.db.row(sql, &[], |row| row.count(0)).await.unwrap();
+            assert_eq!(n_rows, Some(1), "{}: {sql}", case.kind);
+        }
+        assert_eq!(list(store, "label.version=19", 1, 10).await.page.total, 1, "{}", case.kind);
         assert_sound(store, case.kind).await;
     }
 }

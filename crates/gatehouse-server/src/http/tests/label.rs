@@ -296,3 +296,20 @@ async fn a_summary_counts_the_values_of_a_label() {
         assert_eq!(response.json().get("byLabel"), None);
     }
 }
+
+#[tokio::test]
+async fn a_change_names_at_most_64_labels() {
+    let gate = Gatehouse::new().await;
+    let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
+    for (n, status) in [(64, 200), (65, 400), (200, 400)] {
+        let removed: Value = (0..n - 1).map(|n| (format!("k{n}"), Value::Null)).collect();
+        let mut labels = removed;
+        labels["site"] = "x".into();
+        let patched = gate.patch(&path, &json!({"labels": labels}).to_string()).await;
+        assert_eq!(patched.status, status, "{n}: {}", patched.body);
+        let body = json!({"operationType": "update", "operationBody": {"labels": labels},
+                          "accessFilter": "contractId=payg"});
+        let batch = gate.post("/acme/access/batchUpdate", &body.to_string()).await;
+        assert_eq!(batch.status, if status == 200 { 202 } else { 400 }, "{n}: {}", batch.body);
+    }
+}

@@ -11,9 +11,12 @@ use tokio_util::sync::CancellationToken;
 use self::tool::TOOLS;
 use super::*;
 
+/// Hashes of each tool in an ordinary run.
+const FEW: usize = 8;
+
 /// Hashes of each tool, on the first store and on the other.
 fn n_hashes() -> [usize; 2] {
-    if std::env::var_os("TEST_LONG").is_some() { [1000, 8] } else { [8, 8] }
+    if std::env::var_os("TEST_LONG").is_some() { [1000, FEW] } else { [FEW, FEW] }
 }
 
 /// Passwords of all kinds that the tools take: spaces, other alphabets, signs, and as long as a password can be.
@@ -82,6 +85,9 @@ impl Gatehouse {
         assert!(is_right(right).await, "{}: {username}: {right}", self.kind);
         assert_eq!(scheme().await, "argon2id", "{}: {username}", self.kind);
         assert!(is_right(right).await, "{}: {username}: {right}", self.kind);
-        assert!(!is_right(&right[1..]).await, "{}: {username}", self.kind);
+        // A slow hash each: our own hashes have tests of their own.
+        if n < FEW {
+            assert!(!is_right(&right[1..]).await, "{}: {username}", self.kind);
+        }
     }
 }

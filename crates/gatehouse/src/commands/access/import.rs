@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::password_file::{Line, PasswordFile};
 use self::piece::{Piece, batch_items_max};
-use crate::client::api::{TenantArgs, TenantServer, quoted};
+use crate::client::api::{TenantArgs, TenantServer, quoted, request_key};
 use crate::commands::batch::watch::Interrupts;
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::{Column, Fit, OutputFormat, show_one};
@@ -41,6 +41,10 @@ pub(crate) struct Import {
     /// Create the accesses
     #[arg(short, long)]
     yes: bool,
+    /// Send again what an earlier run has sent within a day, because its batch was rejected or stopped; a username that
+    /// exists meanwhile fails
+    #[arg(long, requires = "yes")]
+    again: bool,
 }
 
 const LINES: Column = Column::text("LINES", "lines", Fit::Whole);
@@ -139,8 +143,9 @@ impl Import {
         let items_max = batch_items_max(server).await?;
         let mut interrupts = Interrupts::catch()?;
         let resume = server.command(&self.words());
+        let run = if self.again { request_key() } else { String::new() };
         for piece in Piece::split(lines, items_max) {
-            let done = piece.create(server, &self.contract, &resume, &mut interrupts).await?;
+            let done = piece.create(server, &self.contract, &run, &resume, &mut interrupts).await?;
             for (line, username, reason) in &done.failed {
                 show_line(*line, Some(username), reason);
             }

@@ -33,9 +33,9 @@ pub(crate) struct BatchSelection {
 
 /// The accesses of a batch, ready to be sent.
 pub(crate) enum SelectedAccesses {
-    /// Those with these IDs, all valid.
+    /// Accesses by their IDs, all valid.
     Ids(Vec<String>),
-    /// Those that match a filter.
+    /// The accesses that match a filter.
     Matching(String),
 }
 

@@ -63,18 +63,20 @@ impl<'l> Piece<'l> {
         pieces
     }
 
-    /// Creates the accesses, and waits until the batch ends. `resume` is the command that continues the import.
+    /// Creates the accesses, and waits until the batch ends. `run` distinguishes this run from earlier ones whose
+    /// batches it must not find, and `resume` is the command that continues the import.
     pub(super) async fn create(
         &self,
         server: &TenantServer,
         contract: &str,
+        run: &str,
         resume: &str,
         interrupts: &mut Interrupts,
     ) -> Result<PieceResult, Failure> {
         let items: Vec<Value> = self.lines.iter().map(|line| line.item()).collect();
         let body = json!({ "contractId": contract, "accesses": items });
         let request = server.request(Method::POST, &["access", "batch"]);
-        let request = request.idempotent(&request_key(&body)).body(body);
+        let request = request.idempotent(&request_key(run, &body)).body(body);
         let task = Task::accepted(&request.success().await?.body);
         let [from, to] = [self.lines.first(), self.lines.last()];
         let [from, to] = [from, to].map(|it| it.map_or(0, |line| line.number));
@@ -123,8 +125,8 @@ impl<'l> Piece<'l> {
 }
 
 /// An idempotency key that follows from the request, so that the same import creates nothing twice. Salted hashes are
-/// in the request: nobody guesses it by the key.
-fn request_key(body: &Value) -> String {
-    let digest = Sha256::digest(body.to_string());
+/// in the request, so that it can't be guessed by the key.
+fn request_key(run: &str, body: &Value) -> String {
+    let digest = Sha256::digest(format!("{run}{body}"));
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
