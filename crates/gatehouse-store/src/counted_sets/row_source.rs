@@ -134,8 +134,8 @@ impl RowSource {
         }
     }
 
-    /// A statement for PostgreSQL with the numbers by group. PostgreSQL sends all rows before the first one is read, so each row
-    /// has the offsets of a whole group.
+    /// A statement for PostgreSQL with the numbers by group. PostgreSQL sends all rows before the first one is read, so
+    /// each row has the offsets of a whole group.
     fn grouped_sql(&self) -> String {
         let (sql, bits, mask) = (self.sql(), GROUP_NUMBERS.trailing_zeros(), GROUP_NUMBERS - 1);
         format!(
