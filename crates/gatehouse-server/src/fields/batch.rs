@@ -35,7 +35,7 @@ pub(crate) const fn access_ids(max: u64) -> Field<Elements> {
 /// The filter that selects the accesses to be changed.
 pub(crate) const ACCESS_FILTER: Field<Shape> = Field::new(
     "accessFilter",
-    Shape(|| json!({"type": "string", "minLength": 1})),
+    Shape(|| json!({"type": "string", "format": "access-filter", "minLength": 1})),
     "An extension: the accesses that match when the Task is accepted, in the language of `filter` in a list's query; \
      a `+` is itself. Nothing in it is ignored: an unknown name, an operator that a field doesn't have, a label whose \
      key is not one of the tenant's `labelKeys`, or an empty filter is 400. If no access matches, the Task is REJECTED.",

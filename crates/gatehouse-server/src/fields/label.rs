@@ -96,11 +96,7 @@ pub(crate) fn read_labels(json: Json, faults: &mut LabelFaults) -> Result<Labels
 /// Reads a change of labels, in which `null` removes one.
 fn read_patch(json: Json, faults: &mut LabelFaults) -> Result<LabelPatch, String> {
     let Json::Object(given) = object(json)? else { return Ok(LabelPatch::default()) };
-    if given.len() > PATCH_ENTRIES_MAX {
-        // More fields than these may not have been kept.
-        let reason = format!("must hold at most {PATCH_ENTRIES_MAX} labels and `null`s together");
-        faults.out_of_bounds.push(Fault { name: LABELS.name.into(), reason });
-    }
+    let n_given = given.len();
     let mut names = BTreeSet::new();
     let mut patch = BTreeMap::new();
     for (key, value) in given {
@@ -131,6 +127,10 @@ fn read_patch(json: Json, faults: &mut LabelFaults) -> Result<LabelPatch, String
     let n_set = patch.values().flatten().count();
     if n_set > LABELS_MAX {
         faults.out_of_bounds.push(too_many_labels(TooManyLabels(n_set)));
+    } else if n_given > PATCH_ENTRIES_MAX {
+        // More fields than these may not have been kept.
+        let reason = format!("must hold at most {PATCH_ENTRIES_MAX} labels and `null`s together");
+        faults.out_of_bounds.push(Fault { name: LABELS.name.into(), reason });
     }
     Ok(LabelPatch(patch))
 }

@@ -8,6 +8,7 @@ use http::StatusCode;
 
 use super::access_body::{ACCESS_BYTES, AccessWriter};
 use crate::app::Error;
+use crate::fields::access;
 use crate::http::answer::json::Json;
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::Problem;
@@ -25,6 +26,7 @@ pub(in crate::http) const FIND: Operation = Operation {
     responses: &[ResponseSpec {
         description: "At most 50 accesses, those that are the text first; without their passwords",
         schema: Some("FoundAccesses"),
+        example: Some(|| vec![access::example()].into()),
         ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(find(call)),

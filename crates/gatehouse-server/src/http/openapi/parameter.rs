@@ -52,9 +52,9 @@ pub(super) fn parameters(
         }),
         SORT => json!({
             "name": SORT, "in": "query",
-            "description": "The order: by time of creation, or, with a minus, the newest first. Anything else is \
-                ignored and named in X-Ignored-Params. An extension.",
-            "schema": {"type": "string", "enum": ListOrder::WORDS, "default": ListOrder::WORDS[0]},
+            "description": "The order: `createdAt` is by time of creation, `-createdAt` is the newest first. Anything \
+                else is ignored and named in X-Ignored-Params. An extension.",
+            "schema": {"type": "string", "default": ListOrder::WORDS[0]},
         }),
         name if operation.pages == Pages::Gathered => gathered_page(name),
         name => page(name, limits),

@@ -372,7 +372,7 @@ fn all_faults_of_a_change_are_reported_at_once() {
         (
             "update",
             "{}".to_owned(),
-            "operationBody must hold `status`, `password`, `labels` or several of them",
+            "operationBody must hold at least one of `status`, `password`, `rotatePassword` and `labels`",
         ),
         (
             "update",
@@ -388,7 +388,7 @@ fn all_faults_of_a_change_are_reported_at_once() {
         (
             "update",
             r#"{"status": "ACTIVE", "username": "x"}"#.into(),
-            "operationBody.username can't be changed; an update may hold `status`, `password` and `labels`",
+            "operationBody.username can't be changed; an update may hold `status`, `labels`, and `password` or `rotatePassword`",
         ),
         (
             "update",
