@@ -262,7 +262,9 @@ async fn the_builder_of_statuses_leaves_the_sets_of_labels_alone() {
             ],
         )
         .await;
-        build(store).await;
+        for _ in 0..3 {
+            store.build_sets(acme(), 100).await.unwrap();
+        }
         assert_eq!(list(store, "status=ACTIVE", 1, 10).await.path, ListPath::Sets, "{}", case.kind);
         label(store, access.id, patch(&[("site", None)])).await;
         declare(store, &["site"]).await;
