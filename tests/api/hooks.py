@@ -26,11 +26,11 @@ schemathesis.openapi.format(
     ),
 )
 
-# Nothing is ignored in a filter that changes accesses, and no schema can say what a filter may hold.
+# Nothing is ignored in a filter that changes accesses, and no schema can say what a filter may hold. These match few.
 schemathesis.openapi.format(
     "access-filter",
     st.sampled_from(
-        ["contractId=C-PAYG", "status=SUSPENDED&createdAt>=2026-01-01;username=pump-7", "name=a+b"]
+        ["username=pump-7;username=pump-8", "name=a+b&status=SUSPENDED", "contractId=C-PAYG&createdAt>=2100-01-01"]
     ),
 )
 

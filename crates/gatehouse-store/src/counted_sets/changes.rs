@@ -202,7 +202,7 @@ async fn write_pieces(
     // New accesses have the highest numbers: the last part of a group grows at its end.
     let is_growing_at_end = until == group_start(group_of(first) + 1);
     // Labels have any number of values, most of which may be gone for good.
-    if set.label_key().is_some() && members.len() == 0 && first == start && is_growing_at_end {
+    if set.label_key().is_some() && members.is_empty() && first == start && is_growing_at_end {
         return part::delete(tx, tenant, set, first).await;
     }
     let pieces = members.pieces(is_growing_at_end);
