@@ -92,8 +92,8 @@ inBrowser('Enter opens the access that is exactly meant', server, async ({ page 
 inBrowser('a search without a result, and one that fails, say so', server, async ({ page, watch }) => {
   watch.announce(503, '/demo/search');
   await openList(page);
-  await box(page).fill('nobody');
-  await page.getByText('No username, name or ID begins with “nobody”.').first().waitFor();
+  await box(page).fill('absent');
+  await page.getByText('No username, name or ID begins with “absent”.').first().waitFor();
   assert.equal(await options(page).count(), 0);
   await page.route('**/demo/search*', (route) => route.fulfill({ status: 503, json: { title: 'Too busy' } }), {
     times: 1,
@@ -133,7 +133,7 @@ inBrowser('the options can be used everywhere', server, async ({ page }) => {
   await page.getByText('The first 50 accesses.').first().waitFor();
   await page.keyboard.press('ArrowDown');
   await everywhere(page, 'find-access');
-  await box(page).fill('nobody');
+  await box(page).fill('absent');
   await page.getByText('No username').first().waitFor();
   await everywhere(page, 'find-access-nothing');
 });

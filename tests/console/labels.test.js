@@ -302,7 +302,7 @@ inBrowser('a retry has the labels of its batch', server, async ({ page }) => {
   assert.equal(await page.getByLabel('Label 1: value').inputValue(), 'again');
 });
 
-inBrowser('a retry has the change of its batch, whoever has sent it', server, async ({ page }) => {
+inBrowser('a retry has the change of its batch, also of another user’s', server, async ({ page }) => {
   const { id } = await api.createAccess();
   await api.changeAccess(id, { status: 'TERMINATED' });
   const change = { labels: { site: 'again', team: null } };

@@ -136,7 +136,7 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
   await openView(page, `demo/connections/${product}`, 'connections/id');
   await openView(page, 'demo/contracts', 'contracts');
   await openView(page, 'demo/check', 'check');
-  await page.getByLabel('Username').fill('nobody');
+  await page.getByLabel('Username').fill('absent');
   await page.getByLabel('Password').fill('nothing');
   await page.getByRole('button', { name: 'Check' }).click();
   await page.getByRole('heading', { name: 'Refused' }).waitFor();

@@ -213,11 +213,11 @@ async fn each_kind_of_filter_takes_its_path() {
 async fn an_unknown_tenant_has_no_list() {
     for case in stores("an_unknown_tenant_has_no_list").await {
         set_up(&case.store).await;
-        let nobody = "nobody".parse().unwrap();
+        let unknown = "unknown".parse().unwrap();
         let request = PageRequest { number: 1, size: 10 };
         for query in ["", "contractId=c1", "name=x", "username=x;contractId=c2"] {
             let listed =
-                case.store.accesses(&nobody, &filter(query), request.into()).await.unwrap();
+                case.store.accesses(&unknown, &filter(query), request.into()).await.unwrap();
             assert!(listed.is_none(), "{}: {query}", case.kind);
             let empty = list(&case.store, query, 1, 10).await;
             assert_eq!((empty.page.items.len(), empty.page.total), (0, 0), "{}", case.kind);

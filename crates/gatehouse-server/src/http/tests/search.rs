@@ -87,5 +87,5 @@ async fn a_search_needs_a_text_of_1_to_128_characters() {
     }
     let ignored = gate.get("/acme/search?q=a&limit=7").await;
     assert_eq!((ignored.status, ignored.header("x-ignored-params")), (200, Some("limit")));
-    assert_eq!(gate.get("/nobody/search?q=a").await.status, 404);
+    assert_eq!(gate.get("/unknown/search?q=a").await.status, 404);
 }
