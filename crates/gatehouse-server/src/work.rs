@@ -12,6 +12,7 @@ mod heartbeat;
 pub mod lifecycle;
 pub(crate) mod meter;
 pub mod retention;
+mod retry;
 mod sets;
 pub mod task;
 mod usernames;

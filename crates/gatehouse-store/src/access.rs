@@ -10,6 +10,7 @@ pub(super) mod expiry;
 pub(super) mod list;
 pub(super) mod lookup;
 pub(super) mod matching;
+pub(super) mod plan;
 pub(super) mod search;
 pub(super) mod taken_usernames;
 pub(super) mod username_reuse;

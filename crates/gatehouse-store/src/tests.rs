@@ -35,8 +35,9 @@ mod work_queue;
 mod write_permits;
 
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::{
-    AccessId, BillingModel, Contract, ContractStatus, Labels, Tenant, TenantName, Timestamp,
+    Access, AccessId, BillingModel, Contract, ContractStatus, Labels, Tenant, TenantName, Timestamp,
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::db::Tx;
 
-use crate::{Clock, DatabaseUrl, NewAccess, Store};
+use crate::{Change, Clock, DatabaseUrl, NewAccess, Store, StoreError};
 
 /// An empty store on one of the databases, with a clock that the test sets.
 struct Case {
@@ -135,6 +136,22 @@ async fn set_up(store: &Store) {
         store.put_contract(&acme(), &contract(id, offering)).await.unwrap().unwrap();
     }
     store.build_sets(acme(), 1000).await.unwrap();
+}
+
+/// Changes an access to another status, and returns it as it is then.
+async fn set_status(store: &Store, id: AccessId, target: TargetStatus, now: Timestamp) -> Access {
+    let tenant = acme();
+    let changed = store.change_access(&tenant, id, move |stored, contract| {
+        let access = lifecycle::set_status(&stored.access, contract, target, now);
+        Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
+    });
+    changed.await.unwrap().unwrap()
+}
+
+/// Checks that everything that is derived from the accesses of `acme` equals them.
+async fn assert_sound(store: &Store, kind: &str) {
+    let audit = store.audit(&acme()).await.unwrap();
+    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
 }
 
 fn tenant(name: &str) -> Tenant {

@@ -2,45 +2,27 @@
 //!
 //! Every server takes part, so that each learns when usernames can be reused.
 
-use std::time::Duration;
-
 use gatehouse_store::{Store, UsernameReuse};
 use tokio_util::sync::CancellationToken;
 
-/// Wait between two steps.
-const PAUSE: Duration = Duration::from_secs(5);
-
-/// Longest wait after failed steps.
-const PAUSE_MAX: Duration = Duration::from_secs(5 * 60);
+use super::retry::{PAUSE, Retries};
 
 /// Prepares the store, until usernames can be reused or the server stops.
 pub(super) async fn enable_reuse(store: Store, stopping: CancellationToken) {
-    let (mut logged, mut pause) = (None, PAUSE);
-    while !store.reuses_usernames() {
-        let advanced = tokio::select! {
-            biased;
-            () = stopping.cancelled() => return,
-            advanced = store.advance_username_reuse() => advanced,
-        };
-        match advanced {
-            Ok(reuse) => {
-                if logged != Some(reuse) {
-                    log(reuse);
-                }
-                (logged, pause) = (Some(reuse), PAUSE);
+    let mut retries = Retries::new("the indexes of usernames can't be changed now");
+    let mut logged = None;
+    let steps = async {
+        while !store.reuses_usernames() {
+            let Some(reuse) = retries.check(store.advance_username_reuse().await).await else {
+                continue;
+            };
+            if logged.replace(reuse) != Some(reuse) {
+                log(reuse);
             }
-            Err(error) => {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                tracing::warn!(%error, cause, "the indexes of usernames can't be changed now; it is tried again");
-                pause = (pause * 2).min(PAUSE_MAX);
-            }
+            tokio::time::sleep(PAUSE).await;
         }
-        tokio::select! {
-            biased;
-            () = stopping.cancelled() => return,
-            () = tokio::time::sleep(pause) => {}
-        }
-    }
+    };
+    stopping.run_until_cancelled(steps).await;
 }
 
 fn log(reuse: UsernameReuse) {

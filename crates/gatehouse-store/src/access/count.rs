@@ -14,8 +14,8 @@ use gatehouse_core::{Access, AccessId, Page, Status, TenantName, Timestamp};
 
 use crate::Store;
 use crate::access::bulk;
-use crate::access::list::Located;
 use crate::access::lookup::{key, key_column, number_column};
+use crate::access::plan::Located;
 use crate::access::{columns, read};
 use crate::db::{SnapshotFor, Tx, Value};
 use crate::error::StoreError;

@@ -3,12 +3,12 @@
 //! They are found like a list, and only their identifiers are kept: there may be a million.
 
 use gatehouse_core::filter::access::AccessFilter;
-use gatehouse_core::list::{self, Interval, NumberRun, NumberedSet};
+use gatehouse_core::list::{Interval, NumberRun, NumberedSet};
 use gatehouse_core::{AccessId, TenantName};
 
 use crate::Store;
-use crate::access::list::{answer, locate, runs, set_terms};
-use crate::access::lookup::{Lookup, key, key_column, number_column};
+use crate::access::lookup::{key, key_column, number_column};
+use crate::access::plan::Plan;
 use crate::db::{Row, SnapshotFor, Tx};
 use crate::error::StoreError;
 
@@ -42,23 +42,16 @@ impl Store {
         filter: &AccessFilter,
         n_max: u64,
     ) -> Result<Option<Matching>, StoreError> {
-        let lookup = Lookup { db: &self.db, tenant };
-        let answers = answer(&lookup, list::questions(filter)).await?;
-        if !answers.sizes.contains_key(&NumberedSet::Tenant) {
-            return Ok(None);
-        }
-        let terms = list::terms(filter, &answers);
-        if list::is_numbered(&terms) {
-            let runs = runs(&lookup, &terms, &answers).await?;
+        let Some(plan) = Plan::make(&self.db, tenant, filter).await? else { return Ok(None) };
+        if let Some(runs) = plan.runs().await? {
             return self.matching_of_runs(tenant, runs, n_max).await.map(Some);
         }
-        if let Some(terms) = set_terms(&lookup, &terms, &answers).await?
+        if let Some(terms) = plan.sets().await?
             && let Some(found) = self.matching_of_sets(tenant, terms, n_max).await?
         {
             return Ok(Some(Matching::of(found, n_max)));
         }
-        let located = locate(&lookup, terms, &answers).await?;
-        let found = self.matching_of_rows(tenant, located, n_max).await?;
+        let found = self.matching_of_rows(tenant, plan.rows().await?, n_max).await?;
         Ok(Some(Matching::of(found, n_max)))
     }
 }

@@ -75,11 +75,9 @@ impl Store {
     ) -> Result<Option<SetPage>, StoreError> {
         let name = tenant.clone();
         let found = self.db.snapshot(caller(tenant, &terms), async move |tx| {
-            if !are_complete(&tx, &name, &terms).await? {
+            let Some((members, terms)) = open(&tx, &name, &terms).await? else {
                 return Ok(None);
-            }
-            let members = Members::read(&tx, &name, &terms).await?;
-            let terms = members.locate(&terms).await?;
+            };
             let (total, numbers) = members.window(&terms, request).await?;
             let n_members = numbers.len();
             let items = bulk::read_accesses(&tx, &name, numbers).await?;
@@ -92,9 +90,7 @@ impl Store {
         });
         found.await
     }
-}
 
-impl Store {
     /// The number of accesses that any of the terms selects, and their identifiers if they are at most `n_max`; `None`
     /// while the tenant's sets are not complete.
     pub(crate) async fn matching_of_sets(
@@ -105,11 +101,9 @@ impl Store {
     ) -> Result<Option<(u64, Vec<AccessId>)>, StoreError> {
         let name = tenant.clone();
         let found = self.db.snapshot(caller(tenant, &terms), async move |tx| {
-            if !are_complete(&tx, &name, &terms).await? {
+            let Some((members, terms)) = open(&tx, &name, &terms).await? else {
                 return Ok(None);
-            }
-            let members = Members::read(&tx, &name, &terms).await?;
-            let terms = members.locate(&terms).await?;
+            };
             let all = ListRequest::from(PageRequest { number: 1, size: n_max });
             let (total, numbers) = members.window(&terms, all).await?;
             let ids = match total > n_max {
@@ -128,6 +122,20 @@ fn caller<'t>(tenant: &'t TenantName, terms: &[SetTerm]) -> SnapshotFor<'t> {
         true => SnapshotFor::Tenant(tenant),
         false => SnapshotFor::Scan(tenant),
     }
+}
+
+/// The sets' members and the terms' intervals in this snapshot; `None` while the sets are not complete.
+async fn open<'a>(
+    tx: &'a Tx,
+    tenant: &'a TenantName,
+    terms: &'a [SetTerm],
+) -> Result<Option<(Members<'a>, Vec<LocatedTerm<'a>>)>, StoreError> {
+    if !are_complete(tx, tenant, terms).await? {
+        return Ok(None);
+    }
+    let members = Members::read(tx, tenant, terms).await?;
+    let located = members.locate(terms).await?;
+    Ok(Some((members, located)))
 }
 
 /// Whether all sets of the terms are built.

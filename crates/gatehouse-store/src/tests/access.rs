@@ -105,7 +105,7 @@ async fn a_quota_counts_accesses_that_have_not_ended() {
         assert_eq!(create(&case.store, new("c1", "c")).await, full);
         assert_eq!(n_live(&case, "c1").await, 2);
 
-        terminate(&case, first.id, day(1)).await;
+        set_status(&case.store, first.id, TargetStatus::Terminated, day(1)).await;
         assert_eq!(n_live(&case, "c1").await, 1, "{}", case.kind);
         create(&case.store, new("c1", "d")).await.unwrap();
         assert_eq!(create(&case.store, new("c1", "e")).await, full);
@@ -116,19 +116,10 @@ async fn a_quota_counts_accesses_that_have_not_ended() {
         assert_eq!(n_live(&case, "c1").await, 0, "{}", case.kind);
         let after = create(&case.store, new("c1", "f")).await.unwrap();
         assert_eq!(n_live(&case, "c1").await, 1);
-        terminate(&case, after.id, day(4)).await;
-        terminate(&case, after.id, day(5)).await;
+        set_status(&case.store, after.id, TargetStatus::Terminated, day(4)).await;
+        set_status(&case.store, after.id, TargetStatus::Terminated, day(5)).await;
         assert_eq!(n_live(&case, "c1").await, 0, "terminated twice is counted once");
     }
-}
-
-async fn terminate(case: &Case, id: AccessId, now: Timestamp) -> Access {
-    change(&case.store, id, move |it, contract| {
-        let access =
-            lifecycle::set_status(&it.access, contract, TargetStatus::Terminated, now).unwrap();
-        Change { access, password: None }
-    })
-    .await
 }
 
 #[tokio::test]

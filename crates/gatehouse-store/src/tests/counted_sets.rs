@@ -3,11 +3,11 @@
 use super::*;
 use crate::access::list::Listed;
 use crate::db::WriteKind;
-use crate::{Change, Replica, SetBuilding, StoreError};
+use crate::{Replica, SetBuilding, StoreError};
 use gatehouse_core::PageRequest;
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
-use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::list::ListPath;
 use gatehouse_testing::SeededRandom;
 
@@ -15,20 +15,6 @@ async fn list(store: &Store, query: &str) -> Listed {
     let filter = AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap();
     let request = PageRequest { number: 1, size: 1000 };
     store.accesses(&acme(), &filter, request.into()).await.unwrap().unwrap()
-}
-
-async fn assert_sound(store: &Store, kind: &str) {
-    let audit = store.audit(&acme()).await.unwrap();
-    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
-}
-
-async fn suspend(store: &Store, id: AccessId) {
-    let tenant = acme();
-    let changed = store.change_access(&tenant, id, |stored, contract| {
-        let rule = lifecycle::set_status(&stored.access, contract, TargetStatus::Suspended, day(0));
-        Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
-    });
-    changed.await.unwrap().unwrap();
 }
 
 /// Removes a tenant's sets, as a store has it that an older program filled.
@@ -54,7 +40,7 @@ async fn sets_are_built_while_accesses_are_created_and_changed() {
         let first: Vec<NewAccess> = (0..900).map(|n| new("c1", &format!("u{n}"))).collect();
         let created = case.store.create_accesses(&acme(), first).await.unwrap();
         let ids: Vec<AccessId> = created.into_iter().map(|it| it.unwrap().id).collect();
-        suspend(&case.store, ids[7]).await;
+        set_status(&case.store, ids[7], TargetStatus::Suspended, day(0)).await;
         forget_sets(&case.store).await;
         let listed = list(&case.store, "status=SUSPENDED").await;
         assert_eq!((listed.page.total, listed.path), (1, ListPath::Counted), "{}", case.kind);
@@ -63,7 +49,7 @@ async fn sets_are_built_while_accesses_are_created_and_changed() {
         let changing = tokio::spawn(async move {
             let mut random = SeededRandom(5);
             for n in 0..120 {
-                suspend(&store, *random.pick(&ids)).await;
+                set_status(&store, *random.pick(&ids), TargetStatus::Suspended, day(0)).await;
                 store.create_access(&acme(), new("c2", &format!("v{n}"))).await.unwrap().unwrap();
             }
         });

@@ -43,15 +43,6 @@ async fn label(store: &Store, id: AccessId, patch: LabelPatch) {
     changed.await.unwrap().unwrap();
 }
 
-async fn suspend(store: &Store, id: AccessId) {
-    let tenant = acme();
-    let changed = store.change_access(&tenant, id, |stored, contract| {
-        let rule = lifecycle::set_status(&stored.access, contract, TargetStatus::Suspended, day(0));
-        Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
-    });
-    changed.await.unwrap().unwrap();
-}
-
 /// Filters by these keys from now on.
 async fn declare(store: &Store, keys: &[&str]) {
     let keys = keys.iter().map(|key| key.parse().unwrap()).collect();
@@ -60,11 +51,6 @@ async fn declare(store: &Store, keys: &[&str]) {
 
 async fn build(store: &Store) {
     while store.advance_sets().await.unwrap() == SetBuilding::Building {}
-}
-
-async fn assert_sound(store: &Store, kind: &str) {
-    let audit = store.audit(&acme()).await.unwrap();
-    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
 }
 
 const QUERIES: &[&str] = &[
@@ -124,7 +110,7 @@ async fn lists_by_labels_equal_the_accesses() {
             for _ in 0..8 {
                 let id = *random.pick(&ids);
                 match random.roll(4) {
-                    0 => suspend(store, id).await,
+                    0 => _ = set_status(store, id, TargetStatus::Suspended, day(0)).await,
                     1 => label(store, id, patch(&[("site", None), ("other", Some("x"))])).await,
                     2 => label(store, id, patch(&[("team", Some("b"))])).await,
                     _ => {

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::access::list::Listed;
-use crate::{Change, StoreError};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::{self, TargetStatus};
@@ -152,15 +151,6 @@ async fn every_page_equals_a_scan_of_all_accesses() {
             );
         }
     }
-}
-
-async fn set_status(store: &Store, id: AccessId, target: TargetStatus, now: Timestamp) -> Access {
-    let tenant = acme();
-    let changed = store.change_access(&tenant, id, move |stored, contract| {
-        let access = lifecycle::set_status(&stored.access, contract, target, now);
-        Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
-    });
-    changed.await.unwrap().unwrap()
 }
 
 #[tokio::test]

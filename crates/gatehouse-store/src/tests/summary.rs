@@ -1,18 +1,14 @@
 use super::*;
 use crate::db::WriteKind;
-use crate::{Change, Day, StoreError, Tally};
+use crate::{Day, Tally};
 use gatehouse_core::Status;
-use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::lifecycle::TargetStatus;
 
-async fn set_status(case: &Case, username: &str, target: TargetStatus) {
+async fn set_status_of(case: &Case, username: &str, target: TargetStatus) {
     let tenant = acme();
     let stored = case.store.access_by_username(&tenant, &username.parse().unwrap()).await;
     let (id, now) = (stored.unwrap().unwrap().access.id, case.clock.now());
-    let changed = case.store.change_access(&tenant, id, move |stored, contract| {
-        let access = lifecycle::set_status(&stored.access, contract, target, now).unwrap();
-        Ok::<_, StoreError>(Change { access, password: None })
-    });
-    changed.await.unwrap().unwrap();
+    set_status(&case.store, id, target, now).await;
 }
 
 /// Three accesses of a contract that ends on day 3, one of a contract without an end; some of them changed.
@@ -29,8 +25,8 @@ async fn live_through_a_few_days(case: &Case) {
         case.store.create_access(&acme(), new).await.unwrap().unwrap();
     }
     case.clock.set(day(2));
-    set_status(case, "u0", TargetStatus::Suspended).await;
-    set_status(case, "u1", TargetStatus::Terminated).await;
+    set_status_of(case, "u0", TargetStatus::Suspended).await;
+    set_status_of(case, "u1", TargetStatus::Terminated).await;
 }
 
 fn tally(statuses: &[(Status, i64)]) -> Tally {
@@ -75,7 +71,7 @@ async fn a_summary_counts_ends_from_the_moment_they_come() {
         }
         // After the next update has stored the expiry, the summary is the same.
         case.clock.set(day(4));
-        set_status(&case, "u0", TargetStatus::Terminated).await;
+        set_status_of(&case, "u0", TargetStatus::Terminated).await;
         let summary = case.store.summary(&acme(), day(4), 2).await.unwrap().unwrap();
         assert_eq!(of_contract(&summary, "ending"), tally(&[(terminated, 3)]), "{}", case.kind);
         assert_eq!(summary.days.len(), 2);

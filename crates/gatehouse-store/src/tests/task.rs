@@ -74,10 +74,6 @@ async fn run(
     Ok(stepped.task)
 }
 
-async fn assert_sound(store: &Store) {
-    assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
-}
-
 fn username(made: CreatedAccess<'_>) -> String {
     made.access.username.to_owned()
 }
@@ -103,7 +99,7 @@ async fn a_batch_takes_the_usernames_of_expired_accesses() {
         assert_eq!((task.n_succeeded, task.n_failed), (N - 1, 1), "{kind}");
         let failed = store.failed_items(&acme(), job(1), 0, 10).await.unwrap();
         assert_eq!(failed[0].name.username.as_deref(), Some("u299"), "{kind}");
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
     }
 }
 
@@ -119,7 +115,7 @@ async fn a_creation_runs_from_acceptance_to_its_end() {
         assert_eq!(start(&store, &lease, 1).await.state, TaskState::InProgress);
         let task = run(&store, &lease, stretch(1, 0, &["a", "b"])).await.unwrap();
         assert_eq!((task.n_succeeded, task.n_failed), (2, 0));
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
         let mut last = stretch(1, 2, &["a", "d"]);
         let unfit = BatchFailure::out_of_bounds(vec![gatehouse_core::batch_failure::FieldFault {
             name: "password".into(),
@@ -146,7 +142,7 @@ async fn a_creation_runs_from_acceptance_to_its_end() {
 
         store.finish_queue(&lease).await.unwrap();
         assert_eq!(claim(&store).await, None);
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
     }
 }
 
@@ -169,7 +165,7 @@ async fn a_taken_username_fails_alone_anywhere_in_a_long_chunk() {
         assert_eq!(ordinals, [640, 1201, 1299], "{kind}");
         let made = store.accesses_of_task(&acme(), job(1), 0, 2000, username).await.unwrap();
         assert_eq!(made.len(), 1297, "{kind}");
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
     }
 }
 
@@ -260,7 +256,7 @@ async fn a_chunk_ends_for_waiting_requests_and_returns_the_remaining_items() {
         assert_eq!(stepped.waiters, Waiters::Requests);
         assert!(stepped.task.n_processed() > 0 && !left.is_empty());
         assert_eq!(stepped.task.n_processed() as usize + left.len(), 1300);
-        assert_sound(&store).await;
+        assert_sound(&store, "SQLite").await;
     }
 }
 
@@ -377,7 +373,7 @@ async fn a_worker_without_its_lease_commits_nothing() {
             matches!(again, Err(WorkError::TaskChanged)),
             "{kind}: an item is never done twice"
         );
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
     }
 }
 
@@ -400,7 +396,7 @@ async fn a_batch_reserves_its_quota_and_gives_it_back() {
         assert_eq!(start(&store, &lease, 3).await.state, TaskState::InProgress);
         assert!(store.create_access(&acme(), new("c1", "single")).await.unwrap().is_err());
         run(&store, &lease, stretch(1, 0, &["a", "a"])).await.unwrap();
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
         // One item failed, which has freed quota for one access; stopping frees quota for two more.
         store.create_access(&acme(), new("c1", "single")).await.unwrap().unwrap();
         assert!(store.create_access(&acme(), new("c1", "too many")).await.unwrap().is_err());
@@ -415,7 +411,7 @@ async fn a_batch_reserves_its_quota_and_gives_it_back() {
         }
         assert!(store.create_access(&acme(), new("c1", "four")).await.unwrap().is_err(), "{kind}");
         assert_eq!(run(&store, &lease, stretch(3, 0, &["y"])).await.unwrap().n_succeeded, 1);
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
     }
 }
 
@@ -492,6 +488,6 @@ async fn secrets_and_tasks_are_deleted_after_their_lifetime() {
         assert_eq!(store.task(&acme(), job(1)).await.unwrap(), None);
         assert_eq!(store.failed_items(&acme(), job(1), 0, 10).await.unwrap(), []);
         assert_eq!(due(WorkKind::OldTask).await, None);
-        assert_sound(&store).await;
+        assert_sound(&store, kind).await;
     }
 }

@@ -6,25 +6,15 @@ use crate::access::{columns, read};
 use crate::db::ProcessRole;
 use crate::db::{Db, WriteKind};
 use crate::migrate::{self, STEPS};
-use crate::{Change, CreateRefused, Replica, StoreError, UsernameReuse};
+use crate::{CreateRefused, Replica, StoreError, UsernameReuse};
 use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
-use gatehouse_core::lifecycle::{self, TargetStatus};
+use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::list::{HOLDERS_MAX, ListPath};
 use gatehouse_core::{Access, PageRequest, Status};
 
 async fn create(store: &Store, contract: &str, username: &str) -> Result<Access, CreateRefused> {
     store.create_access(&acme(), new(contract, username)).await.unwrap()
-}
-
-async fn terminate(store: &Store, id: AccessId) {
-    let tenant = acme();
-    let terminated = store.change_access(&tenant, id, |stored, contract| {
-        let rule =
-            lifecycle::set_status(&stored.access, contract, TargetStatus::Terminated, day(0));
-        Ok::<_, StoreError>(Change { access: rule.unwrap(), password: None })
-    });
-    assert_eq!(terminated.await.unwrap().unwrap().status, Status::Terminated);
 }
 
 /// The identifiers on a page, the total, and the method of finding them.
@@ -43,11 +33,6 @@ async fn written(store: &Store, id: AccessId) -> Access {
     store.db.row(sql, &values, read).await.unwrap().unwrap()
 }
 
-async fn assert_sound(store: &Store, kind: &str) {
-    let audit = store.audit(&acme()).await.unwrap();
-    assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
-}
-
 #[tokio::test]
 async fn a_username_is_free_again_once_its_access_is_terminated() {
     for Case { kind, store, .. } in stores("username_free_again").await {
@@ -61,7 +46,7 @@ async fn a_username_is_free_again_once_its_access_is_terminated() {
             let checked = store.access_by_username(&acme(), &made.username).await.unwrap();
             assert_eq!(checked.unwrap().access.id, made.id, "{kind}: the one that lives");
             held.push(made.id);
-            terminate(&store, made.id).await;
+            set_status(&store, made.id, TargetStatus::Terminated, day(0)).await;
             let checked = store.access_by_username(&acme(), &made.username).await.unwrap();
             assert_eq!(checked.unwrap().access.id, made.id, "{kind}: the last one");
         }
@@ -114,7 +99,7 @@ async fn one_of_many_creations_gets_a_reused_username() {
             let made = create(&store, "c1", "ann").await.unwrap();
             let ending = tokio::spawn({
                 let store = store.clone();
-                async move { terminate(&store, made.id).await }
+                async move { set_status(&store, made.id, TargetStatus::Terminated, day(0)).await }
             });
             let wanting = (0..20).map(|_| {
                 let store = store.clone();
@@ -134,7 +119,7 @@ async fn one_of_many_creations_gets_a_reused_username() {
                 given.push(create(&store, "c2", "ann").await.unwrap().id);
             }
             for id in given {
-                terminate(&store, id).await;
+                set_status(&store, id, TargetStatus::Terminated, day(0)).await;
             }
         }
         assert_sound(&store, kind).await;
@@ -151,7 +136,7 @@ async fn a_username_that_very_many_have_had_is_listed_whole() {
             new.device_name = (n % 4 == 0).then(|| "pump".parse().unwrap());
             held.push(store.create_access(&acme(), new).await.unwrap().unwrap().id);
             if n < HOLDERS_MAX {
-                terminate(&store, held[n]).await;
+                set_status(&store, held[n], TargetStatus::Terminated, day(0)).await;
             }
         }
         let every = |step: usize, from: usize| -> Vec<AccessId> {
@@ -218,7 +203,7 @@ impl Upgraded {
 async fn usernames_are_reused_when_no_older_server_runs() {
     let Upgraded { url, clock, db, before } = Upgraded::new("username_beside").await;
     let ann = create(&before, "c1", "ann").await.unwrap();
-    terminate(&before, ann.id).await;
+    set_status(&before, ann.id, TargetStatus::Terminated, day(0)).await;
     beat_of_an_older_server(&before, clock.now()).await;
 
     let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
@@ -314,7 +299,7 @@ async fn usernames_are_reused_while_all_servers_work() {
             while !stop.is_cancelled() {
                 let username = format!("server-{server}-{n}");
                 let made = create(&store, "c3", &username).await.unwrap();
-                terminate(&store, made.id).await;
+                set_status(&store, made.id, TargetStatus::Terminated, day(0)).await;
                 let found = store.access_by_username(&acme(), &made.username).await.unwrap();
                 assert_eq!(found.unwrap().access.id, made.id);
                 assert_eq!(listed(&store, &format!("username={username}"), 1).await.1, 1);
@@ -377,7 +362,7 @@ async fn an_embedded_store_reuses_usernames_when_it_is_opened() {
     let before = Store::join_sqlite(&path, clock.clone()).await.unwrap().unwrap();
     set_up(&before).await;
     let ann = create(&before, "c1", "ann").await.unwrap();
-    terminate(&before, ann.id).await;
+    set_status(&before, ann.id, TargetStatus::Terminated, day(0)).await;
     assert_eq!(create(&before, "c1", "ann").await, Err(CreateRefused::UsernameTaken));
     before.close().await;
     remove_later_columns(&db).await;
