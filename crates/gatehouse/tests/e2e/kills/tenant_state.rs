@@ -35,6 +35,8 @@ pub(super) enum Expected {
     Changed { ids: Vec<String>, status: &'static str, password: Option<String> },
     /// A change that a later one has undone.
     Undone,
+    /// All accesses of the base, with this site.
+    Labelled { site: String },
 }
 
 pub(super) struct KilledTenant {
@@ -48,8 +50,8 @@ impl KilledTenant {
     pub(super) fn estate(n_houses: usize) -> String {
         let tenant = |n| {
             format!(
-                "  - name: house-{n}\n    contracts:\n      - {{ id: payg, productOfferingId: po, \
-                 billingModel: PAY_PER_USE }}\n"
+                "  - name: house-{n}\n    labelKeys: [site, team]\n    contracts:\n      - {{ id: payg, \
+                 productOfferingId: po, billingModel: PAY_PER_USE }}\n"
             )
         };
         let tenants: String = (0..n_houses).map(tenant).collect();
@@ -59,7 +61,8 @@ impl KilledTenant {
     /// A tenant with accesses to be changed.
     pub(super) async fn build(server: &Server, n: usize) -> Self {
         let tenant = format!("house-{n}");
-        let body = json!({"contractId": "payg", "numberOfAccesses": N_BASE});
+        let labels = json!({"site": "hamburg", "team": "north"});
+        let body = json!({"contractId": "payg", "numberOfAccesses": N_BASE, "labels": labels});
         let task = server.batch(&tenant, "batch", &body).await;
         let shown = server.until_ended(&tenant, &task).await;
         let accesses = shown["accesses"].as_array().unwrap();
@@ -97,6 +100,7 @@ impl KilledTenant {
         for (n, (ids, operation, change, wanted)) in changes.into_iter().enumerate() {
             if n == position {
                 self.request_listed(server, random).await;
+                self.request_labels(server, random).await;
             }
             self.request_change(server, random, (ids, operation, change), wanted).await;
         }
@@ -124,12 +128,28 @@ impl KilledTenant {
                     chosen.insert(index, password.clone());
                     json!({"username": username, "password": password})
                 }
+                3..8 => {
+                    let team = ["north", "south"][random.roll(2) as usize];
+                    json!({"username": username, "labels": {"team": team}})
+                }
                 _ => json!({"username": username, "deviceName": format!("d{index}")}),
             });
         }
         let body = json!({"contractId": "payg", "accesses": items});
         let task = server.batch(&self.tenant, "batch", &body).await;
         self.batches.push(SentBatch { failing, ..SentBatch::new(task, n, Expected::New(chosen)) });
+    }
+
+    /// A change of the labels of all accesses of the base, which a filter selects.
+    async fn request_labels(&mut self, server: &Server, random: &mut SeededRandom) {
+        let site = format!("kiel-{}", random.roll(1 << 31));
+        let body = json!({
+            "operationType": "update",
+            "operationBody": {"labels": {"site": site, "team": null}},
+            "accessFilter": "label.site=hamburg",
+        });
+        let task = server.batch(&self.tenant, "batchUpdate", &body).await;
+        self.batches.push(SentBatch::new(task, N_BASE as u64, Expected::Labelled { site }));
     }
 
     /// A change of these accesses, and of one that doesn't exist.

@@ -78,6 +78,34 @@ impl KilledTenant {
             assert_eq!(username, access["username"].as_str(), "{tenant}: a password is lost");
         }
         self.check_changes(server, random, &all, &passwords, tries_chosen).await;
+        self.check_lists(server, &all).await;
+    }
+
+    /// Checks that lists by status and label have exactly the accesses that show them, in order.
+    async fn check_lists(&self, server: &Server, all: &[Value]) {
+        let labelled = self.batches.iter().find_map(|batch| match &batch.wanted {
+            Expected::Labelled { site } => Some(site.as_str()),
+            _ => None,
+        });
+        let site = labelled.expect("every tenant's base gets another site");
+        let with_site = |it: &&Value| it["labels"] == json!({"site": site});
+        assert_eq!(all.iter().filter(with_site).count(), self.base.len(), "{}", self.tenant);
+        for (filter, shown_at, value) in [
+            ("status=ACTIVE", "/status", Some("ACTIVE")),
+            ("status=SUSPENDED", "/status", Some("SUSPENDED")),
+            ("status=PENDING_TERMINATE", "/status", Some("PENDING_TERMINATE")),
+            ("label.site", "/labels/site", None),
+            ("label.team=north", "/labels/team", Some("north")),
+            ("label.team=south", "/labels/team", Some("south")),
+        ] {
+            let selects = |it: &&Value| match it.pointer(shown_at) {
+                Some(shown) => value.is_none_or(|value| shown == value),
+                None => false,
+            };
+            let expected: Vec<&Value> = all.iter().filter(selects).collect();
+            let found = server.all(&format!("/{}/access?{filter}", self.tenant)).await;
+            assert!(found.iter().eq(expected), "{}: {filter}: {}", self.tenant, found.len());
+        }
     }
 
     async fn try_passwords(
