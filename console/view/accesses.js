@@ -139,5 +139,18 @@ async function results({ tenant, signal, link }, { page, size: requested, sort, 
         }),
     pager({ page, size, total, noun: ['access', 'accesses'], linkTo }),
   );
-  return h('div', {}, notice, section);
+  // A batch refuses what this list has ignored.
+  const isForBatch = text !== '' && !notice && may('access:write');
+  const change =
+    isForBatch &&
+    h(
+      'p',
+      { class: 'buttons' },
+      h(
+        'a',
+        { class: 'button', id: 'change-matching', href: link(['batches', 'new'], { kind: 'change', filter: text }) },
+        'Change all that match',
+      ),
+    );
+  return h('div', {}, notice, section, change);
 }

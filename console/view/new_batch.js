@@ -52,7 +52,7 @@ export async function show({ tenant, query, link, signal }) {
     const same = retry?.kind === kind ? retry : undefined;
     if (kind === 'create')
       form = creationForm(contracts, { retry: same, contract: query.get('contract') ?? undefined, labelKeys });
-    else form = changeForm(kind, { retry: same, labelKeys });
+    else form = changeForm(kind, { tenant, signal, retry: same, filter: query.get('filter') ?? undefined, labelKeys });
     replace(place, form.element);
     replace(trouble);
   }
@@ -141,5 +141,5 @@ function missingValues({ kind, table, change }) {
       : 'Chosen passwords are not stored: add them, or the server generates new ones.';
   }
   if (!change?.rotatesPassword) return undefined;
-  return 'The batch also set passwords, which only the command line and the API can do in a batch.';
+  return 'Chosen passwords are not stored: the server generates new ones.';
 }

@@ -58,7 +58,7 @@ export class Api {
     return this.ask('GET', path);
   }
 
-  /** @param {{ contractId?: string, username?: string, password?: string, deviceName?: string }} [given] */
+  /** @param {{ contractId?: string, username?: string, password?: string, deviceName?: string, labels?: object }} [given] */
   createAccess(given = {}) {
     return this.ask('POST', '/demo/access', { contractId: 'C-PAYG', ...given });
   }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { inBrowser } from './browser.js';
 import { startDemo } from './server.js';
-import { cellsOf, openView, untilReady } from './views.js';
+import { cellsOf, leadsTo, openView, untilReady } from './views.js';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -315,4 +315,61 @@ inBrowser('an oversized batch is refused with a reason', server, async ({ page, 
   await page.getByLabel('How many').fill('100001');
   await send(page);
   await page.getByRole('alert').filter({ hasText: '100000' }).waitFor();
+});
+
+inBrowser('a batch changes all that match a filter', server, async ({ page }) => {
+  const tag = `f-${Date.now()}`;
+  const names = [1, 2, 3].map((n) => `${tag}-${n}`);
+  const accesses = await Promise.all(
+    names.map((deviceName) => api.createAccess({ deviceName, labels: { site: tag } })),
+  );
+  await openView(page, `demo/accesses?filter=label.site=${tag}`, 'accesses');
+  await leadsTo(page, 'batches/new', () => page.getByRole('link', { name: 'Change all that match' }).click());
+  await page.getByText('3 accesses match now.').waitFor();
+  await page.getByLabel('Change', { exact: true }).selectOption('SUSPENDED');
+  await send(page);
+  const question = page.getByRole('dialog', { name: 'Suspend all 3 matching accesses?' });
+  await question.getByRole('button', { name: 'Suspend all 3 matching accesses' }).click();
+  const id = await untilOver(page, 'Done');
+  assert.equal((await api.get(`/demo/access/batch/${id}/progress`)).total, 3);
+  for (const { id } of accesses) assert.equal((await api.get(`/demo/access/${id}`)).status, 'SUSPENDED');
+});
+
+inBrowser('a filter that a batch can’t use is explained before anything is sent', server, async ({ page, watch }) => {
+  await openView(page, 'demo/batches/new?kind=change', 'batches/new');
+  await page.getByLabel('All that match a filter').check();
+  const filter = page.getByRole('textbox', { name: 'Filter' });
+  const countBatches = async () =>
+    (await api.send('GET', '/demo/access/batch?pageSize=1')).headers.get('x-total-count');
+  const before = await countBatches();
+  const refused = async (/** @type {string} */ text, /** @type {RegExp} */ words) => {
+    await filter.fill(text);
+    await send(page);
+    await page.getByText(words).waitFor();
+    assert.equal(await filter.getAttribute('aria-invalid'), 'true', text);
+    assert.equal(await page.getByRole('dialog').count(), 0, text);
+  };
+  await refused(' ', /Write a condition: a batch by filter never changes all accesses/);
+  await refused('contract=C-PAYG', /“contract” is not a filter field/);
+  await refused('status=GONE', /“GONE” is not a status/);
+  await refused('username=not-there', /No access matches this filter/);
+  watch.announce(400, '/demo/access');
+  await refused('label.rack=7', /label\.rack/);
+  assert.equal(await countBatches(), before);
+});
+
+inBrowser('a batch sets new passwords, and shows them', server, async ({ page }) => {
+  const { id, username, password } = await api.createAccess({ deviceName: 'to-rotate' });
+  await openView(page, 'demo/batches/new?kind=change', 'batches/new');
+  await page.getByLabel('Change', { exact: true }).selectOption('none');
+  await page.getByLabel('Set new passwords').check();
+  await page.getByLabel('Access IDs').fill(id);
+  await send(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Set new passwords for 1 access' }).click();
+  const task = await untilOver(page, 'Done');
+  const { accesses } = await api.get(`/demo/access/batch/${task}`);
+  assert.equal(await api.letsIn({ username, password }), false);
+  assert.equal(await api.letsIn({ username, password: accesses[0].password }), true);
+  await page.getByRole('button', { name: 'Show the password of to-rotate' }).click();
+  await page.getByText(accesses[0].password, { exact: true }).waitFor();
 });
