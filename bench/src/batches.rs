@@ -181,13 +181,13 @@ fn passwords(caller: &Caller) -> Result<Vec<ResultLine>, Failure> {
 }
 
 /// Duration and CPU of some work.
-struct Cost {
+pub(crate) struct Cost {
     seconds: f64,
-    cpu_seconds: f64,
+    pub(crate) cpu_seconds: f64,
 }
 
 /// Measures the duration and CPU of some work, for a process and a database.
-fn measure_usage(
+pub(crate) fn measure_usage(
     process_id: i32,
     family: Option<i32>,
     work: impl FnOnce() -> Result<Duration, Failure>,

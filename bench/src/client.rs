@@ -188,18 +188,18 @@ pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
 }
 
 pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
-    with_body("POST", path, token, body)
+    with_body("POST", path, token, "application/json", body)
 }
 
 pub(crate) fn patch(path: &str, token: &str, body: &str) -> Vec<u8> {
-    with_body("PATCH", path, token, body)
+    with_body("PATCH", path, token, "application/merge-patch+json", body)
 }
 
-fn with_body(method: &str, path: &str, token: &str, body: &str) -> Vec<u8> {
+fn with_body(method: &str, path: &str, token: &str, content_type: &str, body: &str) -> Vec<u8> {
     let n_bytes = body.len();
     format!(
         "{method} {path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {token}\r\n\
-         Content-Type: application/json\r\nContent-Length: {n_bytes}\r\n\r\n{body}"
+         Content-Type: {content_type}\r\nContent-Length: {n_bytes}\r\n\r\n{body}"
     )
     .into()
 }

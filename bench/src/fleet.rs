@@ -29,7 +29,7 @@ pub(crate) const OFFERINGS: [&str; 2] = ["PO-A", "PO-B"];
 pub(crate) const SHARED_DEVICE_NAME: &str = "gateway";
 
 /// Version of this arithmetic. A change of it makes existing stores unusable.
-pub(crate) const FLEET_VERSION: u64 = 3;
+pub(crate) const FLEET_VERSION: u64 = 4;
 
 /// Accesses in a block, and so in a job.
 const STRETCH: u64 = 1000;

@@ -5,6 +5,7 @@
 
 mod batches;
 mod cases;
+mod changes;
 mod check;
 mod client;
 mod cpu;
@@ -93,7 +94,7 @@ fn run(options: Options) -> Result<(), Failure> {
 /// The cases that share one server with the usual number of accesses, and its memory afterwards.
 fn measure_usual(setup: &Setup, database: &Database, results: &mut Results) -> Result<(), Failure> {
     let (options, kind) = (&setup.options, database.kind());
-    if !options.want_any(&[1, 2, 3, 9, 10, 12, 13], kind) {
+    if !options.want_any(&[1, 2, 3, 9, 10, 12, 13, 16], kind) {
         return Ok(());
     }
     let n_accesses = options.usual_rows();
@@ -127,6 +128,9 @@ fn measure_usual(setup: &Setup, database: &Database, results: &mut Results) -> R
     }
     if options.want(13, kind) {
         put(13, memory::measure(&fixture.server, options.quick)?)?;
+    }
+    if options.want(16, kind) {
+        put(16, changes::measure(&fixture, options)?)?;
     }
     fixture.stop()
 }

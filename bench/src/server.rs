@@ -163,5 +163,8 @@ fn estate_text() -> String {
             "      - {{ id: {id}, productOfferingId: {offering}, billingModel: PAY_PER_USE }}\n"
         )
     });
-    format!("tenants:\n  - name: {TENANT}\n    contracts:\n{}", contracts.collect::<String>())
+    format!(
+        "tenants:\n  - name: {TENANT}\n    labelKeys: [site, team, model]\n    contracts:\n{}",
+        contracts.collect::<String>()
+    )
 }

@@ -30,11 +30,20 @@ pub(crate) struct FinishedBatch {
 }
 
 impl Caller {
-    /// Runs a batch of so many items; returns its duration, from before the request.
+    /// Runs a batch that creates so many accesses; returns its duration, from before the request.
     pub(crate) fn make(&self, body: &str, n_items: u32) -> Result<FinishedBatch, Failure> {
+        self.run("batch", body, n_items)
+    }
+
+    /// Runs a batch that changes so many accesses.
+    pub(crate) fn change(&self, body: &str, n_items: u32) -> Result<FinishedBatch, Failure> {
+        self.run("batchUpdate", body, n_items)
+    }
+
+    fn run(&self, path: &str, body: &str, n_items: u32) -> Result<FinishedBatch, Failure> {
         let mut client = Client::connect(&self.address)?;
         let begun = Instant::now();
-        let request = client::post(&format!("/{TENANT}/access/batch"), &self.token, body);
+        let request = client::post(&format!("/{TENANT}/access/{path}"), &self.token, body);
         let id = text_in(&client.call_for_json(&request, 202)?, "id")?;
         let look = client::get(&format!("/{TENANT}/access/batch/{id}/progress"), &self.token);
         loop {

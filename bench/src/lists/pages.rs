@@ -57,17 +57,19 @@ fn numbered_lists(fleet: Fleet) -> Vec<List> {
 
     const TWO: &str = "contractId=C-2;contractId=C-7";
     const BOTH: &str = "status=ACTIVE&contractId=C-3";
+    const EITHER: &str = "status=ACTIVE&contractId=C-2;status=ACTIVE&contractId=C-7";
     #[rustfmt::skip]
     let lists = vec![
-        //   what             filter                    its accesses                      pages       goal
-        list("all",           "",                       |_| true,                         EVERY_PAGE, Some(1.5)),
-        list("one contract",  "contractId=C-3",         |a| a.contract == 3,              EVERY_PAGE, Some(2.0)),
-        list("two contracts", TWO,                      |a| [2, 7].contains(&a.contract), EVERY_PAGE, Some(1.5)),
-        list("one offering",  "productOfferingId=PO-A", |a| a.offering_id() == "PO-A",    EVERY_PAGE, Some(2.0)),
-        list("one job",       &job,                     of_job,                           EVERY_PAGE, Some(1.5)),
-        list("creation time", &created,                 then,                             EVERY_PAGE, Some(1.5)),
-        list("one status",    "status=ACTIVE",          |_| true,                         EVERY_PAGE, Some(6.0)),
-        list("status and contract", BOTH,               |a| a.contract == 3,              EVERY_PAGE, None),
+        //   what                   filter                    its accesses                      pages       goal
+        list("all",                 "",                       |_| true,                         EVERY_PAGE, Some(1.5)),
+        list("one contract",        "contractId=C-3",         |a| a.contract == 3,              EVERY_PAGE, Some(2.0)),
+        list("two contracts",       TWO,                      |a| [2, 7].contains(&a.contract), EVERY_PAGE, Some(1.5)),
+        list("one offering",        "productOfferingId=PO-A", |a| a.offering_id() == "PO-A",    EVERY_PAGE, Some(2.0)),
+        list("one job",             &job,                     of_job,                           EVERY_PAGE, Some(1.5)),
+        list("creation time",       &created,                 then,                             EVERY_PAGE, Some(1.5)),
+        list("one status",          "status=ACTIVE",          |_| true,                         EVERY_PAGE, Some(6.0)),
+        list("status, contract",    BOTH,                     |a| a.contract == 3,              EVERY_PAGE, Some(30.0)),
+        list("status, 2 contracts", EITHER,                   |a| [2, 7].contains(&a.contract), EVERY_PAGE, Some(30.0)),
     ];
     lists
 }

@@ -28,7 +28,7 @@ impl Tree {
     /// Reads the files that git tracks below `root`, as they are on disk.
     pub(super) fn read(root: &Path) -> Result<Self, Failure> {
         let mut files = Vec::new();
-        for path in list_tracked(root)? {
+        for path in list_files(root)? {
             match fs::read(root.join(&path)) {
                 Ok(bytes) => {
                     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -103,13 +103,15 @@ impl TrackedFile {
     }
 }
 
-fn list_tracked(root: &Path) -> Result<Vec<String>, Failure> {
+/// The files that git tracks, and new ones that it doesn't ignore.
+fn list_files(root: &Path) -> Result<Vec<String>, Failure> {
     let failed = |why: &str| {
         Failure::Trouble(format!("git lists no files: {}; run this in a clone", why.trim()))
     };
     let mut git = Command::new("git");
     let output = git
-        .args(["ls-files", "-z", "--", "*.rs", "*.js", "*.md"])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .args(["--", "*.rs", "*.js", "*.md"])
         .current_dir(root)
         .stdin(Stdio::null())
         .output()
