@@ -188,6 +188,8 @@ pub struct Expression {
     pub ignored: Vec<IgnoredCondition>,
     /// Faults of the query. Use the filter only if there are none.
     pub faults: Vec<FilterFault>,
+    /// Whether a separator or `filter=` stands without a condition beside it. A list ignores that.
+    pub has_empty_part: bool,
     /// The query without the parameters of the request, as the client wrote it: for links to other pages.
     pub link_query: String,
 }
@@ -198,8 +200,11 @@ impl Expression {
         let mut parser = Parser::new(fields);
         for alternative in raw.split(';') {
             parser.begin_alternative();
-            for part in alternative.split('&').filter(|part| !part.is_empty()) {
-                parser.part(part);
+            for part in alternative.split('&') {
+                match part {
+                    "" => parser.expression.has_empty_part = true,
+                    part => parser.part(part),
+                }
             }
         }
         parser.finish()
@@ -304,7 +309,7 @@ impl<'v> Parser<'v> {
     fn take(&mut self, text: &[u8]) -> bool {
         let expression = &mut self.expression;
         match read(text, self.fields) {
-            QueryPart::Nothing => {}
+            QueryPart::Nothing => expression.has_empty_part = true,
             QueryPart::Request(name, value) => {
                 expression.request.push((name, value));
                 return true;
@@ -379,7 +384,10 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
     if let Some(request) = request
         && matches!(operator, None | Some(Operator::Equal))
     {
-        return QueryPart::Request(request, String::from_utf8_lossy(value).into_owned());
+        return match std::str::from_utf8(value) {
+            Ok(value) => QueryPart::Request(request, value.to_owned()),
+            Err(_) => QueryPart::Fault(not_utf8(request.to_owned())),
+        };
     }
     let named = fields.filterable.iter().find_map(|it| Some((it, it.match_name(&name)?)));
     let operator = match (&named, operator) {
@@ -399,10 +407,7 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
                     operator,
                     value: value.into(),
                 }),
-                Err(_) => QueryPart::Fault(FilterFault {
-                    name: field.name.into(),
-                    reason: "must be UTF-8 once it is percent-decoded".into(),
-                }),
+                Err(_) => QueryPart::Fault(not_utf8(name.into_owned())),
             }
         }
         (Some((field, _)), operator) => {
@@ -423,6 +428,10 @@ fn read(text: &[u8], fields: &FilterFields) -> QueryPart {
             ignored(format!("is not known here; known are {}", names.join(", ")))
         }
     }
+}
+
+fn not_utf8(name: String) -> FilterFault {
+    FilterFault { name, reason: "must be UTF-8 once it is percent-decoded".into() }
 }
 
 /// Writes the filter as a query with the same meaning.

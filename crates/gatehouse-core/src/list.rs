@@ -322,14 +322,11 @@ pub fn is_numbered(terms: &[Term]) -> bool {
     terms.iter().all(|term| term.rest == RowConditions::NONE)
 }
 
-/// Whether sets of numbers are the best way to combine these terms. A single term by name, username or start is found
+/// Whether sets of numbers are the best way to combine these terms. A single term by name or username is found
 /// as fast among the rows; alternatives are not, because all their accesses would be gathered.
 pub fn are_sets_best(terms: &[Term]) -> bool {
-    let is_of_rows = |rest: &RowConditions| {
-        rest.username.is_some()
-            || rest.device != DeviceNameCondition::Any
-            || rest.start != TimeSpan::ALWAYS
-    };
+    let is_of_rows =
+        |rest: &RowConditions| rest.username.is_some() || rest.device != DeviceNameCondition::Any;
     match terms {
         [only] => !is_of_rows(&only.rest),
         _ => true,

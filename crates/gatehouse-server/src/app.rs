@@ -6,6 +6,7 @@
 pub mod access;
 pub mod account;
 pub mod batch;
+pub mod batch_filter;
 pub mod chosen_password;
 pub mod client;
 pub mod contract;

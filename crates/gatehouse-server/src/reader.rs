@@ -199,6 +199,18 @@ impl<'f> Reader<'f> {
         }
     }
 
+    /// Reports that a field is missing for which another could stand.
+    pub fn fault_of_missing(&mut self, name: &str, other: &str) {
+        if self.is_object {
+            self.fault(name, format!("is missing; give it, or `{other}`"));
+        }
+    }
+
+    /// Whether the object has a field of this name, be it `null`, that hasn't been taken.
+    pub fn names(&self, name: &str) -> bool {
+        self.fields.iter().any(|(field, _)| field == name)
+    }
+
     /// Whether the object has a field of this name that hasn't been taken.
     pub fn holds(&self, name: &str) -> bool {
         self.fields.iter().any(|(field, json)| field == name && !self.is_absent(json))

@@ -1,5 +1,5 @@
 //! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
-//! usernames, the counted sets and the index of ends after an upgrade, and backups and checks of the embedded store.
+//! usernames, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
 //!
 //! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
 //! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
@@ -7,7 +7,6 @@
 pub(crate) mod backup;
 pub(crate) mod check;
 mod chunk_size;
-mod end_index;
 mod heartbeat;
 pub mod lifecycle;
 pub(crate) mod meter;
@@ -15,6 +14,7 @@ pub mod retention;
 mod retry;
 mod sets;
 pub mod task;
+mod time_indexes;
 mod usernames;
 
 pub(crate) use heartbeat::Heartbeat;
@@ -68,7 +68,7 @@ impl Workers {
         }
         loops.spawn(usernames::enable_reuse(app.store.clone(), stopping.clone()));
         loops.spawn(sets::build(app.store.clone(), stopping.clone()));
-        loops.spawn(end_index::build(app.store.clone(), stopping.clone()));
+        loops.spawn(time_indexes::build(app.store.clone(), stopping.clone()));
         if let Some(backups) = app.backups.clone() {
             let stopping = stopping.clone();
             loops.spawn(async move { backups.run(&stopping).await });

@@ -5,7 +5,6 @@ pub(super) mod changes;
 pub(super) mod count;
 pub(super) mod creation;
 pub(super) mod creation_groups;
-pub(super) mod end_index;
 pub(super) mod expiry;
 pub(super) mod list;
 pub(super) mod lookup;
@@ -13,6 +12,7 @@ pub(super) mod matching;
 pub(super) mod plan;
 pub(super) mod search;
 pub(super) mod taken_usernames;
+pub(super) mod time_indexes;
 pub(super) mod username_reuse;
 
 use gatehouse_core::access::PlannedTermination;

@@ -43,6 +43,7 @@ pub use access::{Change, StoredAccess};
 pub use clock::Clock;
 pub use counted_sets::building::SetBuilding;
 pub use counted_sets::label_counts::LabelCount;
+pub use counted_sets::progress::UnbuiltSets;
 pub use counts::audit::Audit;
 pub use counts::summary::{ContractSummary, Day, Summary};
 pub use counts::tally::Tally;

@@ -9,7 +9,7 @@ pub(crate) mod schema_lock;
 
 use std::time::Duration;
 
-use crate::access::{end_index, username_reuse};
+use crate::access::{time_indexes, username_reuse};
 use crate::counted_sets::building;
 use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
@@ -112,7 +112,7 @@ pub(crate) const STEPS: &[Step] = &[
 pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     take(db, STEPS).await?;
     username_reuse::allow_at_once(db).await?;
-    end_index::build_at_once(db).await?;
+    time_indexes::build_at_once(db).await?;
     building::begin_at_once(db).await
 }
 

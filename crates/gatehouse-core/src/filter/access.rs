@@ -187,7 +187,8 @@ impl AccessFilter {
                     Err(fault) => faults.push(fault),
                 }
             }
-            if is_possible && !alternatives.contains(&alternative) {
+            // A filter with faults may have more alternatives than can be compared with each other.
+            if is_possible && faults.is_empty() && !alternatives.contains(&alternative) {
                 alternatives.push(alternative);
             }
         }

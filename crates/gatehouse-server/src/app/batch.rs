@@ -7,8 +7,9 @@ mod part;
 
 pub(crate) use part::{PART_ITEMS, read_change, read_creation};
 
+use std::collections::BTreeSet;
+
 use gatehouse_core::credential::Password;
-use gatehouse_core::filter::access::AccessFilter;
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::task::{NewPasswords, Task, TaskState, TaskWork};
@@ -19,6 +20,7 @@ use gatehouse_store::{IdempotentRequest, Matching, NewTask, NotAccepted, PASSWOR
 use gatehouse_vault::{TaskKey, random};
 
 use super::access::NewPassword;
+use super::batch_filter::BatchFilter;
 use super::chosen_password::ChosenPassword;
 use super::{App, Error};
 use crate::reader::Fault;
@@ -109,7 +111,7 @@ pub enum AccessSelection {
     /// The accesses that match a filter when the Task is accepted, at most `n_max`.
     Matching {
         /// The condition for an access.
-        filter: AccessFilter,
+        filter: BatchFilter,
         /// Most accesses of a batch.
         n_max: u64,
     },
@@ -210,7 +212,7 @@ impl App {
         let named = match change.selection {
             AccessSelection::Named(named) => named,
             AccessSelection::Matching { filter, n_max } => {
-                self.name_matching(tenant, &filter, n_max).await?
+                self.name_matching(tenant, filter, n_max).await?
             }
         };
         let id = self.draw_task_id();
@@ -237,10 +239,15 @@ impl App {
     async fn name_matching(
         &self,
         tenant: &TenantName,
-        filter: &AccessFilter,
+        filter: BatchFilter,
         n_max: u64,
     ) -> Result<Vec<NamedAccess>, Error> {
-        match self.store.matching(tenant, filter, n_max).await? {
+        let label_keys = match filter.names_labels() {
+            true => self.label_keys(tenant).await?,
+            false => BTreeSet::new(),
+        };
+        let filter = filter.with_labels(&label_keys).map_err(Error::InvalidFilter)?;
+        match self.store.matching(tenant, &filter, n_max).await? {
             None => Err(Error::NoTenant(tenant.to_string())),
             Some(Matching::TooMany { total }) => Err(Error::TooManyMatches { total, n_max }),
             Some(Matching::Accesses(ids)) => {

@@ -52,6 +52,9 @@ pub enum Error {
     /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,
+    /// The filter of a batch compares labels that the tenant doesn't filter by.
+    #[error("{}", .0.join("; "))]
+    InvalidFilter(Vec<String>),
     /// More accesses match a filter than a batch may change.
     #[error("matches {total} accesses; a batch may change at most {n_max}")]
     TooManyMatches {

@@ -1,6 +1,8 @@
-//! Creating, replacing and deleting tenants.
+//! Creating, reading, replacing and deleting tenants.
 
-use gatehouse_core::{Tenant, TenantName};
+use std::collections::BTreeSet;
+
+use gatehouse_core::{LabelKey, Tenant, TenantName};
 use gatehouse_store::{Put, TenantInUse};
 
 use super::{App, Error};
@@ -9,6 +11,12 @@ impl App {
     /// Creates or replaces the tenant.
     pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, Error> {
         Ok(self.store.put_tenant(tenant).await?)
+    }
+
+    /// The keys of labels that the tenant filters by.
+    pub(crate) async fn label_keys(&self, name: &TenantName) -> Result<BTreeSet<LabelKey>, Error> {
+        let tenant = self.store.tenant(name).await?;
+        Ok(tenant.ok_or_else(|| Error::NoTenant(name.to_string()))?.label_keys)
     }
 
     /// Deletes a tenant without accesses, its contracts included. Its tokens stay revoked if the name is used again.

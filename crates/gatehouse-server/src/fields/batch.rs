@@ -10,6 +10,7 @@ use super::label::LABELS;
 use super::password_hash::{PASSWORD_HASH, not_both};
 use super::shape::{constant, reference};
 use super::{Object, Schema, may, must};
+use crate::app::batch_filter;
 use crate::reader::{Direction, Field, Form, Integer, OneOf, Shape, Text};
 
 const CONTRACT: Field<Text<ContractId>> = CONTRACT_ID.described("The contract of all the accesses");
@@ -35,7 +36,8 @@ pub(crate) const fn access_ids(max: u64) -> Field<Elements> {
 /// The filter that selects the accesses to be changed.
 pub(crate) const ACCESS_FILTER: Field<Shape> = Field::new(
     "accessFilter",
-    Shape(|| json!({"type": "string", "format": "access-filter", "minLength": 1})),
+    Shape(|| json!({"type": "string", "format": "access-filter", "minLength": 1,
+                     "maxLength": batch_filter::BYTES_MAX})),
     "An extension: the accesses that match when the Task is accepted, in the language of `filter` in a list's query; \
      a `+` is itself. Nothing in it is ignored: an unknown name, an operator that a field doesn't have, a label whose \
      key is not one of the tenant's `labelKeys`, or an empty filter is 400. If no access matches, the Task is REJECTED.",

@@ -118,10 +118,14 @@ fn read_patch(json: Json, faults: &mut LabelFaults) -> Result<LabelPatch, String
             |reason: String| faults.out_of_bounds.push(Fault { name: path.clone(), reason });
         let key: Result<LabelKey, _> = key.parse();
         let value: Result<Option<LabelValue>, _> = value.map(|it| it.parse()).transpose();
-        match (key, value) {
-            (Ok(key), Ok(value)) => drop(patch.insert(key, value)),
-            (Err(bad), _) => out_of_bounds(format!("has a key that {bad}")),
-            (_, Err(bad)) => out_of_bounds(bad.to_string()),
+        if let Err(bad) = &key {
+            out_of_bounds(format!("has a key that {bad}"));
+        }
+        if let Err(bad) = &value {
+            out_of_bounds(bad.to_string());
+        }
+        if let (Ok(key), Ok(value)) = (key, value) {
+            patch.insert(key, value);
         }
     }
     let n_set = patch.values().flatten().count();

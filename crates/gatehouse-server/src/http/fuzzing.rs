@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::route::route_table::RouteTable;
 use super::routes::table;
-use crate::app::batch::{AccessSelection, NewItems};
+use crate::app::batch::{AccessSelection, BatchChange, NewItems};
 use crate::fields::{account_body, contract_body, tenant_body};
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::media::{CSV, FORM, JSON, MERGE_PATCH};
@@ -92,19 +92,15 @@ pub(crate) fn batch_creation(bytes: &[u8]) {
 
 /// Body of a batch of changes: every access occurs once.
 pub(crate) fn batch_update(bytes: &[u8]) {
-    match batch_body::change::read(bytes, ITEMS_MAX) {
-        Ok(change) => {
-            let Ok(change) = change.with_labels(&BTreeSet::new()) else { return };
-            match change.selection {
-                AccessSelection::Named(named) => {
-                    assert!((1..=ITEMS_MAX).contains(&(named.len() as u64)));
-                    assert!(named.is_sorted_by_key(|it| it.index));
-                }
-                AccessSelection::Matching { filter, .. } => {
-                    // No condition, no change.
-                    assert!(filter.alternatives().iter().all(|it| *it != Alternative::ANY));
-                }
-            }
+    match batch_body::change::read(bytes, ITEMS_MAX, &BTreeSet::new()) {
+        Ok(BatchChange { selection: AccessSelection::Named(named), .. }) => {
+            assert!((1..=ITEMS_MAX).contains(&(named.len() as u64)));
+            assert!(named.is_sorted_by_key(|it| it.index));
+        }
+        Ok(BatchChange { selection: AccessSelection::Matching { filter, .. }, .. }) => {
+            let Ok(filter) = filter.with_labels(&BTreeSet::new()) else { return };
+            // No condition, no change.
+            assert!(filter.alternatives().iter().all(|it| *it != Alternative::ANY));
         }
         Err(problem) => check_refusal(bytes, &problem),
     }

@@ -262,8 +262,8 @@ impl Readable for True {
     type Value = ();
 
     fn read(self, json: Json) -> Result<(), String> {
-        let given = Flag.read(json)?;
-        given.then_some(()).ok_or_else(|| "must be true, or left out".into())
+        let is_true = Flag.read(json).is_ok_and(|given| given);
+        is_true.then_some(()).ok_or_else(|| "must be true, or left out".into())
     }
 }
 

@@ -1,17 +1,17 @@
-//! Building the index of ends, which lists by `endDateTime` need to be fast: once, on a shared store that is older than
-//! the index.
+//! Building the indexes of starts and ends, which lists by `startDateTime` and `endDateTime` need to be fast: once, on a
+//! shared store that is older than they are.
 
 use gatehouse_store::Store;
 use tokio_util::sync::CancellationToken;
 
 use super::retry::{PAUSE, Retries};
 
-/// Builds the index, until it is complete or the server stops.
+/// Builds the indexes, until they are complete or the server stops.
 pub(super) async fn build(store: Store, stopping: CancellationToken) {
-    let mut retries = Retries::new("the index of ends can't be built now");
+    let mut retries = Retries::new("the indexes of starts and ends can't be built now");
     let steps = async {
         loop {
-            match retries.check(store.build_end_index().await).await {
+            match retries.check(store.build_time_indexes().await).await {
                 Some(true) => return,
                 Some(false) => tokio::time::sleep(PAUSE).await,
                 None => {}

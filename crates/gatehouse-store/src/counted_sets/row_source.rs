@@ -105,7 +105,7 @@ impl SourceMembers {
 impl RowSource {
     fn sql(&self) -> &'static str {
         match self {
-            // The index of ends has everything that this statement reads.
+            // The indexes of starts and ends have everything that these statements read.
             Self::Ends(_) => {
                 "SELECT number FROM access WHERE tenant = ?1 AND end_at >= ?2 AND end_at < ?3"
             }
@@ -177,6 +177,7 @@ mod tests {
         let username: Username = "u".parse().unwrap();
         for (source, index) in [
             (RowSource::Ends(TimeSpan::ALWAYS), "COVERING INDEX access_end"),
+            (RowSource::Starts(TimeSpan::ALWAYS), "COVERING INDEX access_start"),
             (RowSource::DeviceName("d".parse().unwrap()), "COVERING INDEX access_device_name"),
             (RowSource::Username(username.clone()), "INDEX access_username_live"),
             (RowSource::Unnamed(username), "INDEX access_username_ended"),

@@ -5,6 +5,7 @@ use crate::db::{Db, Dialect, Row};
 use crate::error::StoreError;
 
 /// An index: its name, and the statement that builds it while other transactions write.
+#[derive(Clone, Copy)]
 pub(crate) struct AccessIndex {
     pub(crate) name: &'static str,
     pub(crate) concurrently: &'static str,

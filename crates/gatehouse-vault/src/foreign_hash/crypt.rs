@@ -24,8 +24,10 @@ pub(super) fn check_bcrypt(text: &str) -> Result<(), BadForeignHash> {
 }
 
 /// Whether a bcrypt hash is that of the password.
+///
+/// bcrypt repeats the password with a NUL behind it, so one with a NUL inside could pass as another.
 pub(super) fn is_bcrypt_of(text: &str, password: &[u8]) -> bool {
-    bcrypt::verify(password, text).unwrap_or(false)
+    !password.contains(&0) && bcrypt::verify(password, text).unwrap_or(false)
 }
 
 /// Checks the form and the rounds of a hash `$5$…`.

@@ -123,6 +123,16 @@ fn hashes_of_other_programs_match_their_password_alone() {
 }
 
 #[test]
+fn no_password_with_a_nul_matches_a_bcrypt_hash() {
+    // bcrypt repeats the password with a NUL behind it, up to 72 bytes.
+    let hash = bcrypt::hash("correct horse", 4).unwrap();
+    assert!(bcrypt::verify("correct horse\0correct horse", &hash).unwrap(), "the reason");
+    let parsed = parse(&hash).unwrap();
+    assert!(parsed.matches(&password("correct horse")));
+    assert!(!parsed.matches(&password("correct horse\0correct horse")));
+}
+
+#[test]
 fn the_longest_password_matches_its_bcrypt_hash() {
     // bcrypt uses 72 bytes, as many as a password has.
     let hash = bcrypt::hash("x".repeat(72), 4).unwrap();

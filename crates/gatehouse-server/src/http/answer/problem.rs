@@ -66,6 +66,12 @@ impl Problem {
         Self { invalid: faults.into(), ..problem }
     }
 
+    /// 400: faults of a batch's filter.
+    fn invalid_filter(reasons: Vec<String>) -> Self {
+        let fault = |reason| Fault { name: ACCESS_FILTER.name.to_owned(), reason };
+        Self::invalid(reasons.into_iter().map(fault).collect())
+    }
+
     /// 400: a page with fewer items than there are accounts.
     pub(crate) fn small_page(page_size: u64, n_accounts: usize) -> Self {
         let detail = format!(
@@ -192,9 +198,8 @@ impl From<Error> for Problem {
             Error::TaskFinished(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::InvalidAccount(faults) => Self::invalid(faults),
-            Error::TooManyMatches { .. } => {
-                Self::invalid(vec![Fault { name: ACCESS_FILTER.name.to_owned(), reason: detail }])
-            }
+            Error::TooManyMatches { .. } => Self::invalid_filter(vec![detail]),
+            Error::InvalidFilter(reasons) => Self::invalid_filter(reasons),
             Error::TooManyAccounts => Self::new(StatusCode::CONFLICT, "Too many accounts", detail),
             Error::InUse { .. } => Self::new(StatusCode::CONFLICT, "In use", detail),
             Error::KeyReused(_) => {

@@ -185,10 +185,11 @@ pub(in crate::http) fn read_update(mut body: Reader<'_>) -> AccessUpdate {
         );
     }
     let status = body.optional(access::TARGET_STATUS);
+    let is_chosen = body.holds(access::PASSWORD.name);
     let chosen = body.optional(access::PASSWORD);
     let rotate = body.optional(access::ROTATE_PASSWORD);
     let labels = label::optional_patch(&mut body);
-    if chosen.is_some() && rotate.is_some() {
+    if is_chosen && rotate.is_some() {
         let reason = "can't be combined with `password`; send one of them";
         body.fault(access::ROTATE_PASSWORD.name, reason);
     }

@@ -6,8 +6,6 @@
 pub(in crate::http) mod change;
 pub(in crate::http) mod new;
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
 
 use crate::app::batch::{BatchChange, NewBatch};
@@ -23,25 +21,24 @@ pub(in crate::http) async fn new_batch(call: &mut Call) -> Result<NewBatch, Prob
 
 /// Reads the body of a batch of changes, and takes it out of the call.
 pub(in crate::http) async fn batch_change(call: &mut Call) -> Result<BatchChange, Problem> {
-    let change = read_body(call, change::read).await?;
-    let label_keys = match change.names_labels() {
-        true => call.label_keys().await?,
-        false => BTreeSet::new(),
-    };
-    change.with_labels(&label_keys)
+    let label_keys = call.label_keys().await?;
+    let read = move |body: &[u8], items_max| change::read(body, items_max, &label_keys);
+    read_body(call, read).await
 }
 
-async fn read_body<T: Send + 'static>(call: &mut Call, read: Read<T>) -> Result<T, Problem> {
+async fn read_body<T: Send + 'static>(call: &mut Call, read: impl Read<T>) -> Result<T, Problem> {
     read_bytes(std::mem::take(&mut call.body), call.limits().batch_items, read).await
 }
 
 /// Parser of a body with a maximum number of items.
-type Read<T> = fn(&[u8], u64) -> Result<T, Problem>;
+trait Read<T>: FnOnce(&[u8], u64) -> Result<T, Problem> + Send + 'static {}
+
+impl<T, R: FnOnce(&[u8], u64) -> Result<T, Problem> + Send + 'static> Read<T> for R {}
 
 async fn read_bytes<T: Send + 'static>(
     body: Bytes,
     items_max: u64,
-    read: Read<T>,
+    read: impl Read<T>,
 ) -> Result<T, Problem> {
     process_body(body.len(), move || read(&body, items_max)).await?
 }

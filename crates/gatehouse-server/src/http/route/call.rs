@@ -68,9 +68,7 @@ impl Call {
 
     /// The keys of labels that the tenant filters by.
     pub(crate) async fn label_keys(&self) -> Result<BTreeSet<LabelKey>, Error> {
-        let tenant = self.app().store.tenant(self.tenant()).await?;
-        let tenant = tenant.ok_or_else(|| Error::NoTenant(self.tenant().to_string()))?;
-        Ok(tenant.label_keys)
+        self.app().label_keys(self.tenant()).await
     }
 
     /// The caller of slow hashes: the tenant, and the client's disconnection.

@@ -96,6 +96,8 @@ async fn a_filter_with_any_fault_changes_nothing() {
         ("label.team=x", "`label.team` can't be filtered by: the tenant's `labelKeys` are site"),
         ("contractId=payg&colour=red", "`colour` is not known here; known are contractId, "),
         ("status<ACTIVE", "`status` can't be compared with `<`, only with ="),
+        ("contractId=payg&", "has a `&`, `;` or `filter=` without a condition beside it"),
+        (&"username=a;".repeat(40_000), "must have at most 32768 bytes, not 440000"),
     ] {
         let body =
             json!({"operationType": "terminate", "operationBody": {}, "accessFilter": filter});
@@ -142,5 +144,24 @@ async fn a_batch_generates_a_password_for_each_access() {
         assert_eq!(passwords.len(), 3, "{}", gate.kind);
         let listed = gate.get("/acme/access/batch").await.json();
         assert_eq!(listed[0]["x-progress"]["change"]["rotatesPassword"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_batch_gets_its_task_when_its_label_can_no_longer_be_filtered_by() {
+    for gate in Gatehouse::on_each("a_repeated_batch_by_label").await {
+        set_up(&gate).await;
+        let body = json!({"operationType": "update", "operationBody": {"status": "SUSPENDED"},
+                          "accessFilter": "label.site=a%2Bb"});
+        let body = body.to_string();
+        let key = [("idempotency-key", "k1"), ("content-type", "application/json")];
+        let first = gate.call("POST", "/acme/access/batchUpdate", &key, &body).await;
+        assert_eq!(first.status, 202, "{}: {}", gate.kind, first.body);
+        let none = json!({"labelKeys": []}).to_string();
+        assert_eq!(gate.put("/-/admin/tenants/acme", &none).await.status, 200);
+        let again = gate.call("POST", "/acme/access/batchUpdate", &key, &body).await;
+        assert_eq!((again.status, again.json()), (202, first.json()), "{}", gate.kind);
+        let other = gate.post("/acme/access/batchUpdate", &body).await;
+        assert_eq!(other.status, 400, "{}", gate.kind);
     }
 }

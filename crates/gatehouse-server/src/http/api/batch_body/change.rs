@@ -2,25 +2,19 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use gatehouse_core::filter::access::{self as filter, AccessFilter};
-use gatehouse_core::filter::{Expression, FilterFault, FilterFields};
 use gatehouse_core::{AccessId, LabelKey};
 
 use super::super::access::read_update;
 use super::{ElementCheck, Problem, report_faults};
 use crate::app::access::AccessUpdate;
 use crate::app::batch::{AccessSelection, BatchChange, BatchOperation, NamedAccess};
+use crate::app::batch_filter::BatchFilter;
 use crate::fields::access;
 use crate::fields::batch::{
     ACCESS_FILTER, OPERATION_BODY, OPERATION_TYPE, OperationType, access_ids,
 };
 use crate::fields::label::LABEL_PATCH;
-use crate::reader::{
-    Fault, Faults, Keep, LongList, Reader, list, object, printable, shortened, text,
-};
-
-/// The language of [`ACCESS_FILTER`]: that of a list without the parameters of its request.
-const FILTER_FIELDS: FilterFields = FilterFields { request: &[], ..filter::FILTER_FIELDS };
+use crate::reader::{Fault, Faults, Keep, LongList, Reader, list, object, printable, text};
 
 const ACCESS_IDS: &str = access_ids(0).name;
 
@@ -31,63 +25,12 @@ const UPDATE_FIELDS: &[&str] = &[
     LABEL_PATCH.name,
 ];
 
-/// A batch of changes as the client describes it.
-#[derive(Debug)]
-pub(in crate::http) struct RequestedChange {
-    /// The accesses that the client names.
-    named: Vec<NamedAccess>,
-    /// The filter that the client gives instead. Its only faults may be labels that the tenant doesn't filter by.
-    expression: Option<Expression>,
-    operation: BatchOperation,
+/// Parses the body of a tenant that filters by these labels.
+pub(in crate::http) fn read(
+    bytes: &[u8],
     items_max: u64,
-}
-
-impl RequestedChange {
-    /// Whether the filter compares labels.
-    pub(in crate::http) fn names_labels(&self) -> bool {
-        self.expression.as_ref().is_some_and(Expression::names_labels)
-    }
-
-    /// The change, for a tenant that filters by these labels.
-    pub(in crate::http) fn with_labels(
-        self,
-        filterable: &BTreeSet<LabelKey>,
-    ) -> Result<BatchChange, Problem> {
-        let Self { named, expression, operation, items_max } = self;
-        let Some(mut expression) = expression else {
-            let selection = AccessSelection::Named(named);
-            return Ok(BatchChange { selection, operation });
-        };
-        expression.ignore_other_labels(filterable);
-        let faults = filter_faults(&expression);
-        let filter = AccessFilter::read(&expression);
-        let filter = filter.ok().filter(|_| faults.is_empty()).ok_or_else(|| {
-            let faults = faults.into_iter();
-            let fault = |reason| Fault { name: ACCESS_FILTER.name.to_owned(), reason };
-            Problem::invalid(faults.map(fault).collect())
-        })?;
-        let selection = AccessSelection::Matching { filter, n_max: items_max };
-        Ok(BatchChange { selection, operation })
-    }
-}
-
-/// The faults of a filter. Nothing in it is ignored: a typing error must not change a fleet.
-fn filter_faults(expression: &Expression) -> Vec<String> {
-    let ignored = expression.ignored.iter().map(|it| (it.name.as_str(), &it.reason));
-    let read = AccessFilter::read(expression).err().unwrap_or_default();
-    let read = read.iter().map(|FilterFault { name, reason }| (name.as_str(), reason));
-    let fault = |(name, reason): (&str, &String)| match name {
-        "filter" => reason.clone(),
-        name => format!("`{}` {reason}", shortened(name)),
-    };
-    let faults: Vec<String> = ignored.chain(read).map(fault).collect();
-    if faults.is_empty() && expression.is_empty() {
-        return vec!["must hold a condition, such as `contractId=C-PAYG`".into()];
-    }
-    faults
-}
-
-pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<RequestedChange, Problem> {
+    label_keys: &BTreeSet<LabelKey>,
+) -> Result<BatchChange, Problem> {
     let mut elements = ElementCheck::new(ACCESS_IDS, items_max);
     let mut ids = Vec::new();
     let (mut known, mut unknown) = (HashSet::new(), HashSet::new());
@@ -120,16 +63,19 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<RequestedCha
     let mut body = Reader::new(json, "", &mut faults).of_post();
     let operation = body.required(OPERATION_TYPE);
     let has_filter = body.holds(ACCESS_FILTER.name);
-    let expression = body.optional_by(ACCESS_FILTER, text);
-    let expression = expression.map(|text| Expression::parse(&text, &FILTER_FIELDS));
-    for reason in expression.as_ref().map(filter_faults).unwrap_or_default() {
-        body.fault(ACCESS_FILTER.name, reason);
+    let filter =
+        body.optional_by(ACCESS_FILTER, text).map(|text| BatchFilter::parse(&text, label_keys));
+    for reason in filter.as_ref().and_then(|it| it.as_ref().err()).into_iter().flatten() {
+        body.fault(ACCESS_FILTER.name, reason.clone());
     }
     if has_filter && body.holds(ACCESS_IDS) {
         body.fault_of_whole("must hold `accessesIdList` or `accessFilter`, and holds both");
     }
     let check = |json| list(json).and_then(|_| elements.check_count());
-    if has_filter {
+    if has_filter || !body.names(ACCESS_IDS) {
+        if !has_filter {
+            body.fault_of_missing(ACCESS_IDS, ACCESS_FILTER.name);
+        }
         body.optional_by(access_ids(items_max), check);
     } else {
         body.required_by(access_ids(items_max), check);
@@ -154,13 +100,21 @@ pub(in crate::http) fn read(bytes: &[u8], items_max: u64) -> Result<RequestedCha
     };
     report_faults(change_faults, &mut body);
     body.finish();
-    faults.check().map_err(Problem::invalid)?;
-    Ok(RequestedChange {
-        named: ids,
-        expression,
-        operation: operation.expect("a missing field is a fault, and faults were checked"),
-        items_max,
-    })
+    if let Err(mut faults) = faults.check() {
+        // Alone, an unknown label is found later, because a request that was accepted before has no fault.
+        let labels = filter.and_then(Result::ok).map(|filter| filter.with_labels(label_keys));
+        let reasons = labels.and_then(Result::err).unwrap_or_default().into_iter();
+        let fault = |reason| Fault { name: ACCESS_FILTER.name.to_owned(), reason };
+        faults.extend(reasons.map(fault));
+        return Err(Problem::invalid(faults));
+    }
+    let selection = match filter {
+        Some(Ok(filter)) => AccessSelection::Matching { filter, n_max: items_max },
+        // A faulty one is a fault.
+        Some(Err(_)) | None => AccessSelection::Named(ids),
+    };
+    let operation = operation.expect("a missing field is a fault, and faults were checked");
+    Ok(BatchChange { selection, operation })
 }
 
 fn read_operation(operation: OperationType, mut body: Reader<'_>) -> BatchOperation {
