@@ -14,7 +14,7 @@ mod response;
 mod server;
 mod tenant_server;
 
-pub(crate) use response::{ApiResponse, explained};
+pub(crate) use response::{ApiResponse, explained, rejection};
 pub(crate) use server::Server;
 pub(crate) use tenant_server::TenantServer;
 

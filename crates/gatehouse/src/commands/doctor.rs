@@ -14,7 +14,9 @@ use gatehouse_server::keys;
 use gatehouse_server::restore::refuse_unfinished;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_server::transfer::refuse_moved;
-use gatehouse_store::{Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreError, UsernameReuse};
+use gatehouse_store::{
+    Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreError, UnbuiltSets, UsernameReuse,
+};
 
 use crate::commands::serve::Settings;
 use crate::runtime;
@@ -167,6 +169,7 @@ impl Doctor {
             report_servers(store, findings).await?;
             report_username_reuse(store, findings).await?;
         }
+        report_unbuilt_sets(store, findings).await?;
         if !self.deep {
             return Ok(());
         }
@@ -339,6 +342,18 @@ async fn report_username_reuse(store: &Store, findings: &Findings) -> Result<(),
              there, or was a minute ago"
         }
     });
+    Ok(())
+}
+
+/// Reports sets that are still being built. No fault: lists are right without them, only slower.
+async fn report_unbuilt_sets(store: &Store, findings: &Findings) -> Result<(), StoreError> {
+    for UnbuiltSets { tenant, label, n_built, n_accesses } in store.unbuilt_sets().await? {
+        let by = label.map_or("status".to_owned(), |key| format!("label.{key}"));
+        findings.good(&format!(
+            "tenant {tenant}: lists by {by} are slow until a running server has built their sets: \
+             {n_built} of {n_accesses} accesses are in them"
+        ));
+    }
     Ok(())
 }
 

@@ -82,16 +82,16 @@ from the first connection). In another terminal, with a token that is good for a
   export GATEHOUSE_TOKEN={token}
 
   # issue an access, which shows its password once; a thousand, into a file; what is there now
-  gatehouse access create --contract C-PAYG --device-name pump-7
+  gatehouse access create --contract C-PAYG --device-name pump-1
   gatehouse batch create --contract C-PAYG --count 1000 --wait --to fleet.csv
   gatehouse access list
 
-  # pump-7 is stolen: keep it out
-  gatehouse access suspend pump-7
+  # pump-1 is stolen: keep it out
+  gatehouse access suspend pump-1
 
   # the same without the command line: every command is a request, and --verbose shows it
   curl -s $GATEHOUSE_URL/demo/access -H "Authorization: Bearer $GATEHOUSE_TOKEN" \
-       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "deviceName": "pump-8"}}'
+       -H 'Content-Type: application/json' -d '{{"contractId": "C-PAYG", "deviceName": "pump-2"}}'
 
   # let its device in: put in the username and password from above
   curl -s $GATEHOUSE_URL/demo/verify -H "Authorization: Bearer $GATEHOUSE_TOKEN" \

@@ -13,7 +13,7 @@ pub(in crate::client::api) fn on(status: u16, title: &str) -> Option<&'static st
             "check that --url is the address of a gatehouse, with its base path if it has one"
         }
         (404, "Unknown tenant") => "see that --tenant is right",
-        (422, _) => "`gatehouse contract list` shows the contracts that there are",
+        (422, "Unknown contract") => "`gatehouse contract list` shows the contracts that there are",
         (409, "Username taken") => {
             "choose another username, or leave it out: then the server generates one"
         }

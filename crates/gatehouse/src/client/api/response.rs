@@ -39,11 +39,7 @@ impl ApiResponse {
             _ => explained(&self.body),
         };
         let failure = Failure::new(FailureKind::of_status(self.status), message);
-        let failure = match advice::on(self.status, self.title()) {
-            Some(advice) => failure.advise(advice),
-            None => failure,
-        };
-        failure.with_correlation(self.correlation())
+        advised(failure, self.status, self.title()).with_correlation(self.correlation())
     }
 
     fn correlation(&self) -> Option<String> {
@@ -53,6 +49,24 @@ impl ApiResponse {
 
     fn text(&self, name: &str) -> Option<&str> {
         self.body.get(name).and_then(Value::as_str)
+    }
+}
+
+/// The failure of a batch that the server rejected for this problem.
+pub(crate) fn rejection(problem: &Value) -> Failure {
+    let why = explained(problem);
+    let message = format!("the batch was rejected, nothing was done: {why}");
+    let failure = Failure::new(FailureKind::Refused, message);
+    let status = problem["status"].as_u64().and_then(|it| u16::try_from(it).ok());
+    advised(failure, status.unwrap_or_default(), &text(problem, "title"))
+        .with_correlation(Some(text(problem, "correlationId")))
+}
+
+/// The failure with the advice on its problem, if there is one.
+fn advised(failure: Failure, status: u16, title: &str) -> Failure {
+    match advice::on(status, title) {
+        Some(advice) => failure.advise(advice),
+        None => failure,
     }
 }
 

@@ -10,10 +10,10 @@ use super::export::Destination;
 use super::ids::{BatchSelection, SelectedAccesses};
 use super::task::Task;
 use super::wait::follow_accepted;
-use crate::client::api::{TenantArgs, TenantServer, object, request_key};
+use crate::client::api::{TenantArgs, TenantServer, object, quoted, request_key};
 use crate::client::filter;
 use crate::client::label::{self, LabelChange};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::terminal::question::confirm;
 use crate::terminal::text_input;
 
@@ -173,7 +173,16 @@ impl SelectedAccesses {
         let query = filter::as_parameter(filter).unwrap_or_default();
         let request = server.get(&["access"]).query(&format!("{query}&pageSize=1"));
         let response = request.strictly().success().await?;
-        Ok(response.number("x-total-count").unwrap_or_default())
+        let n = response.number("x-total-count").unwrap_or_default();
+        if n == 0 {
+            let none = Failure::new(FailureKind::Refused, format!("no access matches `{filter}`"));
+            let list = server.command(&format!("access list --filter {}", quoted(filter)));
+            return Err(none.advise(format!("`{list}` shows what a filter matches")));
+        }
+        // Scripts are not asked, but their log should tell.
+        let matching = if n == 1 { "access matches" } else { "accesses match" };
+        eprintln!("{n} {matching} the filter");
+        Ok(n)
     }
 }
 

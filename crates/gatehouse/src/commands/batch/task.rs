@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use reqwest::Response;
 use serde_json::{Value, json};
 
-use crate::client::api::{TenantServer, explained};
+use crate::client::api::{TenantServer, rejection};
 use crate::failure::{Failure, FailureKind};
 use crate::terminal::output::{Column, Fit, text};
 use crate::terminal::screen::harmless;
@@ -159,14 +159,7 @@ impl Task {
             "DONE" => Ok(()),
             "FAILED" => Err(Failure::new(FailureKind::Partial, failed)
                 .advise(format!("`{export} --failed` writes all of them to a file"))),
-            "REJECTED" => {
-                let why = errors.first().map(explained).unwrap_or_default();
-                Err(Failure::new(
-                    FailureKind::Refused,
-                    format!("the batch was rejected, nothing was done: {why}"),
-                )
-                .with_correlation(errors.first().map(|it| text(it, "correlationId"))))
-            }
+            "REJECTED" => Err(rejection(errors.first().unwrap_or(&Value::Null))),
             "TERMINATED" => Err(Failure::new(
                 FailureKind::Partial,
                 format!(

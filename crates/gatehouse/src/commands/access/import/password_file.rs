@@ -1,10 +1,11 @@
-//! Reads the password files of other programs: lines `username:hash`, or a table with a column `passwordHash`.
+//! Reads the password files of other programs: lines `username:hash`, or a table with the columns `username` and
+//! `passwordHash`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use gatehouse_core::{DeviceName, Username};
-use gatehouse_vault::ForeignHash;
+use gatehouse_vault::{BadForeignHash, ForeignHash};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -74,8 +75,12 @@ impl PasswordFile {
             let names = read_names(source, head.line, &head.cells)?;
             for row in rows {
                 if row.cells.len() != names.len() {
-                    let (n, wanted) = (row.cells.len(), names.len());
-                    let reason = format!("has {n} cells, where the table has {wanted} columns");
+                    let cells = match row.cells.len() {
+                        1 => "1 cell".to_owned(),
+                        n => format!("{n} cells"),
+                    };
+                    let wanted = names.len();
+                    let reason = format!("has {cells}, where the table has {wanted} columns");
                     lines.all.push(Err((row.line, reason)));
                     continue;
                 }
@@ -94,7 +99,10 @@ impl PasswordFile {
                 match line.split_once(':') {
                     Some((username, hash)) => lines.add(number, [username, hash, ""]),
                     None => {
-                        let reason = "has no `:` between a username and a hash".to_owned();
+                        let reason =
+                            "has no `:` between a username and a hash; a table begins with the \
+                                      names of its columns, username and passwordHash"
+                                .to_owned();
                         lines.all.push(Err((number, reason)));
                     }
                 }
@@ -170,16 +178,37 @@ fn read_line(number: u64, username: &str, hash: &str, device_name: &str) -> Resu
             "" => None,
             name => Some(name.parse().map_err(|bad| format!("deviceName {bad}"))?),
         },
-        hash: ForeignHash::parse(hash.to_owned()).map_err(|bad| format!("passwordHash {bad}"))?,
+        hash: ForeignHash::parse(hash.to_owned()).map_err(|bad| refusal(&bad))?,
     })
 }
 
-/// Whether the first line names a column of hashes.
+/// Why a hash is refused, in terms of the command line.
+fn refusal(bad: &BadForeignHash) -> String {
+    match bad {
+        BadForeignHash::ClearText => {
+            "passwordHash is no hash but looks like clear text: `gatehouse batch create --from` takes \
+             tables with a column password"
+                .to_owned()
+        }
+        BadForeignHash::Weak(scheme) => format!(
+            "passwordHash is {scheme}, which is too weak: give the device a new password, or hash \
+             its old one as bcrypt"
+        ),
+        other => format!("passwordHash {other}"),
+    }
+}
+
+/// Whether the first line names columns.
 fn is_table(text: &str) -> bool {
     let mut lines = text.split(['\r', '\n']).map(str::trim);
     let first = lines.find(|it| !it.is_empty() && !it.starts_with("sep="));
-    let mut cells = first.into_iter().flat_map(|line| line.split([',', ';', '\t']));
-    cells.any(|cell| plain(cell.trim_matches('"')) == plain(HASH))
+    let cells: Vec<String> = first
+        .into_iter()
+        .flat_map(|line| line.split([',', ';', '\t']))
+        .map(|cell| plain(cell.trim_matches('"')))
+        .collect();
+    let has = |name| cells.contains(&plain(name));
+    has(HASH) || (has(USERNAME) && cells.len() > 1)
 }
 
 /// A column's name without its spelling.
@@ -205,6 +234,12 @@ fn read_names(
             return Err(Failure::input(format!("{source}, line {line}: {name} occurs twice")));
         }
         names.push(name);
+    }
+    if let Some(missing) = [USERNAME, HASH].into_iter().find(|it| !names.contains(it)) {
+        return Err(Failure::input(format!(
+            "{source}, line {line}: the table has no column {missing}; an import needs username and \
+             passwordHash"
+        )));
     }
     Ok(names)
 }

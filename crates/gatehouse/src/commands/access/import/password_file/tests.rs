@@ -45,6 +45,18 @@ fn tables_with_a_column_of_hashes_are_read() {
         "f, line 1: `site` is no column of an import; these are: username,passwordHash,deviceName"
     );
     assert_eq!(wrong("passwordHash,password_hash\n"), "f, line 1: passwordHash occurs twice");
+    for (head, missing) in
+        [("Username;deviceName\n", "passwordHash"), ("passwordHash\n", "username")]
+    {
+        assert_eq!(
+            wrong(head),
+            format!(
+                "f, line 1: the table has no column {missing}; an import needs username and passwordHash"
+            )
+        );
+    }
+    // A password file's line may have commas.
+    assert_eq!(shown(&parse(&format!("username:{BCRYPT}\na,b:{BCRYPT}"))), "1 username\n2 a,b");
 }
 
 #[test]
@@ -56,21 +68,21 @@ fn every_refused_line_has_its_number_and_reason() {
     ));
     insta::assert_snapshot!(shown(&file), @"
     1 ann
-    2 ! has no `:` between a username and a hash
+    2 ! has no `:` between a username and a hash; a table begins with the names of its columns, username and passwordHash
     3 ! username `ann` is already on line 1
     4 ! username ` dan` begins or ends with a space
     5 ! has no username
     6 ! has no hash
-    7 ! passwordHash is no hash but looks like clear text: give that as `password`
-    8 ! passwordHash is Apache's MD5-crypt, which is too weak: give the password as `password`, or hash it as bcrypt
+    7 ! passwordHash is no hash but looks like clear text: `gatehouse batch create --from` takes tables with a column password
+    8 ! passwordHash is Apache's MD5-crypt, which is too weak: give the device a new password, or hash its old one as bcrypt
     9 ! passwordHash has 15 as its cost of bcrypt, which must be 4 to 14
     10 ! username must not hold control characters, such as U+0007
     ");
     assert_eq!((file.n_lines(), file.fit().count(), file.refused().len()), (10, 1, 9));
     let table = parse(&format!("username,passwordHash\nann\n,{BCRYPT}\nbob,x\n"));
     insta::assert_snapshot!(shown(&table), @"
-    2 ! has 1 cells, where the table has 2 columns
+    2 ! has 1 cell, where the table has 2 columns
     3 ! has no username
-    4 ! passwordHash is no hash but looks like clear text: give that as `password`
+    4 ! passwordHash is no hash but looks like clear text: `gatehouse batch create --from` takes tables with a column password
     ");
 }
