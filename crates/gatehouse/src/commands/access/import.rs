@@ -23,7 +23,7 @@ use crate::terminal::screen::harmless;
 /// Create accesses from the password file of another program
 ///
 /// Devices keep their passwords. FILE is a password file of mosquitto or htpasswd, or a table (CSV) with the columns
-/// username, passwordHash and, perhaps, deviceName. Without --yes, the command reports which lines can be imported, and
+/// username, passwordHash and, perhaps, deviceName and label.KEY. Without --yes, the command reports which lines can be imported, and
 /// sends nothing. With --yes, it creates the accesses of those lines; an interrupted import is continued by the same
 /// command.
 #[derive(Args)]

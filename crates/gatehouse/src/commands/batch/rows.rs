@@ -21,7 +21,7 @@ const BYTES_MAX: u64 = 32 * 1024 * 1024;
 const COLUMNS: [&str; 4] = ["username", "password", "passwordHash", "deviceName"];
 
 /// Beginning of the name of a label's column.
-const LABEL: &str = "label.";
+pub(crate) const LABEL: &str = "label.";
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]

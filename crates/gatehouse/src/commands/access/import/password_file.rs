@@ -4,10 +4,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use gatehouse_core::{DeviceName, Username};
+use gatehouse_core::label::{LABELS_MAX, TooManyLabels};
+use gatehouse_core::{DeviceName, LabelKey, LabelValue, Username};
 use gatehouse_vault::{BadForeignHash, ForeignHash};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::commands::batch::rows::LABEL;
 use crate::failure::Failure;
 use crate::terminal::screen::cut;
 use crate::terminal::table_input::read_rows;
@@ -16,11 +18,28 @@ use crate::terminal::text_input;
 /// Most bytes of a file: a million lines of the longest hashes.
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Columns that a table may have.
+/// Columns that a table may have, besides those of labels.
 const COLUMNS: [&str; 3] = [USERNAME, HASH, DEVICE_NAME];
 const USERNAME: &str = "username";
 const HASH: &str = "passwordHash";
 const DEVICE_NAME: &str = "deviceName";
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ImportColumn {
+    Field(&'static str),
+    /// The label with this key.
+    Label(LabelKey),
+}
+
+/// The cells of a line.
+#[derive(Default)]
+struct Cells<'t> {
+    username: &'t str,
+    hash: &'t str,
+    device_name: &'t str,
+    labels: Vec<(&'t LabelKey, &'t str)>,
+}
 
 /// A file of usernames and hashes. Lines that can't be imported are in it, too.
 pub(crate) struct PasswordFile {
@@ -34,6 +53,7 @@ pub(crate) struct Line {
     pub(super) number: u64,
     username: Username,
     device_name: Option<DeviceName>,
+    labels: Map<String, Value>,
     hash: ForeignHash,
 }
 
@@ -48,6 +68,9 @@ impl Line {
         let mut item = json!({USERNAME: self.username.as_str(), HASH: self.hash.reveal()});
         if let Some(name) = &self.device_name {
             item[DEVICE_NAME] = name.as_str().into();
+        }
+        if !self.labels.is_empty() {
+            item["labels"] = self.labels.clone().into();
         }
         item
     }
@@ -84,12 +107,16 @@ impl PasswordFile {
                     lines.all.push(Err((row.line, reason)));
                     continue;
                 }
-                let cell = |wanted: &str| {
-                    let mut cells = names.iter().zip(&row.cells);
-                    cells.find_map(|(name, cell)| (*name == wanted).then_some(cell))
-                };
-                let cells = [USERNAME, HASH, DEVICE_NAME].map(|it| cell(it).unwrap_or_default());
-                lines.add(row.line, cells);
+                let mut cells = Cells::default();
+                for (name, cell) in names.iter().zip(&row.cells) {
+                    match name {
+                        ImportColumn::Field(USERNAME) => cells.username = cell,
+                        ImportColumn::Field(HASH) => cells.hash = cell,
+                        ImportColumn::Field(_) => cells.device_name = cell,
+                        ImportColumn::Label(key) => cells.labels.push((key, cell)),
+                    }
+                }
+                lines.add(row.line, &cells);
             }
         } else {
             for (line, number) in text.lines().zip(1..) {
@@ -97,7 +124,9 @@ impl PasswordFile {
                     continue;
                 }
                 match line.split_once(':') {
-                    Some((username, hash)) => lines.add(number, [username, hash, ""]),
+                    Some((username, hash)) => {
+                        lines.add(number, &Cells { username, hash, ..Cells::default() });
+                    }
                     None => {
                         let reason =
                             "has no `:` between a username and a hash; a table begins with the \
@@ -144,22 +173,25 @@ struct Lines {
 }
 
 impl Lines {
-    fn add(&mut self, number: u64, [username, hash, device_name]: [&str; 3]) {
-        let line = read_line(number, username, hash, device_name);
-        let line = line.and_then(|line| match self.usernames.get(username) {
-            Some(before) => Err(format!("username `{username}` is already on line {before}")),
-            None => {
-                self.usernames.insert(username.to_owned(), number);
-                Ok(line)
-            }
-        });
+    fn add(&mut self, number: u64, cells: &Cells<'_>) {
+        let line =
+            read_line(number, cells).and_then(|line| match self.usernames.get(line.username()) {
+                Some(before) => {
+                    Err(format!("username `{}` is already on line {before}", line.username()))
+                }
+                None => {
+                    self.usernames.insert(line.username().to_owned(), number);
+                    Ok(line)
+                }
+            });
         self.all.push(line.map_err(|reason| (number, reason)));
     }
 }
 
 /// Parses a line. The reason never repeats the hash.
-fn read_line(number: u64, username: &str, hash: &str, device_name: &str) -> Result<Line, String> {
-    for (name, text) in [(USERNAME, username), (DEVICE_NAME, device_name)] {
+fn read_line(number: u64, cells: &Cells<'_>) -> Result<Line, String> {
+    let Cells { username, hash, device_name, labels } = cells;
+    for (name, text) in [(USERNAME, *username), (DEVICE_NAME, *device_name)] {
         if text.trim() != text {
             return Err(format!("{name} `{}` begins or ends with a space", cut(text, 64)));
         }
@@ -174,10 +206,11 @@ fn read_line(number: u64, username: &str, hash: &str, device_name: &str) -> Resu
     Ok(Line {
         number,
         username: username.parse().map_err(|bad| format!("username {bad}"))?,
-        device_name: match device_name {
+        device_name: match *device_name {
             "" => None,
             name => Some(name.parse().map_err(|bad| format!("deviceName {bad}"))?),
         },
+        labels: read_labels(labels)?,
         hash: ForeignHash::parse(hash.to_owned()).map_err(|bad| refusal(&bad))?,
     })
 }
@@ -216,26 +249,50 @@ fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace([' ', '_', '-'], "")
 }
 
+/// The labels of a line; an empty cell is none.
+fn read_labels(cells: &[(&LabelKey, &str)]) -> Result<Map<String, Value>, String> {
+    let mut labels = Map::new();
+    for (key, value) in cells.iter().filter(|(_, value)| !value.is_empty()) {
+        value.parse::<LabelValue>().map_err(|bad| format!("{LABEL}{key} {bad}"))?;
+        labels.insert(key.to_string(), (*value).into());
+    }
+    match labels.len() {
+        n if n > LABELS_MAX => Err(TooManyLabels(n).to_string()),
+        _ => Ok(labels),
+    }
+}
+
+/// The column with this name.
+fn read_name(cell: &str) -> Option<ImportColumn> {
+    if let Some(key) = cell.trim().strip_prefix(LABEL) {
+        return key.parse().ok().map(ImportColumn::Label);
+    }
+    let name = COLUMNS.into_iter().find(|name| plain(name) == plain(cell));
+    name.map(ImportColumn::Field)
+}
+
 fn read_names(
     source: &str,
     line: u64,
     head: &csv::StringRecord,
-) -> Result<Vec<&'static str>, Failure> {
+) -> Result<Vec<ImportColumn>, Failure> {
     let mut names = Vec::new();
     for cell in head {
-        let Some(name) = COLUMNS.into_iter().find(|name| plain(name) == plain(cell)) else {
+        let Some(name) = read_name(cell) else {
             return Err(Failure::input(format!(
-                "{source}, line {line}: `{}` is no column of an import; these are: {}",
+                "{source}, line {line}: `{}` is no column of an import; these are: {},label.KEY",
                 cut(cell, 64),
                 COLUMNS.join(",")
             )));
         };
         if names.contains(&name) {
+            let name = cut(cell.trim(), 80);
             return Err(Failure::input(format!("{source}, line {line}: {name} occurs twice")));
         }
         names.push(name);
     }
-    if let Some(missing) = [USERNAME, HASH].into_iter().find(|it| !names.contains(it)) {
+    let is_missing = |name: &&'static str| !names.contains(&ImportColumn::Field(name));
+    if let Some(missing) = [USERNAME, HASH].into_iter().find(is_missing) {
         return Err(Failure::input(format!(
             "{source}, line {line}: the table has no column {missing}; an import needs username and \
              passwordHash"

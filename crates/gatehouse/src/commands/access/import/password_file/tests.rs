@@ -42,9 +42,10 @@ fn tables_with_a_column_of_hashes_are_read() {
     let wrong = |text: &str| PasswordFile::parse("f", text).err().unwrap().message().to_owned();
     assert_eq!(
         wrong("username,passwordHash,site\n"),
-        "f, line 1: `site` is no column of an import; these are: username,passwordHash,deviceName"
+        "f, line 1: `site` is no column of an import; these are: username,passwordHash,deviceName,label.KEY"
     );
-    assert_eq!(wrong("passwordHash,password_hash\n"), "f, line 1: passwordHash occurs twice");
+    assert_eq!(wrong("passwordHash,password_hash\n"), "f, line 1: password_hash occurs twice");
+    assert_eq!(wrong("username,label.a,label.a\n"), "f, line 1: label.a occurs twice");
     for (head, missing) in
         [("Username;deviceName\n", "passwordHash"), ("passwordHash\n", "username")]
     {
@@ -57,6 +58,19 @@ fn tables_with_a_column_of_hashes_are_read() {
     }
     // A password file's line may have commas.
     assert_eq!(shown(&parse(&format!("username:{BCRYPT}\na,b:{BCRYPT}"))), "1 username\n2 a,b");
+}
+
+#[test]
+fn labels_are_columns_of_a_table() {
+    let text = format!(
+        "username,passwordHash,label.site,label.team\nann,{BCRYPT},hamburg,\nbob,{BCRYPT},,\ncleo,{BCRYPT},{},x\n",
+        "x".repeat(129)
+    );
+    let file = parse(&text);
+    let labels: Vec<Value> = file.fit().map(|line| line.item()["labels"].clone()).collect();
+    assert_eq!(labels, [json!({"site": "hamburg"}), Value::Null]);
+    assert_eq!(file.refused().len(), 1);
+    assert!(file.refused()[0].1.starts_with("label.site must have"), "{:?}", file.refused());
 }
 
 #[test]
