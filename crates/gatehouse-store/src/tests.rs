@@ -43,6 +43,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::access::{columns, read};
 use crate::db::Tx;
 
 use crate::{Change, Clock, DatabaseUrl, NewAccess, Store, StoreError};
@@ -146,6 +147,12 @@ async fn set_status(store: &Store, id: AccessId, target: TargetStatus, now: Time
         Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
     });
     changed.await.unwrap().unwrap()
+}
+
+/// All accesses of `acme`, as stored, in the order of their numbers.
+async fn every_access(store: &Store) -> Vec<Access> {
+    let sql = concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 ORDER BY number");
+    store.db.rows(sql, &["acme".into()], read).await.unwrap()
 }
 
 /// Checks that everything that is derived from the accesses of `acme` equals them.

@@ -8,16 +8,18 @@
 //! taken out of the set of their stored status and put into that of the TERMINATED ones.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::counted_set::bitmap::Bitmap;
-use gatehouse_core::counted_set::runs::{Run, Runs};
+use gatehouse_core::counted_set::runs::Run;
 use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start, offset_of};
 use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::list::{Interval, NumberedSet};
 use gatehouse_core::{Access, AccessId, Page, PageRequest, Status, TenantName, Timestamp};
 
 use super::label_build::{self, LabelBuild};
+use super::part_reader::{self, PartReader};
 use super::position::{self, COMPLETE};
 use super::row_source::{RowSource, SourceMembers};
 use super::{kind, name};
@@ -247,6 +249,7 @@ impl<'a> Members<'a> {
         let page = request.page;
         let (begin, end) = (page.offset(), page.offset().saturating_add(page.size));
         let (mut total, mut numbers) = (0, Vec::new());
+        let mut parts = PartReader::default();
         for group in groups(group_of(self.last), request.order) {
             if !request.with_total && total > end {
                 break;
@@ -262,7 +265,15 @@ impl<'a> Members<'a> {
             let is_on_page = |n: u64| total < end && total + n > begin;
             let bitmap = match known {
                 Some(n) if !is_on_page(n) => None,
-                _ => Some(self.bitmap(&candidates, group).await?),
+                // Where no sums tell the total, the next groups are needed as well.
+                None if request.with_total => {
+                    let ahead = |set: &_| self.groups_ahead(terms, set, group, request.order);
+                    Some(self.bitmap(&candidates, group, &mut parts, ahead).await?)
+                }
+                _ => {
+                    let one = |_: &_| group..=group;
+                    Some(self.bitmap(&candidates, group, &mut parts, one).await?)
+                }
             };
             let n = bitmap.as_ref().map_or(known.unwrap_or_default(), Bitmap::len);
             if let Some(bitmap) = bitmap.filter(|_| is_on_page(n)) {
@@ -299,6 +310,11 @@ impl<'a> Members<'a> {
             && term.sources.iter().all(|source| self.of_source(*source, group).is_some())
     }
 
+    /// Whether every access of a group is in the set.
+    fn has_all(&self, set: &CountedSet, group: u64) -> bool {
+        self.sum(set, group) == self.numbers_in(group).len()
+    }
+
     fn sum(&self, set: &CountedSet, group: u64) -> u64 {
         self.sums.get(set).and_then(|sums| sums.get(&group)).copied().unwrap_or_default()
     }
@@ -311,20 +327,30 @@ impl<'a> Members<'a> {
     /// The number of accesses that a term selects in a group, where the sums tell.
     fn known_count(&self, term: &LocatedTerm<'_>, group: u64) -> Option<u64> {
         let clipped = self.clipped(term, group);
-        match term.sets {
+        let mut deciding = term.sets.iter().filter(|set| !self.has_all(set, group));
+        match (deciding.next(), deciding.next()) {
             _ if !term.sources.is_empty() => None,
-            [] => Some(clipped.len()),
-            [set] if clipped == self.numbers_in(group) => Some(self.sum(set, group)),
+            (None, _) => Some(clipped.len()),
+            (Some(set), None) if clipped == self.numbers_in(group) => Some(self.sum(set, group)),
             _ => None,
         }
     }
 
-    /// The accesses of a group that any of the terms selects.
-    async fn bitmap(&self, terms: &[&LocatedTerm<'_>], group: u64) -> Result<Bitmap, StoreError> {
+    /// The accesses of a group that any of the terms selects. `groups` says which groups of a set to read with this one.
+    async fn bitmap(
+        &self,
+        terms: &[&LocatedTerm<'_>],
+        group: u64,
+        parts: &mut PartReader,
+        groups: impl Fn(&CountedSet) -> RangeInclusive<u64>,
+    ) -> Result<Bitmap, StoreError> {
         let mut sets: HashMap<&CountedSet, Bitmap> = HashMap::new();
         for set in terms.iter().flat_map(|term| term.sets) {
-            if !sets.contains_key(set) {
-                sets.insert(set, self.read_set(set, group).await?);
+            if !sets.contains_key(set) && !self.has_all(set, group) {
+                let read = parts.read(self.tx, self.tenant, set, group, || groups(set));
+                let mut members = read.await?;
+                self.lay_ends_over(set, group, &mut members);
+                sets.insert(set, members);
             }
         }
         let mut selected = Bitmap::default();
@@ -332,8 +358,8 @@ impl<'a> Members<'a> {
             let mut members = Bitmap::default();
             let Interval { after, to } = self.clipped(term, group);
             members.insert(Run { start: offset_of(after + 1), end: offset_of(to) + 1 });
-            for set in term.sets {
-                members.intersect(&sets[set]);
+            for bitmap in term.sets.iter().filter_map(|set| sets.get(set)) {
+                members.intersect(bitmap);
             }
             for source in &term.sources {
                 match self.of_source(*source, group) {
@@ -346,36 +372,41 @@ impl<'a> Members<'a> {
         Ok(selected)
     }
 
-    /// A set's members in a group.
-    async fn read_set(&self, set: &CountedSet, group: u64) -> Result<Bitmap, StoreError> {
-        let sql = "SELECT bits FROM set_part WHERE tenant = ?1 AND kind = ?2 AND name = ?3 \
-                   AND first >= ?4 AND first < ?5";
-        let (name, start) = (name(set), group_start(group));
-        let end = start + GROUP_NUMBERS;
-        let values = [
-            self.tenant.as_str().into(),
-            kind(set).into(),
-            name.as_ref().into(),
-            start.into(),
-            end.into(),
-        ];
-        let mut bitmap = Bitmap::default();
-        let decode = |row: &Row<'_>| {
-            Runs::decode_into(&row.bytes(0)?, &mut bitmap).map_err(StoreError::corrupt)
-        };
-        self.tx.rows(sql, &values, decode).await?;
-        if let CountedSet::Status(status) = set {
-            for (number, stored) in self.ended.range(start..end) {
-                let offset = offset_of(*number);
-                let run = Run { start: offset, end: offset + 1 };
-                match *status {
-                    Status::Terminated => bitmap.insert(run),
-                    status if status == *stored => bitmap.remove(run),
-                    _ => {}
-                }
+    /// Corrects a set's stored members in a group by the accesses whose end has come.
+    fn lay_ends_over(&self, set: &CountedSet, group: u64, members: &mut Bitmap) {
+        let CountedSet::Status(status) = set else { return };
+        let start = group_start(group);
+        for (number, stored) in self.ended.range(start..start + GROUP_NUMBERS) {
+            let offset = offset_of(*number);
+            let run = Run { start: offset, end: offset + 1 };
+            match *status {
+                Status::Terminated => members.insert(run),
+                status if status == *stored => members.remove(run),
+                _ => {}
             }
         }
-        Ok(bitmap)
+    }
+
+    /// This group, and the next ones in the list's order in which the terms need the set, without a gap.
+    fn groups_ahead(
+        &self,
+        terms: &[LocatedTerm<'_>],
+        set: &CountedSet,
+        group: u64,
+        order: ListOrder,
+    ) -> RangeInclusive<u64> {
+        let next = |n: u64| match order {
+            ListOrder::OldestFirst => Some(group + n).filter(|it| *it <= group_of(self.last)),
+            ListOrder::NewestFirst => group.checked_sub(n),
+        };
+        let is_needed = |group: &u64| {
+            let needs =
+                |term: &LocatedTerm<'_>| term.sets.contains(set) && self.may_select(term, *group);
+            !self.has_all(set, *group) && terms.iter().any(needs)
+        };
+        let ahead = (1..part_reader::GROUPS_MAX).map_while(next).take_while(is_needed);
+        let furthest = ahead.last().unwrap_or(group);
+        group.min(furthest)..=group.max(furthest)
     }
 }
 

@@ -8,6 +8,7 @@ use gatehouse_core::filter::Expression;
 use gatehouse_core::filter::access::{AccessFilter, FILTER_FIELDS};
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::list::ListPath;
+use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::{PageRequest, Status};
 use gatehouse_testing::SeededRandom;
 
@@ -194,6 +195,78 @@ async fn a_deleted_tenant_leaves_no_sets() {
         assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
         for sql in ["SELECT 1 FROM set_build", "SELECT 1 FROM set_part", "SELECT 1 FROM set_sum"] {
             assert!(case.store.db.rows(sql, &[], |_| Ok(())).await.unwrap().is_empty(), "{sql}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn pages_over_many_groups_equal_the_accesses() {
+    // Numbers far apart, in 12 groups.
+    const STEP: u64 = 50_000;
+    for case in stores("pages_over_many_groups").await {
+        let store = &case.store;
+        set_up(store).await;
+        let mut random = SeededRandom(1);
+        let mut ids = Vec::new();
+        for n in 0..60 {
+            let contract = *random.pick(&["c1", "c2"]);
+            let made = store.create_access(&acme(), new(contract, &format!("u{n}"))).await;
+            ids.push(made.unwrap().unwrap().id);
+        }
+        for id in ids.iter().skip(10).filter(|_| random.roll(3) == 0) {
+            set_status(store, *id, TargetStatus::Suspended, day(0)).await;
+        }
+        forget_sets(store).await;
+        let spread = store.db.write(WriteKind::Server, async move |tx| {
+            // Through numbers that none has, because a number belongs to one access at a time.
+            for sql in [
+                "UPDATE access SET number = -number * ?1 WHERE tenant = 'acme'",
+                "UPDATE access SET number = -number WHERE tenant = 'acme' AND ?1 > CAST(0 AS BIGINT)",
+                "UPDATE counter SET total = total * ?1 WHERE tenant = 'acme' AND kind = 'tenant'",
+            ] {
+                tx.execute(sql, &[STEP.into()]).await?;
+            }
+            Ok::<_, StoreError>(())
+        });
+        spread.await.unwrap();
+        let all = every_access(store).await;
+        for _ in 0..2 {
+            store.build_sets(acme(), 100 * STEP).await.unwrap();
+        }
+        for (query, selects) in [
+            ("status=SUSPENDED", (|it| it.status == Status::Suspended) as fn(&Access) -> bool),
+            ("status=ACTIVE&contractId=c1", |it| {
+                it.status == Status::Active && it.contract_id.as_str() == "c1"
+            }),
+            ("status=SUSPENDED&contractId=c2;status=SUSPENDED&contractId=c1", |it| {
+                it.status == Status::Suspended
+            }),
+            ("status=TERMINATED&contractId=c1", |_| false),
+        ] {
+            let filter = AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap();
+            let mut expected: Vec<Access> = all.iter().filter(|it| selects(it)).cloned().collect();
+            for order in [ListOrder::OldestFirst, ListOrder::NewestFirst] {
+                for with_total in [true, false] {
+                    let mut found = Vec::new();
+                    for number in 1..=all.len() as u64 {
+                        let page = PageRequest { number, size: 7 };
+                        let request = ListRequest { page, order, with_total };
+                        let listed = store.accesses(&acme(), &filter, request).await;
+                        let listed = listed.unwrap().unwrap();
+                        assert_eq!(listed.path, ListPath::Sets, "{}: {query}", case.kind);
+                        let n_before = found.len();
+                        found.extend(listed.page.items);
+                        if with_total {
+                            assert_eq!(listed.page.total, expected.len() as u64, "{query}");
+                        }
+                        if found.len() == n_before {
+                            break;
+                        }
+                    }
+                    assert_eq!(found, expected, "{}: {query}, {order:?}", case.kind);
+                }
+                expected.reverse();
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Expiry is stored once, exactly as readers already see it, whichever worker stores it.
 
 use super::*;
+use crate::access::bulk;
 use crate::access::expiry::sweep_in;
-use crate::access::{bulk, columns, read};
 use crate::counts::derived_counts::{self, DerivedCounts};
 use crate::db::WriteKind;
 use crate::work_queue::minute;
@@ -41,12 +41,6 @@ async fn sweep_all(store: &Store, n_max: u64) -> u64 {
         n += store.expire_accesses(&lease, n_max).await.unwrap().n;
     }
     n
-}
-
-/// All accesses, as stored.
-async fn every_access(store: &Store) -> Vec<Access> {
-    let sql = concat!("SELECT ", columns!(), " FROM access WHERE tenant = ?1 ORDER BY number");
-    store.db.rows(sql, &["acme".into()], read).await.unwrap()
 }
 
 /// One contract whose accesses end on day 3, one without an end, one whose accesses end two days after their first
