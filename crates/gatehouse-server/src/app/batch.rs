@@ -70,6 +70,25 @@ impl NewItem {
     }
 }
 
+impl NewItems {
+    fn are_labelled(&self) -> bool {
+        match self {
+            Self::Count(_, labels) => !labels.is_empty(),
+            Self::Explicit(items) => {
+                items.iter().any(|it| matches!(it, NewItem::Valid(item) if !item.labels.is_empty()))
+            }
+        }
+    }
+
+    fn are_hashed(&self) -> bool {
+        let is_hashed = |it: &NewItem| match it {
+            NewItem::Valid(item) => item.password.as_ref().is_some_and(|it| it.clear().is_none()),
+            NewItem::Invalid(_) => false,
+        };
+        matches!(self, Self::Explicit(items) if items.iter().any(is_hashed))
+    }
+}
+
 /// A valid item; missing values are generated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValidItem {
@@ -160,6 +179,12 @@ impl App {
         if let Some(id) = self.find_accepted(tenant, idempotent.as_ref()).await? {
             return Ok((id, work));
         }
+        if items.are_labelled() {
+            self.refuse_beside_older_server("labels").await?;
+        }
+        if items.are_hashed() {
+            self.refuse_beside_older_server("password hashes").await?;
+        }
         if let NewItems::Explicit(items) = &items {
             // A worker could only postpone the item, so it is refused here.
             let mut usernames = items.iter().filter_map(NewItem::username);
@@ -209,6 +234,14 @@ impl App {
         if let Some(id) = self.find_accepted(tenant, idempotent.as_ref()).await? {
             return Ok((id, work));
         }
+        if let TaskWork::Update { passwords, labels, .. } = &work {
+            if !labels.0.is_empty() {
+                self.refuse_beside_older_server("labels").await?;
+            }
+            if *passwords == NewPasswords::Generated {
+                self.refuse_beside_older_server("generated passwords").await?;
+            }
+        }
         let named = match change.selection {
             AccessSelection::Named(named) => named,
             AccessSelection::Matching { filter, n_max } => {
@@ -233,6 +266,14 @@ impl App {
             idempotent,
         };
         self.accept(tenant, new).await
+    }
+
+    /// Refuses a batch that a server of an older version would process wrongly, while there may be one.
+    async fn refuse_beside_older_server(&self, what: &'static str) -> Result<(), Error> {
+        match self.store.has_server_without_labels().await? {
+            true => Err(Error::OlderServer(what)),
+            false => Ok(()),
+        }
     }
 
     /// The accesses that match at this moment, oldest first.

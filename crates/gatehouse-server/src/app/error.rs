@@ -52,6 +52,12 @@ pub enum Error {
     /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,
+    /// A server of an older version would process the batch wrongly.
+    #[error(
+        "a server of an older version is there, or was a minute ago, which can't process a batch with {0}; try again once \
+         all servers are upgraded"
+    )]
+    OlderServer(&'static str),
     /// The filter of a batch compares labels that the tenant doesn't filter by.
     #[error("{}", .0.join("; "))]
     InvalidFilter(Vec<String>),

@@ -10,7 +10,8 @@ use gatehouse_core::Timestamp;
 use parking_lot::Mutex;
 
 use super::schema_lock;
-use crate::db::{Db, Dialect, Tx, WriteKind};
+use crate::Store;
+use crate::db::{Db, Dialect, SnapshotFor, Tx, WriteKind};
 use crate::error::StoreError;
 
 /// Time without a heartbeat of an older server before older programs are refused, and again before anything relies on
@@ -70,6 +71,20 @@ pub(crate) async fn are_impossible(db: &Db) -> Result<bool, StoreError> {
 pub(crate) async fn refuse(tx: &Tx, since_version: i64) -> Result<(), StoreError> {
     let sql = "UPDATE schema_version SET needs = ?1 WHERE version = ?1 AND needs < ?1";
     tx.execute(sql, &[since_version.into()]).await.map(drop)
+}
+
+/// The first schema version whose programs process batches with labels, password hashes and generated passwords.
+const LABELS_SINCE: i64 = 12;
+
+impl Store {
+    /// Whether a server runs, or did a short while ago, that would process batches without their labels.
+    pub async fn has_server_without_labels(&self) -> Result<bool, StoreError> {
+        if !self.db.is_shared() {
+            return Ok(false);
+        }
+        let alive = async |tx: Tx| is_any_alive(&tx, LABELS_SINCE).await;
+        self.db.snapshot(SnapshotFor::Server(None), alive).await
+    }
 }
 
 /// Whether a server that doesn't know a version has sent a heartbeat lately.

@@ -97,7 +97,9 @@ async fn building_waits_for_the_end_of_older_servers() {
         });
         aged.await.unwrap();
     };
+    assert!(!store.has_server_without_labels().await.unwrap());
     older().await;
+    assert!(store.has_server_without_labels().await.unwrap());
     // A new program, which has seen nothing yet.
     let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
     assert_eq!(store.advance_sets().await.unwrap(), SetBuilding::OlderServer);
@@ -106,6 +108,7 @@ async fn building_waits_for_the_end_of_older_servers() {
     // A tenant of this time gets its sets later, too.
     store.put_tenant(&tenant("umbra")).await.unwrap();
     clock.set(day(0).plus_milliseconds(61_000));
+    assert!(!store.has_server_without_labels().await.unwrap());
     assert_eq!(
         store.advance_sets().await.unwrap(),
         SetBuilding::OlderServer,

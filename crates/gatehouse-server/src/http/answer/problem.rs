@@ -193,7 +193,9 @@ impl From<Error> for Problem {
             Error::NotFound(..) => Self::new(StatusCode::NOT_FOUND, "Not found", detail),
             Error::UnknownContract(id) => BatchFailure::unknown_contract(&id).into(),
             Error::UsernameTaken(username) => BatchFailure::username_taken(&username).into(),
-            Error::UsernameUnreadable(_) => Self::unavailable("Upgrade under way", detail),
+            Error::UsernameUnreadable(_) | Error::OlderServer(_) => {
+                Self::unavailable("Upgrade under way", detail)
+            }
             Error::StateConflict(refusal) => BatchFailure::refused(&refusal).into(),
             Error::TaskFinished(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),

@@ -313,3 +313,44 @@ async fn a_change_names_at_most_64_labels() {
         assert_eq!(batch.status, if status == 200 { 202 } else { 400 }, "{n}: {}", batch.body);
     }
 }
+
+#[tokio::test]
+async fn beside_an_older_server_a_batch_that_it_cant_process_is_a_503() {
+    let url = empty_schema("http_older_server").await;
+    let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+    let store = Store::open_postgres(&url.parse().unwrap(), clock.clone()).await.unwrap();
+    let replica = gatehouse_store::Replica {
+        id: [1; 16],
+        version: "0.0.1".into(),
+        host: "old".into(),
+        listen: "127.0.0.1:1".into(),
+        key_name: "k".into(),
+    };
+    store.heartbeat(&replica).await.unwrap();
+    gatehouse_testing::execute(&url, "UPDATE replica SET knows = 10").await;
+    let gate = Gatehouse::on("PostgreSQL", store, clock.clone(), Config::default(), None).await;
+    let (creation, change) = ("/acme/access/batch", "/acme/access/batchUpdate");
+    let hash = "$2y$05$bYObCh08.QcSg7laiYrBROaIZsHTKdOvKFTwMGozkm11XaF9pv396";
+    let id = "019f0000-0000-7000-8000-000000000000";
+    let update =
+        |to: Value| json!({"operationType": "update", "operationBody": to, "accessesIdList": [id]});
+    let batches = [
+        (creation, json!({"contractId": "payg", "numberOfAccesses": 2, "labels": {"a": "b"}})),
+        (creation, json!({"contractId": "payg", "accesses": [{"labels": {"a": "b"}}]})),
+        (creation, json!({"contractId": "payg", "accesses": [{"passwordHash": hash}]})),
+        (change, update(json!({"labels": {"a": "b"}}))),
+        (change, update(json!({"rotatePassword": true}))),
+    ];
+    for (path, body) in &batches {
+        let response = gate.post(path, &body.to_string()).await;
+        assert_eq!(response.status, 503, "{body}: {}", response.snapshot());
+        assert_eq!(response.json()["title"], "Upgrade under way", "{body}");
+    }
+    assert_eq!(gate.get("/acme/access/batch").await.json(), json!([]));
+    let plain = json!({"contractId": "payg", "numberOfAccesses": 2}).to_string();
+    assert_eq!(gate.post(creation, &plain).await.status, 202);
+    clock.set(at("2027-03-01T12:01:01Z"));
+    for (path, body) in &batches {
+        assert_eq!(gate.post(path, &body.to_string()).await.status, 202, "{body}");
+    }
+}
