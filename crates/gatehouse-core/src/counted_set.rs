@@ -58,6 +58,19 @@ impl CountedSet {
             Self::Contract(_) | Self::Job(_) | Self::Offering(_) | Self::Status(_) => None,
         }
     }
+
+    /// Whether no access can be in both sets: it has one contract, for example, and one value of a label.
+    pub fn excludes(&self, other: &Self) -> bool {
+        let is_alike = match (self, other) {
+            (Self::Label(key, _), Self::Label(other, _)) => key == other,
+            (Self::Contract(_), Self::Contract(_))
+            | (Self::Job(_), Self::Job(_))
+            | (Self::Offering(_), Self::Offering(_))
+            | (Self::Status(_), Self::Status(_)) => true,
+            _ => false,
+        };
+        is_alike && self != other
+    }
 }
 
 /// Numbers in a group. A part is in one group.
@@ -79,4 +92,31 @@ pub fn group_start(group: u64) -> u64 {
 pub fn offset_of(number: u64) -> u32 {
     // The remainder is below the group's size, which fits.
     (number & (GROUP_NUMBERS - 1)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_exclude_others_of_their_kind_alone() {
+        let label = |key: &str, value: &str| {
+            CountedSet::Label(key.parse().unwrap(), value.parse().unwrap())
+        };
+        let contract = |id: &str| CountedSet::Contract(id.parse().unwrap());
+        let (active, suspended) =
+            (CountedSet::Status(Status::Active), CountedSet::Status(Status::Suspended));
+        for (one, other, expected) in [
+            (&active, &suspended, true),
+            (&active, &active, false),
+            (&contract("a"), &contract("b"), true),
+            (&contract("a"), &active, false),
+            (&label("site", "a"), &label("site", "b"), true),
+            (&label("site", "a"), &label("team", "a"), false),
+            (&label("site", "a"), &CountedSet::LabelKey("site".parse().unwrap()), false),
+        ] {
+            assert_eq!(one.excludes(other), expected, "{one:?} {other:?}");
+            assert_eq!(other.excludes(one), expected, "{other:?} {one:?}");
+        }
+    }
 }

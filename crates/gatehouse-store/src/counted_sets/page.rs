@@ -256,11 +256,10 @@ impl<'a> Members<'a> {
             }
             let candidates: Vec<&LocatedTerm<'_>> =
                 terms.iter().filter(|term| self.may_select(term, group)).collect();
-            let known = match candidates.as_slice() {
-                [] => continue,
-                [one] => self.known_count(one, group),
-                _ => None,
-            };
+            if candidates.is_empty() {
+                continue;
+            }
+            let known = self.known_count(&candidates, group);
             // The page's part of this group.
             let is_on_page = |n: u64| total < end && total + n > begin;
             let bitmap = match known {
@@ -324,16 +323,29 @@ impl<'a> Members<'a> {
         self.sources[source].1.of_group(group)
     }
 
-    /// The number of accesses that a term selects in a group, where the sums tell.
-    fn known_count(&self, term: &LocatedTerm<'_>, group: u64) -> Option<u64> {
-        let clipped = self.clipped(term, group);
-        let mut deciding = term.sets.iter().filter(|set| !self.has_all(set, group));
-        match (deciding.next(), deciding.next()) {
-            _ if !term.sources.is_empty() => None,
-            (None, _) => Some(clipped.len()),
-            (Some(set), None) if clipped == self.numbers_in(group) => Some(self.sum(set, group)),
-            _ => None,
+    /// The number of accesses that any of the terms selects in a group, where the sums tell: if each is decided by one
+    /// set, and no access can be in two of these.
+    fn known_count(&self, terms: &[&LocatedTerm<'_>], group: u64) -> Option<u64> {
+        if let [one] = terms
+            && one.sources.is_empty()
+            && one.sets.iter().all(|set| self.has_all(set, group))
+        {
+            return Some(self.clipped(one, group).len());
         }
+        let mut deciding: Vec<&CountedSet> = Vec::new();
+        for term in terms {
+            let mut sets = term.sets.iter().filter(|set| !self.has_all(set, group));
+            let (Some(set), None) = (sets.next(), sets.next()) else { return None };
+            if !term.sources.is_empty() || self.clipped(term, group) != self.numbers_in(group) {
+                return None;
+            }
+            if !deciding.contains(&set) {
+                deciding.push(set);
+            }
+        }
+        let (first, others) = deciding.split_first()?;
+        let are_disjoint = others.iter().all(|set| set.excludes(first));
+        are_disjoint.then(|| deciding.iter().map(|set| self.sum(set, group)).sum())
     }
 
     /// The accesses of a group that any of the terms selects. `groups` says which groups of a set to read with this one.

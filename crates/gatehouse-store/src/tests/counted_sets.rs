@@ -244,6 +244,10 @@ async fn pages_over_many_groups_equal_the_accesses() {
             ("status=SUSPENDED&contractId=c2;status=SUSPENDED&contractId=c1", |it| {
                 it.status == Status::Suspended
             }),
+            ("status=SUSPENDED;status=ACTIVE;status=SUSPENDED", |_| true),
+            ("status=SUSPENDED;status=ACTIVE&contractId=c1", |it| {
+                it.status == Status::Suspended || it.contract_id.as_str() == "c1"
+            }),
             ("status=TERMINATED&contractId=c1", |_| false),
         ] {
             let filter = AccessFilter::read(&Expression::parse(query, &FILTER_FIELDS)).unwrap();

@@ -37,7 +37,7 @@ async fn the_first_run_reports_and_the_second_creates_in_pieces() {
     formats  PBKDF2 3, bcrypt 4
     ");
     insta::assert_snapshot!(dry.stderr, @"
-    line 8: passwordHash is no hash but looks like clear text: give that as `password`
+    line 8: passwordHash is no hash but looks like clear text: `gatehouse batch create --from` takes tables with a column password
     gatehouse: 1 of 8 lines can't be imported
       what to do: `gatehouse access import passwd --contract C-PAYG --yes` creates the accesses of the lines that fit
     ");
@@ -57,7 +57,7 @@ async fn the_first_run_reports_and_the_second_creates_in_pieces() {
     batches  job-01234567-89ab-7cde-f012-3456789abcde job-01234567-89ab-7cde-f012-3456789abcde job-01234567-89ab-7cde-f012-3456789abcde
     ");
     insta::assert_snapshot!(steady(&done.stderr), @"
-    line 8: passwordHash is no hash but looks like clear text: give that as `password`
+    line 8: passwordHash is no hash but looks like clear text: `gatehouse batch create --from` takes tables with a column password
     lines 1 to 3: job-01234567-89ab-7cde-f012-3456789abcde is accepted
     lines 4 to 6: job-01234567-89ab-7cde-f012-3456789abcde is accepted
     line 5 (username dev-4): 409 Username taken: username `dev-4` is taken by another access
