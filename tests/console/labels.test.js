@@ -270,7 +270,7 @@ inBrowser('a batch creates accesses with labels, and another changes them', serv
   await page.getByLabel('Access IDs').fill(made.map((it) => it.id).join('\n'));
   await page.getByLabel('Change', { exact: true }).selectOption('No change of the status');
   await send(page);
-  await page.getByText('Choose a change of the status, or labels').waitFor();
+  await page.getByText('Choose a change of the status, new passwords, or labels').waitFor();
   await addLabel(page, 'team', 'moved');
   const removed = page.getByLabel('Labels to remove');
   await removed.fill('team');
