@@ -54,9 +54,7 @@ pub(crate) fn measure(
             Some(goal) => line.at_most(goal),
             None => line,
         });
-        let line = ResultLine::of_cpu(&what, against_small);
-        let line = if page.may_grow { line } else { line.at_most(GROWTH_GOAL) };
-        measured.against_small.push(line);
+        measured.against_small.push(ResultLine::of_cpu(&what, against_small).at_most(GROWTH_GOAL));
     }
     Ok(measured)
 }
