@@ -14,6 +14,7 @@ mod bucket;
 mod call;
 mod call_gate;
 mod client_pool;
+mod document;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzzing;
 mod network;
@@ -53,6 +54,7 @@ use crate::meter::{AccountMeter, Outcome};
 
 pub use self::address::{AddressRules, BadUrl, BaseUrl};
 pub use self::client_pool::ClientPool;
+pub(crate) use self::document::{Document, Members};
 pub use self::network::{BadNetwork, Network};
 pub use self::observer::{Exchange, Observer, ShownResponse};
 pub use self::response::PlatformResponse;

@@ -9,9 +9,9 @@ use gatehouse_fair_semaphore::Permit;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::DETAIL_BYTES_MAX;
+use super::document::Document;
 use super::pause::retry_after;
 use super::secrets::Secrets;
 use crate::failure::{Failure, FailureKind, SHOWN_BYTES_MAX, UnexpectedResponse};
@@ -30,7 +30,7 @@ pub struct PlatformResponse {
     /// Whether failures may include the raw text.
     pub(in crate::client) includes_text: bool,
     /// The body as a document, parsed on first use.
-    pub(in crate::client) document: OnceLock<Value>,
+    pub(in crate::client) document: OnceLock<Document>,
     /// Secrets to hide in texts about the response.
     pub(in crate::client) secrets: Secrets,
     pub(in crate::client) _permit: Option<Arc<Permit>>,
@@ -81,7 +81,7 @@ impl PlatformResponse {
     }
 
     /// The body as a document; null if it isn't JSON.
-    pub(crate) fn document(&self) -> &Value {
+    pub(crate) fn document(&self) -> &Document {
         self.document.get_or_init(|| self.read().unwrap_or_default())
     }
 

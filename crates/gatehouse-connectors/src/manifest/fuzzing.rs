@@ -9,7 +9,7 @@ use http::header::LINK;
 use serde_json::Value;
 
 use super::{Manifest, ManifestFault};
-use crate::client::{AddressRules, PlatformResponse};
+use crate::client::{AddressRules, Document, PlatformResponse};
 use crate::fuzzing::FuzzedResponse;
 use crate::manifest::format::paging::{NextPage, link, links};
 use crate::manifest::format::path::{Path, text_of};
@@ -122,7 +122,7 @@ pub(crate) fn response(bytes: &[u8]) {
         check_session(session, &response);
     }
     let items = match manifest.list.items.all(body).as_slice() {
-        [Value::Array(members)] => members.iter().collect(),
+        [Document::List(members)] => members.iter().collect(),
         nodes => nodes.to_vec(),
     };
     let next = manifest.paging.next.as_ref();

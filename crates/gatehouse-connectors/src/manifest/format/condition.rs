@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::path::{Path, text_of};
+use super::path::{Json, JsonKind, Path, text_of};
 use super::pattern::Pattern;
 
 /// A condition. All given fields must hold; a path alone holds if it leads to a value that is not null.
@@ -38,7 +38,7 @@ pub(crate) struct Condition {
 
 impl Condition {
     /// Whether the condition holds for a document and its status.
-    pub(crate) fn holds(&self, status: Option<StatusCode>, document: &Value) -> bool {
+    pub(crate) fn holds(&self, status: Option<StatusCode>, document: &impl Json) -> bool {
         if let Some(statuses) = &self.status
             && !status.is_some_and(|it| statuses.contain(it))
         {
@@ -46,18 +46,19 @@ impl Condition {
         }
         let Some(path) = &self.path else { return true };
         let is_wanted_absent = self.exists == Some(false);
-        let found = path.visit(document, &mut |value| match !value.is_null()
-            && (is_wanted_absent || self.fits(value))
-        {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
+        let found =
+            path.visit(document, &mut |value| match !matches!(value.kind(), JsonKind::Null)
+                && (is_wanted_absent || self.fits(value))
+            {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            });
         found.is_break() != is_wanted_absent
     }
 
-    fn fits(&self, value: &Value) -> bool {
-        self.equals.as_ref().is_none_or(|it| it == value)
-            && self.one_of.as_ref().is_none_or(|all| all.contains(value))
+    fn fits(&self, value: &impl Json) -> bool {
+        self.equals.as_ref().is_none_or(|it| *value == *it)
+            && self.one_of.as_ref().is_none_or(|all| all.iter().any(|it| *value == *it))
             && self
                 .matches
                 .as_ref()

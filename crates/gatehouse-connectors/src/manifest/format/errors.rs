@@ -4,10 +4,10 @@ use http::StatusCode;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::condition::Condition;
+use super::path::Json;
 use super::selection::Selection;
 
 /// Meaning of responses. The first rule that holds decides; without one, 404 means not found, 401 an expired session,
@@ -57,7 +57,7 @@ pub(crate) enum Meaning {
 
 impl Errors {
     /// Meaning of a response.
-    pub(crate) fn meaning(&self, status: StatusCode, body: &Value) -> Meaning {
+    pub(crate) fn meaning(&self, status: StatusCode, body: &impl Json) -> Meaning {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
         if let Some(rule) = by_rule {
             return rule.means;
@@ -72,18 +72,18 @@ impl Errors {
     }
 
     /// Whether a rule makes a response a failure. A status alone may be the caller's fault.
-    pub(crate) fn is_failure_by_rule(&self, status: StatusCode, body: &Value) -> bool {
+    pub(crate) fn is_failure_by_rule(&self, status: StatusCode, body: &impl Json) -> bool {
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(Some(status), body));
         by_rule.is_some_and(|rule| rule.means == Meaning::Failed)
     }
 
     /// The platform's own error code.
-    pub(crate) fn code(&self, body: &Value) -> Option<SmolStr> {
+    pub(crate) fn code(&self, body: &impl Json) -> Option<SmolStr> {
         self.code.first(body)
     }
 
     /// The platform's error message.
-    pub(crate) fn message(&self, body: &Value) -> Option<SmolStr> {
+    pub(crate) fn message(&self, body: &impl Json) -> Option<SmolStr> {
         self.message.first(body)
     }
 }

@@ -7,10 +7,9 @@ use http::header::LINK;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::condition::Condition;
-use super::path::{Path, text_of};
+use super::path::{Json, Path, text_of};
 use super::source::Source;
 use crate::connector::{self, PagingMethod};
 
@@ -120,12 +119,12 @@ impl Paging {
     }
 
     /// Total number of connections, if the page gives it.
-    pub(crate) fn total(&self, headers: &HeaderMap, body: &Value) -> Option<u64> {
+    pub(crate) fn total(&self, headers: &HeaderMap, body: &impl Json) -> Option<u64> {
         self.total.as_ref()?.text(headers, body)?.trim().parse().ok()
     }
 
     /// Whether a page says that it is the last.
-    pub(crate) fn is_last(&self, body: &Value) -> bool {
+    pub(crate) fn is_last(&self, body: &impl Json) -> bool {
         self.last.as_ref().is_some_and(|it| it.holds(None, body))
     }
 }
@@ -167,13 +166,13 @@ pub(crate) enum NextPage {
 
 impl Next {
     /// Finds what leads to the next page.
-    pub(crate) fn next_page(
+    pub(crate) fn next_page<T: Json>(
         &self,
         headers: &HeaderMap,
-        body: &Value,
-        last_item: Option<&Value>,
+        body: &T,
+        last_item: Option<&T>,
     ) -> Option<NextPage> {
-        let text = |value: Option<&Value>| {
+        let text = |value: Option<&T>| {
             value.and_then(text_of).filter(|it| !it.is_empty()).map(Cow::into_owned)
         };
         match self {

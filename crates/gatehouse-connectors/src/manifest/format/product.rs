@@ -7,10 +7,10 @@ use gatehouse_core::{Connection, IdentifierKind};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::condition::Condition;
+use super::path::Json;
 use super::property::PropertyRule;
 use super::selection::Selection;
 use super::status::Status;
@@ -92,7 +92,7 @@ impl Identifiers {
     /// Adds the numbers of a document. Returns a kind whose digits were lost, if any.
     fn collect(
         &self,
-        document: &Value,
+        document: &impl Json,
         found: &mut Vec<(IdentifierKind, SmolStr)>,
     ) -> Option<IdentifierKind> {
         let mut lost = None;
@@ -118,7 +118,7 @@ impl Mapping {
     /// Maps a document to a connection.
     pub(crate) fn connection(
         &self,
-        document: &Value,
+        document: &impl Json,
         usual: Connectivity,
     ) -> Result<Connection, Failure> {
         let local_id = self.id.first(document).ok_or_else(no_id)?;
@@ -147,7 +147,7 @@ impl Mapping {
 
 impl Additions {
     /// Adds a document's parts to a connection.
-    pub(crate) fn add(&self, document: &Value, connection: &mut Connection) {
+    pub(crate) fn add(&self, document: &impl Json, connection: &mut Connection) {
         if let Some(status) = &self.status {
             (connection.status, connection.platform_status) = status.of(document);
         }
@@ -176,7 +176,7 @@ impl Additions {
 pub(crate) fn with_additions(
     connection: &Arc<Connection>,
     additions: &Additions,
-    documents: &[Value],
+    documents: &[impl Json],
 ) -> Arc<Connection> {
     let mut connection = Connection::clone(connection);
     documents.iter().for_each(|document| additions.add(document, &mut connection));

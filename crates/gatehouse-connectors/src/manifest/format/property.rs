@@ -4,10 +4,9 @@ use gatehouse_core::product::Property;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::path::{Path, text_of};
+use super::path::{Json, Path, text_of};
 use super::pattern::Pattern;
 use super::selection::Selection;
 
@@ -42,7 +41,7 @@ pub(crate) struct PropertyRule {
 
 impl PropertyRule {
     /// Adds the properties of a document.
-    pub(crate) fn collect(&self, document: &Value, found: &mut Vec<Property>) {
+    pub(crate) fn collect(&self, document: &impl Json, found: &mut Vec<Property>) {
         match &self.each {
             Some(each) => each.for_each(document, &mut |part| self.collect_part(part, found)),
             None => self.collect_part(document, found),
@@ -50,7 +49,7 @@ impl PropertyRule {
     }
 
     /// Adds the properties of a part that paths begin at.
-    fn collect_part(&self, document: &Value, found: &mut Vec<Property>) {
+    fn collect_part(&self, document: &impl Json, found: &mut Vec<Property>) {
         for rule in &self.properties {
             rule.collect(document, found);
         }
@@ -64,8 +63,7 @@ impl PropertyRule {
             found.extend(values.map(|value| Property { name: name.clone(), value }));
         }
         if let Some(entries) = &self.entries {
-            let objects = entries.all(document).into_iter().filter_map(Value::as_object);
-            for (name, value) in objects.flatten() {
+            for (name, value) in entries.all(document).into_iter().flat_map(Json::members) {
                 let is_meant = self.keys.as_ref().is_none_or(|it| it.matches(name));
                 if let Some(value) = text_of(value).filter(|it| is_meant && !it.is_empty()) {
                     found.push(Property { name: name.into(), value: value.into() });

@@ -9,10 +9,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::path::{Path, text_of};
+use super::path::{Json, JsonKind, Path, text_of};
 use super::transform::Transform;
 
 /// Values of a document: one path, several paths, or a path with transforms. Empty values and duplicates are left out.
@@ -36,7 +35,7 @@ pub(crate) struct Pick {
 
 impl Selection {
     /// The values in order, without duplicates.
-    pub(crate) fn texts(&self, document: &Value) -> Vec<SmolStr> {
+    pub(crate) fn texts(&self, document: &impl Json) -> Vec<SmolStr> {
         let mut texts = Vec::new();
         self.0.iter().for_each(|pick| pick.collect(document, &mut texts));
         texts.retain(|it| !it.is_empty());
@@ -48,16 +47,18 @@ impl Selection {
     }
 
     /// Whether a number has lost digits: more than JSON numbers are parsed with.
-    pub(crate) fn loses_digits(&self, document: &Value) -> bool {
-        let mut look = |value: &Value| match value.is_number() && text_of(value).is_none() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
-        self.0.iter().any(|pick| pick.visit(document, &mut look).is_break())
+    pub(crate) fn loses_digits(&self, document: &impl Json) -> bool {
+        fn has_lost_digits<T: Json>(value: &T) -> ControlFlow<()> {
+            match matches!(value.kind(), JsonKind::Number(_)) && text_of(value).is_none() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        }
+        self.0.iter().any(|pick| pick.visit(document, &mut has_lost_digits).is_break())
     }
 
     /// The first value.
-    pub(crate) fn first(&self, document: &Value) -> Option<SmolStr> {
+    pub(crate) fn first(&self, document: &impl Json) -> Option<SmolStr> {
         self.texts(document).into_iter().next()
     }
 
@@ -68,10 +69,10 @@ impl Selection {
 }
 
 impl Pick {
-    fn visit<'v, B>(
+    fn visit<'t, T: Json, B>(
         &self,
-        document: &'v Value,
-        visitor: &mut impl FnMut(&'v Value) -> ControlFlow<B>,
+        document: &'t T,
+        visitor: &mut impl FnMut(&'t T) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         match &self.within {
             Some(within) => within.visit(document, &mut |root| self.path.visit(root, visitor)),
@@ -80,14 +81,14 @@ impl Pick {
     }
 
     /// Adds its values as texts: a list gives those of its members.
-    fn collect(&self, document: &Value, texts: &mut Vec<SmolStr>) {
+    fn collect(&self, document: &impl Json, texts: &mut Vec<SmolStr>) {
         let n_before = texts.len();
         let _ = self.visit(document, &mut |value| {
-            match value {
-                Value::Array(members) => {
+            match value.kind() {
+                JsonKind::List(members) => {
                     texts.extend(members.iter().filter_map(text_of).map(SmolStr::from));
                 }
-                other => texts.extend(text_of(other).map(SmolStr::from)),
+                _ => texts.extend(text_of(value).map(SmolStr::from)),
             }
             ControlFlow::<()>::Continue(())
         });

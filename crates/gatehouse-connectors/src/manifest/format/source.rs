@@ -9,9 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
-use super::path::{Path, text_of};
+use super::path::{Json, Path, text_of};
 
 /// A value of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +23,7 @@ pub(crate) enum Source {
 
 impl Source {
     /// The value as text; `None` if missing or empty.
-    pub(crate) fn text(&self, headers: &HeaderMap, body: &Value) -> Option<String> {
+    pub(crate) fn text(&self, headers: &HeaderMap, body: &impl Json) -> Option<String> {
         let text = match self {
             Self::Body(path) => path.first(body).and_then(text_of).map(Cow::into_owned),
             Self::Header(name) => {

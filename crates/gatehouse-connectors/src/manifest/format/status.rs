@@ -4,10 +4,10 @@ use indexmap::IndexMap;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use smol_str::{SmolStr, StrExt};
 
 use super::condition::Condition;
+use super::path::Json;
 use super::selection::Selection;
 
 /// How to find a connection's status. A platform status without a translation is taken in upper case.
@@ -45,7 +45,7 @@ const UNKNOWN: SmolStr = SmolStr::new_static("UNKNOWN");
 
 impl Status {
     /// The product's status, and the platform's own.
-    pub(crate) fn of(&self, document: &Value) -> (SmolStr, Option<SmolStr>) {
+    pub(crate) fn of(&self, document: &impl Json) -> (SmolStr, Option<SmolStr>) {
         let word = self.word.as_ref().and_then(|it| it.first(document));
         let by_rule = self.rules.iter().find(|rule| rule.when.holds(None, document));
         let ours = match (by_rule, &word) {

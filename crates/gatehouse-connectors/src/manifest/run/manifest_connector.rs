@@ -6,10 +6,9 @@ use std::sync::Arc;
 use futures_util::{StreamExt, stream};
 use gatehouse_core::{Connection, identifier};
 use percent_encoding::percent_decode_str;
-use serde_json::Value;
 use zeroize::Zeroizing;
 
-use crate::client::{PlatformClient, PlatformRequest, PlatformResponse};
+use crate::client::{Document, PlatformClient, PlatformRequest, PlatformResponse};
 use crate::clock::machine_time;
 use crate::connector::{
     CallContext, CallKind, Capabilities, Connector, DetailedConnections, LookUpKey, PlatformFuture,
@@ -117,9 +116,9 @@ impl ManifestConnector {
             }
             match (meaning, session) {
                 (Meaning::Fine, _) => {
-                    if response.document().is_null() {
+                    if *response.document() == Document::Null {
                         // Reports invalid JSON in the body as such.
-                        response.json::<Value>()?;
+                        response.json::<Document>()?;
                     }
                     return Ok(Some(Success { response, target }));
                 }
@@ -222,24 +221,24 @@ impl ManifestConnector {
     }
 
     /// The documents of a response.
-    fn items<'s>(&self, success: &'s Success, path: &Path) -> Result<Vec<&'s Value>, Failure> {
+    fn items<'s>(&self, success: &'s Success, path: &Path) -> Result<Vec<&'s Document>, Failure> {
         match path.all(success.response.document()).as_slice() {
             [] => {
                 let message = format!("the platform's answer has no connections at `{path}`");
                 Err(success.response.failure(message))
             }
-            [Value::Array(members)] => Ok(members.iter().collect()),
-            [Value::Null] => Ok(Vec::new()),
+            [Document::List(members)] => Ok(members.iter().collect()),
+            [Document::Null] => Ok(Vec::new()),
             nodes => Ok(nodes.to_vec()),
         }
     }
 
-    fn connection(&self, document: &Value) -> Result<Connection, Failure> {
+    fn connection(&self, document: &Document) -> Result<Connection, Failure> {
         self.manifest.product.connection(document, self.manifest.connectivity())
     }
 
     /// Cursor of the next page.
-    fn next(&self, success: &Success, items: &[&Value]) -> Result<Option<String>, Failure> {
+    fn next(&self, success: &Success, items: &[&Document]) -> Result<Option<String>, Failure> {
         let Some(next) = &self.manifest.paging.next else { return Ok(None) };
         let next_page = next.next_page(
             &success.response.headers,
@@ -302,10 +301,10 @@ impl ManifestConnector {
         call: &Call,
         items: &Path,
         values: &[String],
-    ) -> Result<Option<Vec<Value>>, Failure> {
+    ) -> Result<Option<Vec<Document>>, Failure> {
         let paging = &self.manifest.paging;
         let (_, size) = paging.size.bounds();
-        let mut found: Vec<Value> = Vec::new();
+        let mut found: Vec<Document> = Vec::new();
         let (mut index, mut cursor) = (0, None);
         for _ in 0..FOUND_PAGES_MAX {
             let at = match paging.by {
@@ -347,7 +346,7 @@ impl ManifestConnector {
         &self,
         success: &Success,
         call: &Call,
-        items: &[&Value],
+        items: &[&Document],
         n_found: u64,
     ) -> Result<NextStep, Failure> {
         let paging = &self.manifest.paging;
@@ -487,13 +486,13 @@ impl ManifestConnector {
         context: CallContext,
         detail: &Detail,
         keys: &[String],
-    ) -> Result<HashMap<String, Option<Vec<Value>>>, Failure> {
+    ) -> Result<HashMap<String, Option<Vec<Document>>>, Failure> {
         let found =
             self.find_all(context, CallKind::Detail, &detail.call, &detail.items, keys).await?;
         let Some(belongs_to) = &detail.belongs_to else {
             return Ok(keys.iter().map(|key| (key.clone(), found.clone())).collect());
         };
-        let mut details: HashMap<String, Option<Vec<Value>>> =
+        let mut details: HashMap<String, Option<Vec<Document>>> =
             keys.iter().map(|key| (key.clone(), Some(Vec::new()))).collect();
         for document in found.unwrap_or_default() {
             let owner = belongs_to.first(&document).and_then(text_of);

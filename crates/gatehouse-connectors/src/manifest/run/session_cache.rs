@@ -206,14 +206,14 @@ async fn log_in(
             },
         );
         let response = response.await.map_err(transient)?;
-        let body = serde_json::from_slice(&response.body).unwrap_or_default();
-        let meaning = errors.meaning(response.status, &body);
+        let body = response.document();
+        let meaning = errors.meaning(response.status, body);
         if meaning != Meaning::Fine {
             return Err(rejection(&response, meaning, errors));
         }
         for (name, source) in &step.take {
             // The rest of the response may be secret, so the failure holds none of it.
-            let value = source.text(&response.headers, &body).ok_or_else(|| {
+            let value = source.text(&response.headers, body).ok_or_else(|| {
                 let detail = format!(
                     "the platform answered {} to the log-in, without the `{name}` that it should give",
                     response.status.as_u16()
@@ -223,7 +223,7 @@ async fn log_in(
             })?;
             values.insert(name.clone(), Zeroizing::new(value));
         }
-        let given = step.expires_in.as_ref().and_then(|it| it.text(&response.headers, &body));
+        let given = step.expires_in.as_ref().and_then(|it| it.text(&response.headers, body));
         let given = given.and_then(|it| it.trim().parse::<f64>().ok());
         let given = given.and_then(|it| Duration::try_from_secs_f64(it).ok());
         // A session without a lifetime would be renewed for each call.

@@ -74,6 +74,11 @@ fn a_path_that_is_expensive_to_parse_is_rejected() {
 fn a_path_of_plain_steps_leads_where_a_query_does() {
     let document = json!({
         "a": {"b c": [1, {"d": null}], "b": 2, "'": 3, "*": 5}, "é": "x", "l": [[4]], "☺": 6,
+        "s": [
+            {"k": "x", "v": 1, "l": []}, {"k": "a||b", "v": 2.0}, {"v": 3}, {"k": "a==b"}, {"l": []}, "x", {"k": "z"},
+        ],
+        "o": {"one": {"k": "x"}, "other": {"k": "y"}},
+        "n": 2,
     });
     for (text, is_single) in [
         ("$", true),
@@ -102,6 +107,26 @@ fn a_path_of_plain_steps_leads_where_a_query_does() {
         ("$[*].b", false),
         ("$..d", false),
         ("$.a[?@ == 2]", false),
+        ("$.s[?@.k == 'x']", false),
+        ("$.s[?@.k == 'x' || @.k == 'z'].v", false),
+        ("$.s[?@['k'] == \"x\"].v", false),
+        ("$.s[?@.v == $.n].k", false),
+        ("$.s[?@.k == $.é]", false),
+        ("$.s[?@.l[0] == $.nowhere].k", false),
+        ("$.s[?@.l == $.s[0].l].k", false),
+        ("$.s[?@.k == 'x' && @.v == 1].k", false),
+        ("$.s[?@.k == 'a||b' || @.k == 'a==b'].v", false),
+        ("$.s[?@.k == 'x', 0]", false),
+        ("$.s[?@.v == 2].k", false),
+        ("$.s[?@.v == 1.0].k", false),
+        ("$.s[?@.l == null || @.k == true]", false),
+        ("$.a[?@.d == null]", false),
+        ("$.a['b c'][?@.d == null]", false),
+        ("$.s[?@.k].k", false),
+        ("$.s[0,0,1].k", false),
+        ("$..k", false),
+        ("$.o[?@.k == 'x']", false),
+        ("$[?@.k == 'x'].k", false),
     ] {
         let path = Path::try_from(text.to_owned()).unwrap();
         assert_eq!(path.is_single(), is_single, "{text}");
@@ -115,7 +140,7 @@ fn a_path_of_plain_steps_leads_where_a_query_does() {
 }
 
 #[test]
-fn names_indexes_and_each_need_no_query() {
+fn common_paths_need_no_query() {
     #[rustfmt::skip]
     let cases = [
         ("$.a.b[0]",  true),
@@ -128,6 +153,17 @@ fn names_indexes_and_each_need_no_query() {
         ("$.a[-1]",   false),
         ("$['a','b']", false),
         ("$.a[?@.b]", false),
+        ("$.a[?@.b == 'x']", true),
+        ("$.a[?@.b == 'x' || @['c'] == 'y'].d", true),
+        ("$.a[?@.b == $.c.d].e", true),
+        ("$.a[?@.b == 1]", true),
+        ("$.a[?@.b == -1.5e3 || @.b == true || @.b == null]", true),
+        ("$.a[?@.b == 1 || @.c]", false),
+        ("$.a[?@.b == 'x' && @.c == 'y']", false),
+        ("$.a[?@.b == 'x', 1]", false),
+        ("$.a[?@.b != 'x']", false),
+        ("$.a[?!(@.b == 'x')]", false),
+        ("$.a[?@.b == 'x||y']", false),
     ];
     for (text, has_steps) in cases {
         let path = Path::try_from(text.to_owned()).unwrap();

@@ -1,5 +1,5 @@
 use gatehouse_core::product::Property;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::manifest::tests::read;
@@ -90,7 +90,10 @@ fn additions_are_appended_without_duplicates() {
     assert_eq!(full.imeis, ["3", "4"]);
     let tags: Vec<&str> = full.properties.iter().map(|it| it.value.as_str()).collect();
     assert_eq!(tags, ["x", "y"]);
-    assert_eq!(*with_additions(&Arc::new(known.clone()), &read(ADDITIONS), &[]), known);
+    assert_eq!(
+        *with_additions(&Arc::new(known.clone()), &read(ADDITIONS), &[Value::Null; 0]),
+        known
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use gatehouse_core::account::Credentials;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::client::BaseUrl;
