@@ -7,11 +7,11 @@ const WORDS: usize = (GROUP_NUMBERS / 64) as usize;
 
 /// A bit for each number of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bitmap(Box<[u64]>);
+pub struct Bitmap(Box<[u64; WORDS]>);
 
 impl Default for Bitmap {
     fn default() -> Self {
-        Self(vec![0; WORDS].into())
+        Self(Box::new([0; WORDS]))
     }
 }
 
@@ -19,6 +19,34 @@ impl Bitmap {
     /// Adds a run of members, which is inside the group.
     pub fn insert(&mut self, run: Run) {
         self.each_word(run, |word, mask| *word |= mask);
+    }
+
+    /// Adds a member; `None` if it is not inside the group.
+    #[inline]
+    pub fn insert_one(&mut self, offset: u32) -> Option<()> {
+        *self.0.get_mut(offset as usize / 64)? |= 1 << (offset % 64);
+        Some(())
+    }
+
+    /// Adds the members from an offset on that bits stand for, the lowest bit of a byte first; `None` if one of them is
+    /// not inside the group.
+    pub fn insert_bits(&mut self, offset: u32, bits: &[u8]) -> Option<()> {
+        let (at, shift) = (offset as usize / 64, offset % 64);
+        let (words, rest) = bits.as_chunks();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        for (n, bytes) in words.iter().chain([&last]).enumerate() {
+            let bits = u64::from_le_bytes(*bytes);
+            let (low, high) = (bits << shift, bits.checked_shr(64 - shift).unwrap_or_default());
+            for (at, bits) in [(at + n, low), (at + n + 1, high)] {
+                match self.0.get_mut(at) {
+                    Some(word) => *word |= bits,
+                    None if bits != 0 => return None,
+                    None => {}
+                }
+            }
+        }
+        Some(())
     }
 
     /// Removes a run of members, which is inside the group.
@@ -38,12 +66,12 @@ impl Bitmap {
 
     /// Adds the members of another bitmap.
     pub fn unite(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+        self.0.iter_mut().zip(&*other.0).for_each(|(word, other)| *word |= other);
     }
 
     /// Keeps the members that another bitmap has, too.
     pub fn intersect(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= other);
+        self.0.iter_mut().zip(&*other.0).for_each(|(word, other)| *word &= other);
     }
 
     /// Number of members.

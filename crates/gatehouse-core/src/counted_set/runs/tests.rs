@@ -16,6 +16,18 @@ fn sets() -> impl Strategy<Value = BTreeSet<u32>> {
         .prop_map(|all| all.into_iter().flatten().collect())
 }
 
+/// Bytes that look like a part's, with small distances and a position near the group's end too.
+fn part_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let end = (GROUP_NUMBERS as u32 - 400..GROUP_NUMBERS as u32 + 9).prop_map(|position| {
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, position);
+        bytes
+    });
+    let begin = prop_oneof![Just(Vec::new()), end];
+    let rest = prop::collection::vec(any::<u8>(), 0..60);
+    (0u8..5, begin, rest).prop_map(|(encoding, begin, rest)| [vec![encoding], begin, rest].concat())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -69,8 +81,13 @@ proptest! {
     }
 
     #[test]
-    fn damaged_bytes_are_refused_or_members_of_the_group(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
-        if let Ok(runs) = Runs::decode(&bytes) {
+    fn damaged_bytes_are_refused_or_members_of_the_group(bytes in part_bytes()) {
+        let mut bitmap = Bitmap::default();
+        let is_read = Runs::decode_into(&bytes, &mut bitmap).is_ok();
+        let runs = Runs::decode(&bytes);
+        prop_assert_eq!(runs.is_ok(), is_read);
+        if let Ok(runs) = runs {
+            prop_assert!(runs.members().eq(bitmap.members(0, u64::MAX)));
             prop_assert!(runs.runs().iter().all(|run| u64::from(run.end) <= GROUP_NUMBERS));
             prop_assert!(runs.runs().windows(2).all(|it| it[0].end < it[1].start));
         }
