@@ -70,9 +70,9 @@ fn batches(fixture: &Fixture, options: &Options) -> Result<Vec<ResultLine>, Fail
     let address = fixture.server.address().to_owned();
     let caller = Caller { address, token: fixture.token.clone() };
     let in_order: Vec<String> =
-        fixture.fleet.accesses().take(N_BATCH).map(|it| it.id().to_string()).collect();
-    let apart = (fixture.fleet.n_accesses as usize / N_BATCH).max(1);
-    let all = fixture.fleet.accesses().step_by(apart).take(N_BATCH);
+        fixture.fleet.active().take(N_BATCH).map(|it| it.id().to_string()).collect();
+    let apart = (fixture.fleet.n_active() as usize / N_BATCH).max(1);
+    let all = fixture.fleet.active().step_by(apart).take(N_BATCH);
     let mut at_random: Vec<String> = all.map(|it| it.id().to_string()).collect();
     shuffle(&mut at_random);
 
@@ -132,8 +132,8 @@ fn line(what: &str, rounds: &[[Sample; 2]]) -> ResultLine {
 }
 
 fn spread_ids(fixture: &Fixture) -> Vec<String> {
-    let apart = (fixture.fleet.n_accesses / N_ACCESSES).max(1) as usize;
-    let accesses = fixture.fleet.accesses().step_by(apart).take(N_ACCESSES as usize);
+    let apart = (fixture.fleet.n_active() / N_ACCESSES).max(1) as usize;
+    let accesses = fixture.fleet.active().step_by(apart).take(N_ACCESSES as usize);
     let mut ids: Vec<String> = accesses.map(|it| it.id().to_string()).collect();
     shuffle(&mut ids);
     ids

@@ -24,9 +24,9 @@ pub(crate) fn give_passwords(
 ) -> Result<Vec<Credentials>, Failure> {
     let vault = Vault::new(&master_keys(store)?);
     // An odd step, so that accesses of every kind are among them.
-    let apart = (store.fleet.n_accesses / N_DEVICES).max(1) as usize | 1;
+    let apart = (store.fleet.n_active() / N_DEVICES).max(1) as usize | 1;
     let (mut hashes, mut devices) = (Vec::new(), Vec::new());
-    for access in store.fleet.accesses().step_by(apart) {
+    for access in store.fleet.active().step_by(apart) {
         let password = generate_password();
         hashes.push((access.number as i64, vault.hash_generated(&password).as_str().to_owned()));
         let password = password.reveal().to_owned();

@@ -20,7 +20,7 @@ pub(crate) type DriverError = Box<dyn std::error::Error>;
 /// The columns that differ between accesses.
 const COLUMNS: &str = "number, offering_number, contract_number, job_number, id, contract_id, \
                        offering_id, job, username, password_hash, device_name, start_at, end_at, \
-                       created_at";
+                       created_at, status, version";
 
 /// Values of these columns for one access, for both drivers.
 pub(crate) struct Row {
@@ -37,6 +37,8 @@ pub(crate) struct Row {
     device_name: String,
     end_at: Option<i64>,
     created_at: i64,
+    status: &'static str,
+    version: i64,
 }
 
 impl Row {
@@ -60,6 +62,9 @@ impl Row {
             device_name: access.device_name(),
             end_at: access.end_at,
             created_at: access.created_at,
+            status: access.status(),
+            // Created, and then suspended.
+            version: 1 + i64::from(access.is_suspended),
         }
     }
 }
@@ -70,12 +75,14 @@ fn summary_script(fleet: Fleet, bytes: fn(&[u8]) -> String) -> String {
     let mut tenant = Counter::default();
     let mut offerings = [Counter::default(); OFFERINGS.len()];
     let mut contracts = [Counter::default(); CONTRACTS.len()];
+    let mut suspended = [0; CONTRACTS.len()];
     let mut jobs = vec![Counter::default(); fleet.n_jobs() as usize];
     let mut days: BTreeMap<i64, u64> = BTreeMap::new();
     for access in fleet.accesses() {
         tenant.count(&access);
         offerings[offering_of(access.contract)].count(&access);
         contracts[access.contract].count(&access);
+        suspended[access.contract] += u64::from(access.is_suspended);
         if let Some(made_by) = access.made_by {
             jobs[made_by.job as usize].count(&access);
         }
@@ -98,10 +105,12 @@ fn summary_script(fleet: Fleet, bytes: fn(&[u8]) -> String) -> String {
              VALUES ('{TENANT}', '{kind}', '{name}', {total}, {latest_at});\n"
         );
     }
-    for (id, Counter { total, .. }) in CONTRACTS.iter().zip(contracts) {
+    for ((id, Counter { total, .. }), n_suspended) in CONTRACTS.iter().zip(contracts).zip(suspended)
+    {
+        let n_active = total - n_suspended;
         script += &format!(
             "INSERT INTO tally (tenant, contract_id, n_pending_active, n_active, n_suspended, \
-             n_pending_terminate, n_terminated) VALUES ('{TENANT}', '{id}', 0, {total}, 0, 0, 0);\n"
+             n_pending_terminate, n_terminated) VALUES ('{TENANT}', '{id}', 0, {n_active}, {n_suspended}, 0, 0);\n"
         );
     }
     for (day, n) in days {

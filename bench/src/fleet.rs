@@ -11,8 +11,8 @@
 //! ```
 //!
 //! So half of a contract's accesses are scattered and the other half is contiguous, as where people and batches create
-//! them. Every set has a multiple of 100 accesses, so its last page is as full as its first and can be compared with
-//! it.
+//! them. One of every twenty accesses is suspended, at another place in each twenty. Every set has a multiple of 100
+//! accesses, so its last page is as full as its first and can be compared with it.
 
 use uuid::Uuid;
 
@@ -29,7 +29,10 @@ pub(crate) const OFFERINGS: [&str; 2] = ["PO-A", "PO-B"];
 pub(crate) const SHARED_DEVICE_NAME: &str = "gateway";
 
 /// Version of this arithmetic. A change of it makes existing stores unusable.
-pub(crate) const FLEET_VERSION: u64 = 4;
+pub(crate) const FLEET_VERSION: u64 = 5;
+
+/// One of so many accesses is suspended.
+const SUSPENDED_EVERY: u64 = 20;
 
 /// Accesses in a block, and so in a job.
 const STRETCH: u64 = 1000;
@@ -67,6 +70,7 @@ pub(crate) struct Access {
     pub(crate) contract: usize,
     pub(crate) created_at: i64,
     pub(crate) end_at: Option<i64>,
+    pub(crate) is_suspended: bool,
 }
 
 /// The job that created an access.
@@ -94,8 +98,18 @@ impl Fleet {
                 contract,
                 created_at: self.created_at(number),
                 end_at: number.is_multiple_of(10).then(|| self.end_of(number)),
+                is_suspended: is_suspended(number),
             }
         })
+    }
+
+    /// Those whose devices may connect.
+    pub(crate) fn active(self) -> impl Iterator<Item = Access> {
+        self.accesses().filter(|it| !it.is_suspended)
+    }
+
+    pub(crate) fn n_active(self) -> u64 {
+        self.n_accesses - self.n_accesses / SUSPENDED_EVERY
     }
 
     pub(crate) fn created_at(self, number: u64) -> i64 {
@@ -124,6 +138,7 @@ impl Fleet {
             contract: 0,
             created_at: at + (number - self.n_accesses) as i64,
             end_at: None,
+            is_suspended: false,
         });
         (time_ordered(at, scramble(!first)), accesses.collect())
     }
@@ -144,6 +159,10 @@ impl Access {
 
     pub(crate) fn offering_id(&self) -> &'static str {
         OFFERINGS[offering_of(self.contract)]
+    }
+
+    pub(crate) fn status(&self) -> &'static str {
+        if self.is_suspended { "SUSPENDED" } else { "ACTIVE" }
     }
 
     /// A username like the server's: `u-` and 80 bits. The first 64 are different for every number.
@@ -190,6 +209,11 @@ fn assignment(number: u64) -> (usize, Option<JobPosition>) {
     }
     let job = stretch / 2;
     (turn(job), Some(JobPosition { job, job_number: n_before % STRETCH + 1 }))
+}
+
+fn is_suspended(number: u64) -> bool {
+    let n_before = number - 1;
+    n_before % SUSPENDED_EVERY == scramble(n_before / SUSPENDED_EVERY) % SUSPENDED_EVERY
 }
 
 fn turn(n: u64) -> usize {

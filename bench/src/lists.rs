@@ -7,11 +7,8 @@ use crate::failure::Failure;
 use crate::fixture::Fixture;
 use crate::options::RoundPlan;
 use crate::result_line::ResultLine;
-use crate::runner::{self, CheckedRequest, Runner};
+use crate::runner::{self, CheckedRequest, Runner, Sample};
 use pages::Page;
-
-/// Most CPU of a page on the large store, as a multiple of that on the small one.
-const GROWTH_GOAL: f64 = 1.5;
 
 /// Results of both cases.
 pub(crate) struct Measured {
@@ -49,14 +46,18 @@ pub(crate) fn measure(
     let mut measured = Measured { against_first: Vec::new(), against_small: Vec::new() };
     for ((page, ..), (against_first, against_small)) in runners.iter().zip(&rounds) {
         let what = format!("{}, {} page", page.list, page.page.as_str());
-        let line = ResultLine::of_cpu(&what, against_first);
-        measured.against_first.push(match page.goal {
-            Some(goal) => line.at_most(goal),
-            None => line,
-        });
-        measured.against_small.push(ResultLine::of_cpu(&what, against_small).at_most(GROWTH_GOAL));
+        measured.against_first.push(line(&what, against_first, page.goal));
+        measured.against_small.push(line(&what, against_small, page.growth_goal));
     }
     Ok(measured)
+}
+
+fn line(what: &str, rounds: &[(Sample, Sample)], goal: Option<f64>) -> ResultLine {
+    let line = ResultLine::of_cpu(what, rounds);
+    match goal {
+        Some(goal) => line.at_most(goal),
+        None => line,
+    }
 }
 
 /// Every page with its request. The first response is checked completely, the others quickly.

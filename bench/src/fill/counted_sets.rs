@@ -1,4 +1,4 @@
-//! The counted sets of a fleet, whose accesses are all ACTIVE.
+//! The counted sets of a fleet.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -27,7 +27,7 @@ pub(super) fn script(fleet: Fleet, bytes: fn(&[u8]) -> String) -> String {
         };
         add("contract", access.contract_id().to_owned());
         add("offering", OFFERINGS[offering_of(access.contract)].to_owned());
-        add("status", "ACTIVE".to_owned());
+        add("status", access.status().to_owned());
         if let Some(made_by) = access.made_by {
             add("job", format!("job-{}", fleet.job_id(made_by.job)));
         }

@@ -129,12 +129,10 @@ pub(crate) async fn copy(
     client: &Client,
     rows: impl Iterator<Item = Row>,
 ) -> Result<(), DriverError> {
-    let constants = "tenant, status, is_terminating, version";
+    let constants = "tenant, is_terminating";
     let sql = format!("COPY access ({constants}, {COLUMNS}) FROM STDIN (FORMAT binary)");
     const TYPES: [Type; 18] = [
         Type::TEXT,
-        Type::TEXT,
-        Type::INT8,
         Type::INT8,
         Type::INT8,
         Type::INT8,
@@ -149,6 +147,8 @@ pub(crate) async fn copy(
         Type::TEXT,
         Type::INT8,
         Type::INT8,
+        Type::INT8,
+        Type::TEXT,
         Type::INT8,
     ];
     let mut writer = pin!(BinaryCopyInWriter::new(client.copy_in(&sql).await?, &TYPES));
@@ -157,9 +157,7 @@ pub(crate) async fn copy(
             .as_mut()
             .write(&[
                 &TENANT,
-                &"ACTIVE",
                 &0_i64,
-                &1_i64,
                 &row.number,
                 &row.offering_number,
                 &row.contract_number,
@@ -174,6 +172,8 @@ pub(crate) async fn copy(
                 &row.created_at,
                 &row.end_at,
                 &row.created_at,
+                &row.status,
+                &row.version,
             ])
             .await?;
     }

@@ -45,9 +45,9 @@ pub(crate) fn insert(
     rows: impl Iterator<Item = Row>,
 ) -> Result<(), DriverError> {
     let sql = format!(
-        "INSERT INTO access (tenant, status, is_terminating, version, {COLUMNS}) \
-         VALUES ('{TENANT}', 'ACTIVE', 0, 1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
-         ?13, ?14)"
+        "INSERT INTO access (tenant, is_terminating, {COLUMNS}) \
+         VALUES ('{TENANT}', 0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+         ?15, ?16)"
     );
     let mut statement = connection.prepare(&sql)?;
     for row in rows {
@@ -66,6 +66,8 @@ pub(crate) fn insert(
             row.created_at,
             row.end_at,
             row.created_at,
+            row.status,
+            row.version,
         ])?;
     }
     Ok(())

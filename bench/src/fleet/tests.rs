@@ -50,6 +50,17 @@ fn single_accesses_of_a_contract_are_scattered() {
 }
 
 #[test]
+fn one_of_twenty_is_suspended_at_any_place_among_them() {
+    let suspended: Vec<u64> =
+        FLEET.accesses().filter(|it| it.is_suspended).map(|it| it.number - 1).collect();
+    let twenties = suspended.iter().map(|n| n / 20);
+    assert!(twenties.eq(0..FLEET.n_accesses / 20));
+    let places: HashSet<u64> = suspended.iter().map(|n| n % 20).collect();
+    assert_eq!(places.len(), 20);
+    assert_eq!(FLEET.active().count() as u64, FLEET.n_active());
+}
+
+#[test]
 fn only_ends_are_in_the_future() {
     let mut before = 0;
     for access in FLEET.accesses() {
