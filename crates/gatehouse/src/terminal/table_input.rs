@@ -10,20 +10,28 @@ pub(crate) struct Row {
     pub(crate) cells: StringRecord,
 }
 
-/// All rows of a table, without empty lines.
+/// A line behind a table. It is a row of its own unless a quotation mark before it is not closed.
+const END: &str = "\u{1}end";
+
+/// All rows of a table, without empty lines. A table with a quotation mark that is not closed is refused: all lines
+/// behind it would be one cell.
 pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
     // The CSV reader takes a line of spaces as a row.
     let first = text.split(['\r', '\n']).find(|line| !line.is_empty()).unwrap_or_default();
+    let with_end = format!("{text}\n{END}");
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(separator(first))
         .flexible(true)
         .has_headers(false)
-        .from_reader(text.as_bytes());
+        .from_reader(with_end.as_bytes());
     let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
     let mut rows = Vec::new();
     for record in reader.records() {
         let cells =
             record.map_err(|bad| Failure::input(format!("{source} is not a table: {bad}")))?;
+        if cells.iter().eq([END]) {
+            return Ok(rows);
+        }
         let at = cells.position().map_or(0, |position| position.byte());
         let line = lines.line_of(usize::try_from(at).unwrap_or(usize::MAX));
         // Some spreadsheets name the separator in the first line.
@@ -31,7 +39,10 @@ pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
             rows.push(Row { line, cells });
         }
     }
-    Ok(rows)
+    let line = rows.last().map_or(1, |row| row.line);
+    Err(Failure::input(format!(
+        "{source}: the row on line {line} has a quotation mark that is not closed, so all lines behind it are one cell"
+    )))
 }
 
 /// Beginning of a line that names the separator.
@@ -85,6 +96,33 @@ mod tests {
             assert!(rows.iter().all(|row| row.cells.len() == 2), "{text:?}");
             let lines: Vec<u64> = rows.iter().map(|row| row.line).collect();
             assert_eq!(lines, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_quotation_mark_that_is_not_closed_is_refused() {
+        let fault = |text| read_rows("t", text).err().map(|it| it.to_string());
+        for (text, line) in [
+            ("a,b\n1,2\n\"3,4\n5,6\n", 3),
+            ("a,b\r\n1,\"2\r\n", 2),
+            ("a,b\n1,\"2", 2),
+            ("\"", 1),
+            ("a,b\n5\" pipe,\"2\n3,4", 2),
+        ] {
+            let expected =
+                format!("t: the row on line {line} has a quotation mark that is not closed");
+            let fault = fault(text).unwrap_or_default();
+            assert!(fault.starts_with(&expected), "{text:?}: {fault}");
+        }
+        for fine in [
+            "",
+            "\n\n",
+            "a,b\n5\" pipe,2\n3,4\n",
+            "a,b\n1,\"two\nlines\"\n",
+            "a,b\n5\" pipe,\"two\nlines\"",
+            "a,b\r1,\"\"",
+        ] {
+            assert_eq!(fault(fine), None, "{fine:?}");
         }
     }
 

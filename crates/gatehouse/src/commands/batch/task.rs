@@ -64,7 +64,7 @@ const ACCEPTED: Column = Column::computed_time(
 );
 
 /// When a Task was accepted, taken from its ID.
-fn accepted(id: &str) -> String {
+pub(crate) fn accepted(id: &str) -> String {
     let milliseconds = id.parse::<TaskId>().ok().map(|id| id.unix_milliseconds());
     let milliseconds = milliseconds.and_then(|it| i64::try_from(it).ok());
     let time = milliseconds.and_then(|it| Timestamp::from_millisecond(it).ok());

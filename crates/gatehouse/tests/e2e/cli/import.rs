@@ -58,10 +58,10 @@ async fn the_first_run_reports_and_the_second_creates_in_pieces() {
     ");
     insta::assert_snapshot!(steady(&done.stderr), @"
     line 8: passwordHash is no hash but looks like clear text: `gatehouse batch create --from` takes tables with a column password
-    lines 1 to 3: job-01234567-89ab-7cde-f012-3456789abcde is accepted
-    lines 4 to 6: job-01234567-89ab-7cde-f012-3456789abcde is accepted
+    lines 1 to 3: job-01234567-89ab-7cde-f012-3456789abcde was accepted at 2026-11-16T12:30:00.000Z
+    lines 4 to 6: job-01234567-89ab-7cde-f012-3456789abcde was accepted at 2026-11-16T12:30:00.000Z
     line 5 (username dev-4): 409 Username taken: username `dev-4` is taken by another access
-    line 7: job-01234567-89ab-7cde-f012-3456789abcde is accepted
+    line 7: job-01234567-89ab-7cde-f012-3456789abcde was accepted at 2026-11-16T12:30:00.000Z
     gatehouse: 2 of 8 lines were not imported
     ");
     for hash in [BCRYPT, MOSQUITTO] {
@@ -73,9 +73,9 @@ async fn the_first_run_reports_and_the_second_creates_in_pieces() {
     {
         assert_eq!(is_right(&shell, username).await, expected, "{username}");
     }
-    // The same command again gets the same batches.
+    // The same command again gets the same batches, and says that they were accepted before.
     let again = shell.run(&import);
-    assert_eq!(again.stdout, done.stdout);
+    assert_eq!((again.stdout, again.stderr), (done.stdout, done.stderr));
     assert_eq!(n_accesses(&shell), 7);
 }
 

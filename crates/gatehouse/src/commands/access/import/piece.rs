@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::password_file::Line;
 use crate::client::api::{TenantServer, explained};
-use crate::commands::batch::task::Task;
+use crate::commands::batch::task::{Task, accepted};
 use crate::commands::batch::watch::{Ending, Interrupts, watch};
 use crate::failure::{Failure, FailureKind};
 
@@ -80,10 +80,10 @@ impl<'l> Piece<'l> {
         let task = Task::accepted(&request.success().await?.body);
         let [from, to] = [self.lines.first(), self.lines.last()];
         let [from, to] = [from, to].map(|it| it.map_or(0, |line| line.number));
-        match from == to {
-            true => eprintln!("line {from}: {} is accepted", task.id),
-            false => eprintln!("lines {from} to {to}: {} is accepted", task.id),
-        }
+        let lines =
+            if from == to { format!("line {from}") } else { format!("lines {from} to {to}") };
+        // An earlier run may have sent them: then the batch is that run's.
+        eprintln!("{lines}: {} was accepted at {}", task.id, accepted(&task.id));
         let task = match watch(server, &task.id, resume, None, interrupts).await? {
             Ending::Ended(task) => task,
             Ending::Stopped(task) => {
