@@ -10,6 +10,7 @@ pub(crate) mod label_counts;
 pub(crate) mod page;
 pub(crate) mod part;
 pub(crate) mod part_reader;
+mod parts;
 pub(crate) mod position;
 pub(crate) mod progress;
 pub(crate) mod row_source;

@@ -179,8 +179,8 @@ pub(crate) async fn update(
         .map(drop)
 }
 
-fn as_integer(n: u64) -> i64 {
-    // Like `Value::from`.
+/// A number as PostgreSQL stores it, like `Value::from`.
+pub(crate) fn as_integer(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 

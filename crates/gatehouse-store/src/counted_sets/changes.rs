@@ -11,15 +11,13 @@ use gatehouse_core::{Access, TenantName};
 
 use super::label_build::{self, LabelBuild, LabelBuilds};
 use super::part::{self, Part};
+use super::parts::Parts;
 use super::position::{self, COMPLETE};
 use crate::db::Tx;
 use crate::error::StoreError;
 
-/// A part of fewer bytes is joined with the next one where both fit into [`JOINED_BYTES_MAX`].
+/// A part that shrinks below this is joined with the next one, if both together are small.
 const SMALL_BYTES: usize = 120;
-
-/// Most bytes of two parts that are joined: they leave room to grow.
-const JOINED_BYTES_MAX: usize = 500;
 
 /// Numbers within such a distance are almost always in one part.
 const SHORT_NUMBERS: u64 = 1000;
@@ -134,9 +132,14 @@ async fn write_set<'s>(
 ) -> Result<Vec<SumChange<'s>>, StoreError> {
     let mut sums: Vec<SumChange<'s>> = Vec::new();
     let first_from = |number| numbers.range(number..).next().map(|(number, _)| *number);
+    let scattered = match is_short(numbers) {
+        true => Vec::new(),
+        false => numbers.keys().copied().take_while(|number| *number <= built_to).collect(),
+    };
+    let mut parts = Parts::lock(tx, tenant, set, scattered).await?;
     let mut next = first_from(0);
     while let Some(number) = next.filter(|number| *number <= built_to) {
-        let mut part = part::lock(tx, tenant, set, number).await?;
+        let mut part = parts.take(number).await?;
         let group = group_of(number);
         let in_part = |from: u64, part: &Part| {
             numbers.range(from..part.until).filter(move |(number, _)| **number <= built_to)
@@ -146,17 +149,18 @@ async fn write_set<'s>(
         let is_shrinking = n < 0 && part.members.n_bytes() < SMALL_BYTES;
         if is_shrinking && part.until < group_start(group + 1) {
             let joined = part.until;
-            join_next(tx, tenant, set, &mut part).await?;
+            parts.join_next(&mut part).await?;
             let changed = in_part(joined, &part);
             n += change_members(&mut part, changed);
         }
         next = first_from(part.until);
-        write_pieces(tx, tenant, set, part).await?;
+        parts.change(part);
         match sums.last_mut() {
             Some(sum) if sum.group == group => sum.n += n,
             _ => sums.push(SumChange { set, group, n }),
         }
     }
+    parts.write().await?;
     Ok(sums)
 }
 
@@ -170,54 +174,4 @@ fn change_members<'a>(part: &mut Part, numbers: impl Iterator<Item = (&'a u64, &
         .collect();
     let count = part.members.change(&changes);
     i64::from(count.n_added) - i64::from(count.n_removed)
-}
-
-/// Joins a part with the next one of its group, where both together are small.
-async fn join_next(
-    tx: &Tx,
-    tenant: &TenantName,
-    set: &CountedSet,
-    part: &mut Part,
-) -> Result<(), StoreError> {
-    // The next part stays where it is: it begins behind this one, which is locked.
-    let Some(next) = part::lock_at(tx, tenant, set, part.until).await? else { return Ok(()) };
-    if part.members.n_bytes() + next.members.n_bytes() > JOINED_BYTES_MAX {
-        return Ok(());
-    }
-    part::delete(tx, tenant, set, next.first).await?;
-    part.members.append(&next.members);
-    part.until = next.until;
-    Ok(())
-}
-
-/// Writes a changed part, in as many parts as it needs.
-async fn write_pieces(
-    tx: &Tx,
-    tenant: &TenantName,
-    set: &CountedSet,
-    part: Part,
-) -> Result<(), StoreError> {
-    let Part { first, until, members } = part;
-    let start = group_start(group_of(first));
-    // New accesses have the highest numbers: the last part of a group grows at its end.
-    let is_growing_at_end = until == group_start(group_of(first) + 1);
-    // Labels have any number of values, most of which may be gone for good.
-    if set.label_key().is_some() && members.is_empty() && first == start && is_growing_at_end {
-        return part::delete(tx, tenant, set, first).await;
-    }
-    let pieces = members.pieces(is_growing_at_end);
-    let begins = |n: usize| {
-        let begin = pieces.get(n).and_then(|it| it.runs().first());
-        begin.map(|run| start + u64::from(run.start))
-    };
-    let stretches: Vec<(u64, u64)> = (0..pieces.len())
-        .map(|n| {
-            let from = if n == 0 { first } else { begins(n).unwrap_or(first) };
-            (from, begins(n + 1).unwrap_or(until))
-        })
-        .collect();
-    let parts = stretches.into_iter().zip(pieces);
-    let parts: Vec<Part> =
-        parts.map(|((first, until), members)| Part { first, until, members }).collect();
-    try_join_all(parts.iter().map(|it| part::put(tx, tenant, set, it))).await.map(drop)
 }

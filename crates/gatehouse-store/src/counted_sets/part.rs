@@ -3,11 +3,14 @@
 //! The parts of a group leave no gap, so the part of a number is the last one that begins at or before it. A part may
 //! be split or joined while a transaction waits for its lock; then it is looked up again.
 
+use std::collections::BTreeMap;
+
 use gatehouse_core::TenantName;
 use gatehouse_core::counted_set::runs::Runs;
 use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start};
 
 use super::{kind, name};
+use crate::access::bulk::as_integer;
 use crate::db::{Row, Tx, Value};
 use crate::error::StoreError;
 
@@ -62,6 +65,32 @@ pub(crate) async fn lock(
     Err(StoreError::corrupt("a counted set has no part for a number"))
 }
 
+/// Locks the parts that cover these numbers, in the order of the parts. A part that another transaction splits or joins
+/// meanwhile can be missing, and is to be locked by itself. On SQLite, where a statement is no round trip, all are.
+pub(crate) async fn lock_many(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &CountedSet,
+    numbers: &[u64],
+) -> Result<BTreeMap<u64, Part>, StoreError> {
+    let Some(session) = tx.postgres() else { return Ok(BTreeMap::new()) };
+    // Each is looked up by itself: PostgreSQL can't choose to read the whole set instead.
+    let sql = "SELECT part.first, part.until, part.bits FROM (SELECT DISTINCT (SELECT s.first FROM set_part s \
+               WHERE s.tenant = ?1 AND s.kind = ?2 AND s.name = ?3 AND s.first <= it.number AND s.first >= it.start \
+               ORDER BY s.first DESC LIMIT 1) AS first FROM unnest(?4::bigint[], ?5::bigint[]) AS it (number, start) \
+               ORDER BY 1) AS covering CROSS JOIN LATERAL (SELECT s.first, s.until, s.bits FROM set_part s \
+               WHERE s.tenant = ?1 AND s.kind = ?2 AND s.name = ?3 AND s.first = covering.first FOR UPDATE) AS part";
+    let name = name(set);
+    let starts = numbers.iter().map(|it| as_integer(group_start(group_of(*it))));
+    let starts: Vec<i64> = starts.collect();
+    let numbers: Vec<i64> = numbers.iter().map(|it| as_integer(*it)).collect();
+    let rows = session
+        .bulk(sql, &[&tenant.as_str(), &kind(set), &name.as_ref(), &numbers, &starts])
+        .await?;
+    let parts = rows.iter().map(|row| read(&Row::Postgres(row)).map(|part| (part.first, part)));
+    parts.collect()
+}
+
 /// Locks the part that begins at a number; `None` if none does.
 pub(crate) async fn lock_at(
     tx: &Tx,
@@ -95,6 +124,35 @@ pub(crate) async fn put(
         bits.as_slice().into(),
     ];
     tx.execute(sql, &values).await.map(drop)
+}
+
+/// Writes parts in place of those that begin at the same numbers.
+pub(crate) async fn put_many(
+    tx: &Tx,
+    tenant: &TenantName,
+    set: &CountedSet,
+    parts: &[Part],
+) -> Result<(), StoreError> {
+    let Some(session) = tx.postgres().filter(|_| parts.len() > 1) else {
+        for part in parts {
+            put(tx, tenant, set, part).await?;
+        }
+        return Ok(());
+    };
+    let sql = "INSERT INTO set_part (tenant, kind, name, first, until, n, bits) SELECT ?1::text, ?2::text, ?3::text, * \
+               FROM unnest(?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::bytea[]) \
+               ON CONFLICT (tenant, kind, name, first) \
+               DO UPDATE SET until = excluded.until, n = excluded.n, bits = excluded.bits";
+    let column =
+        |of: fn(&Part) -> u64| parts.iter().map(|it| as_integer(of(it))).collect::<Vec<_>>();
+    let bits: Vec<Vec<u8>> = parts.iter().map(|it| it.members.encode()).collect();
+    let bits: Vec<&[u8]> = bits.iter().map(Vec::as_slice).collect();
+    let (name, first, until) = (name(set), column(|it| it.first), column(|it| it.until));
+    let n = column(|it| it.members.len().into());
+    session
+        .bulk(sql, &[&tenant.as_str(), &kind(set), &name.as_ref(), &first, &until, &n, &bits])
+        .await
+        .map(drop)
 }
 
 /// Deletes the part that begins at a number.
@@ -133,6 +191,16 @@ pub(crate) async fn add_to_sum(
 }
 
 fn read(row: &Row<'_>) -> Result<Part, StoreError> {
-    let members = Runs::decode(&row.bytes(2)?).map_err(StoreError::corrupt)?;
-    Ok(Part { first: row.count(0)?, until: row.count(1)?, members })
+    let members = Runs::decode(row.bytes_ref(2)?).map_err(StoreError::corrupt)?;
+    let part = Part { first: row.count(0)?, until: row.count(1)?, members };
+    let start = group_start(group_of(part.first));
+    let stretch = part.first..part.until;
+    let [begin, end] = [part.members.runs().first(), part.members.runs().last()];
+    let is_inside = part.until <= start + GROUP_NUMBERS
+        && begin.is_none_or(|run| stretch.contains(&(start + u64::from(run.start))))
+        && end.is_none_or(|run| start + u64::from(run.end) <= part.until);
+    if !is_inside || stretch.is_empty() {
+        return Err(StoreError::corrupt("a part of a counted set has members outside its stretch"));
+    }
+    Ok(part)
 }

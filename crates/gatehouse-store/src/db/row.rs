@@ -179,6 +179,17 @@ impl Row<'_> {
         self.get(column)
     }
 
+    /// Borrows a column of bytes, without a copy.
+    pub(crate) fn bytes_ref(&self, column: usize) -> Result<&[u8], StoreError> {
+        match self {
+            Self::Sqlite(row) => {
+                let value = row.get_ref(column).map_err(StoreError::corrupt)?;
+                value.as_blob().map_err(StoreError::corrupt)
+            }
+            Self::Postgres(row) => row.try_get(column).map_err(StoreError::corrupt),
+        }
+    }
+
     pub(crate) fn optional_bytes(&self, column: usize) -> Result<Option<Vec<u8>>, StoreError> {
         self.get(column)
     }
