@@ -18,13 +18,42 @@ impl Default for Bitmap {
 impl Bitmap {
     /// Adds a run of members, which is inside the group.
     pub fn insert(&mut self, run: Run) {
-        self.each_word(run, |word, mask| *word |= mask);
+        if run.start >= run.end {
+            return;
+        }
+        let (first, last) = (run.start as usize / 64, (run.end - 1) as usize / 64);
+        let (from, to) = (u64::MAX << (run.start % 64), u64::MAX >> (63 - (run.end - 1) % 64));
+        if first == last {
+            self.0[first] |= from & to;
+            return;
+        }
+        self.0[first] |= from;
+        self.0[first + 1..last].fill(u64::MAX);
+        self.0[last] |= to;
     }
 
     /// Adds a member; `None` if it is not inside the group.
     #[inline]
     pub fn insert_one(&mut self, offset: u32) -> Option<()> {
         *self.0.get_mut(offset as usize / 64)? |= 1 << (offset % 64);
+        Some(())
+    }
+
+    /// Adds a run of 1 to 64 members; `None` if it is not inside the group. Costs the same whether the run is in one
+    /// word or in two.
+    #[inline]
+    pub fn insert_short(&mut self, run: Run) -> Option<()> {
+        debug_assert!((1..=64).contains(&run.len()), "{run:?}");
+        if u64::from(run.end) > GROUP_NUMBERS {
+            return None;
+        }
+        let (at, shift) = (run.start as usize / 64, run.start % 64);
+        let bits = u64::MAX >> (64 - run.len());
+        // In two steps, because a word can't be shifted by 64. A run that ends in its first word has no bits for the
+        // next one, which may be word 0.
+        let (low, high) = (bits << shift, bits >> 1 >> (63 - shift));
+        self.0[at % WORDS] |= low;
+        self.0[(at + 1) % WORDS] |= high;
         Some(())
     }
 
@@ -49,9 +78,9 @@ impl Bitmap {
         Some(())
     }
 
-    /// Removes a run of members, which is inside the group.
-    pub fn remove(&mut self, run: Run) {
-        self.each_word(run, |word, mask| *word &= !mask);
+    /// Removes a member.
+    pub fn remove_one(&mut self, offset: u32) {
+        self.0[offset as usize / 64] &= !(1 << (offset % 64));
     }
 
     /// Removes all members.
@@ -72,6 +101,11 @@ impl Bitmap {
     /// Keeps the members that another bitmap has, too.
     pub fn intersect(&mut self, other: &Self) {
         self.0.iter_mut().zip(&*other.0).for_each(|(word, other)| *word &= other);
+    }
+
+    /// Removes the members of another bitmap.
+    pub fn subtract(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&*other.0).for_each(|(word, other)| *word &= !other);
     }
 
     /// Number of members.
@@ -108,16 +142,6 @@ impl Bitmap {
             }
         }
         members
-    }
-
-    fn each_word(&mut self, run: Run, mut change: impl FnMut(&mut u64, u64)) {
-        let mut start = run.start;
-        while start < run.end {
-            let end = run.end.min((start / 64 + 1) * 64);
-            let mask = (u64::MAX >> (64 - (end - start))) << (start % 64);
-            change(&mut self.0[start as usize / 64], mask);
-            start = end;
-        }
     }
 }
 

@@ -249,7 +249,7 @@ impl<'a> Members<'a> {
         let page = request.page;
         let (begin, end) = (page.offset(), page.offset().saturating_add(page.size));
         let (mut total, mut numbers) = (0, Vec::new());
-        let mut parts = PartReader::default();
+        let mut parts = PartReader::new(self.last);
         for group in groups(group_of(self.last), request.order) {
             if !request.with_total && total > end {
                 break;
@@ -292,8 +292,7 @@ impl<'a> Members<'a> {
 
     /// The tenant's numbers in a group.
     fn numbers_in(&self, group: u64) -> Interval {
-        let start = group_start(group);
-        Interval { after: start.saturating_sub(1), to: self.last.min(start + GROUP_NUMBERS - 1) }
+        part_reader::numbers_in(group, self.last)
     }
 
     /// The numbers of a group that a term's interval has.
@@ -312,6 +311,14 @@ impl<'a> Members<'a> {
     /// Whether every access of a group is in the set.
     fn has_all(&self, set: &CountedSet, group: u64) -> bool {
         self.sum(set, group) == self.numbers_in(group).len()
+    }
+
+    /// Whether so many accesses of these groups are in the set that the others are stored in fewer bytes: a part needs
+    /// a bit for each number at most, and a byte for most scattered members.
+    fn has_most(&self, set: &CountedSet, groups: RangeInclusive<u64>) -> bool {
+        let all: u64 = groups.clone().map(|group| self.numbers_in(group).len()).sum();
+        let in_set: u64 = groups.map(|group| self.sum(set, group)).sum();
+        all.saturating_sub(in_set) < all / 8
     }
 
     fn sum(&self, set: &CountedSet, group: u64) -> u64 {
@@ -359,17 +366,24 @@ impl<'a> Members<'a> {
         let mut sets: HashMap<&CountedSet, Bitmap> = HashMap::new();
         for set in terms.iter().flat_map(|term| term.sets) {
             if !sets.contains_key(set) && !self.has_all(set, group) {
-                let read = parts.read(self.tx, self.tenant, set, group, || groups(set));
-                let mut members = read.await?;
+                let groups = || {
+                    let groups = groups(set);
+                    (groups.clone(), self.has_most(set, groups))
+                };
+                let mut members = parts.read(self.tx, self.tenant, set, group, groups).await?;
                 self.lay_ends_over(set, group, &mut members);
+                if members.len() != self.sum(set, group) {
+                    return Err(StoreError::corrupt(
+                        "a counted set has more or fewer members than its sum",
+                    ));
+                }
                 sets.insert(set, members);
             }
         }
         let mut selected = Bitmap::default();
         for term in terms {
             let mut members = Bitmap::default();
-            let Interval { after, to } = self.clipped(term, group);
-            members.insert(Run { start: offset_of(after + 1), end: offset_of(to) + 1 });
+            members.insert(part_reader::run_of(self.clipped(term, group)));
             for bitmap in term.sets.iter().filter_map(|set| sets.get(set)) {
                 members.intersect(bitmap);
             }
@@ -390,10 +404,9 @@ impl<'a> Members<'a> {
         let start = group_start(group);
         for (number, stored) in self.ended.range(start..start + GROUP_NUMBERS) {
             let offset = offset_of(*number);
-            let run = Run { start: offset, end: offset + 1 };
             match *status {
-                Status::Terminated => members.insert(run),
-                status if status == *stored => members.remove(run),
+                Status::Terminated => members.insert(Run { start: offset, end: offset + 1 }),
+                status if status == *stored => members.remove_one(offset),
                 _ => {}
             }
         }

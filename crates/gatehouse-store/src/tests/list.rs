@@ -101,16 +101,22 @@ async fn every_page_equals_a_scan_of_all_accesses() {
             let new = drawn(&mut random, n as u64);
             population.push(case.store.create_access(&acme(), new).await.unwrap().unwrap());
         }
-        for access in &mut population {
-            let target = match random.roll(5) {
-                0 => TargetStatus::Terminated,
-                1 | 2 => TargetStatus::Suspended,
-                _ => continue,
-            };
-            *access = set_status(&case.store, access.id, target, case.clock.now()).await;
-        }
         let mut paths = Vec::new();
         for n in 0..600 {
+            // At first few accesses have another status than most, and later many.
+            if n == 0 || n == 200 {
+                let one_of = if n == 0 { 60 } else { 5 };
+                for access in population.iter_mut().filter(|it| it.status == Status::Active) {
+                    let target = match random.roll(one_of) {
+                        0 => TargetStatus::Terminated,
+                        1 | 2 => TargetStatus::Suspended,
+                        _ => continue,
+                    };
+                    *access = set_status(&case.store, access.id, target, case.clock.now()).await;
+                }
+                let n_active = population.iter().filter(|it| it.status == Status::Active).count();
+                assert_eq!(n_active > 135, n == 0, "{n_active} of 150 are active");
+            }
             if n == 400 {
                 // The accesses of a contract have ended, and that is not stored yet.
                 case.clock.set(day(31));

@@ -8,6 +8,7 @@ use gatehouse_testing::SeededRandom;
 
 use super::*;
 use crate::counted_sets::changes::SetChanges;
+use crate::counted_sets::part_reader::PartReader;
 use crate::counted_sets::position::COMPLETE;
 use crate::db::{Row, WriteKind};
 
@@ -80,6 +81,38 @@ async fn parts_split_and_join_as_members_come_and_go() {
         let (members, n_parts, sum) = stored(&case.store).await;
         assert_eq!((members.len(), sum), (0, 0), "{}", case.kind);
         assert!(n_parts <= 8, "{}: {n_parts} parts of nothing", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_status_that_most_have_is_read_from_the_other_statuses() {
+    const LAST: u64 = 2 * GROUP_NUMBERS + 1000;
+    for case in stores("a_status_that_most_have").await {
+        set_up(&case.store).await;
+        let mut random = SeededRandom(5);
+        let others: BTreeMap<u64, Status> = (0..900)
+            .map(|_| {
+                (1 + random.roll(LAST), *random.pick(&[Status::Suspended, Status::Terminated]))
+            })
+            .collect();
+        let written = others.clone();
+        let read = case.store.db.write(WriteKind::Tenant(acme()), async move |tx| {
+            let mut changes = SetChanges::default();
+            for (number, status) in &written {
+                changes.set(CountedSet::Status(*status), *number, true);
+            }
+            changes.write_all(&tx, &acme()).await?;
+            let (mut parts, mut found) = (PartReader::new(LAST), Vec::new());
+            for group in 0..=2 {
+                let active = CountedSet::Status(Status::Active);
+                let read = parts.read(&tx, &acme(), &active, group, || (group..=2, true)).await?;
+                let members = read.members(0, u64::MAX);
+                found.extend(members.iter().map(|it| group_start(group) + u64::from(*it)));
+            }
+            Ok::<_, StoreError>(found)
+        });
+        let expected = (1..=LAST).filter(|number| !others.contains_key(number));
+        assert!(read.await.unwrap().into_iter().eq(expected), "{}", case.kind);
     }
 }
 

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::*;
+use crate::counted_set::bitmap::Bitmap;
 
 /// Members of every density, also long runs.
 fn sets() -> impl Strategy<Value = BTreeSet<u32>> {
@@ -12,7 +13,8 @@ fn sets() -> impl Strategy<Value = BTreeSet<u32>> {
     });
     let single = (0..=last).prop_map(|it| vec![it]);
     let near = (0u32..3000).prop_map(|it| vec![it]);
-    prop::collection::vec(prop_oneof![1 => run, 20 => single, 20 => near], 0..300)
+    let short = (0u32..9000, 1u32..70).prop_map(|(start, n)| (start..start + n).collect());
+    prop::collection::vec(prop_oneof![1 => run, 20 => single, 20 => near, 20 => short], 0..300)
         .prop_map(|all| all.into_iter().flatten().collect())
 }
 
