@@ -3,6 +3,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod building;
+mod changed_parts;
 pub(crate) mod changes;
 pub(crate) mod label_build;
 pub(crate) mod label_building;
@@ -10,7 +11,6 @@ pub(crate) mod label_counts;
 pub(crate) mod page;
 pub(crate) mod part;
 pub(crate) mod part_reader;
-mod parts;
 pub(crate) mod position;
 pub(crate) mod progress;
 pub(crate) mod row_source;

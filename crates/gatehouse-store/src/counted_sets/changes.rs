@@ -9,9 +9,9 @@ use gatehouse_core::counted_set::runs::MemberChange;
 use gatehouse_core::counted_set::{self, CountedSet, group_of, group_start, offset_of};
 use gatehouse_core::{Access, TenantName};
 
+use super::changed_parts::ChangedParts;
 use super::label_build::{self, LabelBuild, LabelBuilds};
 use super::part::{self, Part};
-use super::parts::Parts;
 use super::position::{self, COMPLETE};
 use crate::db::Tx;
 use crate::error::StoreError;
@@ -136,7 +136,7 @@ async fn write_set<'s>(
         true => Vec::new(),
         false => numbers.keys().copied().take_while(|number| *number <= built_to).collect(),
     };
-    let mut parts = Parts::lock(tx, tenant, set, scattered).await?;
+    let mut parts = ChangedParts::lock(tx, tenant, set, scattered).await?;
     let mut next = first_from(0);
     while let Some(number) = next.filter(|number| *number <= built_to) {
         let mut part = parts.take(number).await?;

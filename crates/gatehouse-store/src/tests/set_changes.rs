@@ -1,10 +1,12 @@
 //! Parts of a counted set: they split and join, and concurrent writers lose nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use gatehouse_core::Status;
 use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_start};
 use gatehouse_testing::SeededRandom;
+use tokio::sync::Notify;
 
 use super::*;
 use crate::counted_sets::changes::SetChanges;
@@ -159,5 +161,67 @@ async fn changes_of_neighbours_at_the_same_time_are_all_kept() {
         let (members, _, sum) = stored(&case.store).await;
         assert_eq!(members, model, "{}", case.kind);
         assert_eq!(sum, model.len() as u64, "{}", case.kind);
+    }
+}
+
+/// Changes members, and returns once another transaction waits for one of the parts.
+async fn write_until_awaited(
+    tx: &Tx,
+    changes: &BTreeMap<u64, bool>,
+    written: &Notify,
+) -> Result<(), StoreError> {
+    let mut all = SetChanges::default();
+    changes.iter().for_each(|(number, is_member)| all.set(SET, *number, *is_member));
+    all.write_all(tx, &acme()).await?;
+    written.notify_one();
+    let sql = "SELECT 1 FROM pg_locks \
+               WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))";
+    for _ in 0..1000 {
+        if tx.row(sql, &[], |_| Ok(())).await?.is_some() {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("no transaction waits");
+}
+
+#[tokio::test]
+async fn parts_that_are_split_or_joined_while_a_transaction_waits_are_found_again() {
+    let url = empty_schema("parts_split_meanwhile").await;
+    let store = Store::open_postgres(&url, Clock::by_hand(day(0))).await.unwrap();
+    set_up(&store).await;
+    let spread = |first: u64, n: u64| (0..n).map(move |it| first + it * (240_000 / n));
+    let mut model: BTreeSet<u64> = spread(1, 300).collect();
+    write(&store, model.iter().map(|it| (*it, true)).collect(), COMPLETE).await;
+    let n_parts = async || stored(&store).await.1;
+    assert_eq!(n_parts().await, 1);
+    for (first, splits) in [(11, true), (13, false)] {
+        let changes: BTreeMap<u64, bool> = match splits {
+            true => spread(7, 400).map(|it| (it, true)).collect(),
+            false => model.iter().filter(|it| *it % 50 != 0).map(|it| (*it, false)).collect(),
+        };
+        let waiting: Vec<(u64, bool)> = spread(first, 90).map(|it| (it, true)).collect();
+        for (number, is_member) in changes.iter().chain(waiting.iter().map(|(it, is)| (it, is))) {
+            if *is_member {
+                model.insert(*number)
+            } else {
+                model.remove(number)
+            };
+        }
+        let n_before = n_parts().await;
+        let written = Arc::new(Notify::new());
+        let holding = store.db.write(WriteKind::Tenant(acme()), {
+            let written = Arc::clone(&written);
+            async move |tx| write_until_awaited(&tx, &changes, &written).await
+        });
+        let waiting = async {
+            written.notified().await;
+            write(&store, waiting, COMPLETE).await;
+        };
+        let (held, ()) = tokio::join!(holding, waiting);
+        held.unwrap();
+        let (members, n_after, sum) = stored(&store).await;
+        assert_eq!((members, sum), (model.clone(), model.len() as u64), "splits: {splits}");
+        assert_eq!(n_after > n_before, splits, "{n_before} parts, then {n_after}");
     }
 }

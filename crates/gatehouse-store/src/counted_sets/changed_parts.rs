@@ -16,7 +16,7 @@ use crate::error::StoreError;
 const JOINED_BYTES_MAX: usize = 500;
 
 /// The parts of a set that a transaction changes, in the order of their numbers.
-pub(super) struct Parts<'t> {
+pub(super) struct ChangedParts<'t> {
     tx: &'t Tx,
     tenant: &'t TenantName,
     set: &'t CountedSet,
@@ -30,7 +30,7 @@ pub(super) struct Parts<'t> {
     removed: Vec<u64>,
 }
 
-impl<'t> Parts<'t> {
+impl<'t> ChangedParts<'t> {
     /// Locks the parts that cover these numbers, if there are any; without numbers each part is locked when it is taken.
     pub(super) async fn lock(
         tx: &'t Tx,
