@@ -10,28 +10,25 @@ pub(crate) struct Row {
     pub(crate) cells: StringRecord,
 }
 
-/// A line behind a table. It is a row of its own unless a quotation mark before it is not closed.
-const END: &str = "\u{1}end";
-
-/// All rows of a table, without empty lines. A table with a quotation mark that is not closed is refused: all lines
-/// behind it would be one cell.
+/// All rows of a table, without empty lines. A quotation mark that is missing is a fault: the CSV reader would take
+/// the lines behind it for one cell.
 pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
     // The CSV reader takes a line of spaces as a row.
     let first = text.split(['\r', '\n']).find(|line| !line.is_empty()).unwrap_or_default();
-    let with_end = format!("{text}\n{END}");
+    let separator = separator(first);
+    if let Some(QuotationFault { line, what }) = quotation_fault(text.as_bytes(), separator) {
+        return Err(Failure::input(format!("{source}, line {line}: {what}")));
+    }
     let mut reader = csv::ReaderBuilder::new()
-        .delimiter(separator(first))
+        .delimiter(separator)
         .flexible(true)
         .has_headers(false)
-        .from_reader(with_end.as_bytes());
+        .from_reader(text.as_bytes());
     let mut lines = Lines { text: text.as_bytes(), at: 0, line: 1 };
     let mut rows = Vec::new();
     for record in reader.records() {
         let cells =
             record.map_err(|bad| Failure::input(format!("{source} is not a table: {bad}")))?;
-        if cells.iter().eq([END]) {
-            return Ok(rows);
-        }
         let at = cells.position().map_or(0, |position| position.byte());
         let line = lines.line_of(usize::try_from(at).unwrap_or(usize::MAX));
         // Some spreadsheets name the separator in the first line.
@@ -39,10 +36,44 @@ pub(crate) fn read_rows(source: &str, text: &str) -> Result<Vec<Row>, Failure> {
             rows.push(Row { line, cells });
         }
     }
-    let line = rows.last().map_or(1, |row| row.line);
-    Err(Failure::input(format!(
-        "{source}: the row on line {line} has a quotation mark that is not closed, so all lines behind it are one cell"
-    )))
+    Ok(rows)
+}
+
+/// A quoted cell that doesn't end where it should, and the line that it begins on.
+struct QuotationFault {
+    line: u64,
+    what: &'static str,
+}
+
+/// The first quoted cell that is not closed, or has more text behind its end.
+fn quotation_fault(text: &[u8], separator: u8) -> Option<QuotationFault> {
+    let (mut rest, mut line) = (text, 1);
+    loop {
+        if let Some(mut quoted) = rest.strip_prefix(b"\"") {
+            let begins_on = line;
+            let fault = |what| Some(QuotationFault { line: begins_on, what });
+            // Two quotation marks stand for one of the cell's own.
+            loop {
+                let Some(end) = quoted.iter().position(|byte| *byte == b'"') else {
+                    return fault("a cell begins with a quotation mark that is not closed");
+                };
+                line += quoted[..end].iter().filter(|byte| **byte == b'\n').count() as u64;
+                quoted = &quoted[end + 1..];
+                match quoted.strip_prefix(b"\"") {
+                    Some(behind) => quoted = behind,
+                    None => break,
+                }
+            }
+            if !quoted.first().is_none_or(|byte| [separator, b'\r', b'\n'].contains(byte)) {
+                return fault("a quoted cell has more text behind its closing quotation mark");
+            }
+            rest = quoted;
+        }
+        // A quotation mark inside a cell is the cell's own.
+        let end = rest.iter().position(|byte| [separator, b'\r', b'\n'].contains(byte))?;
+        line += u64::from(rest[end] == b'\n');
+        rest = &rest[end + 1..];
+    }
 }
 
 /// Beginning of a line that names the separator.
@@ -100,19 +131,23 @@ mod tests {
     }
 
     #[test]
-    fn a_quotation_mark_that_is_not_closed_is_refused() {
+    fn a_missing_quotation_mark_is_a_fault_on_the_line_of_its_cell() {
         let fault = |text| read_rows("t", text).err().map(|it| it.to_string());
-        for (text, line) in [
-            ("a,b\n1,2\n\"3,4\n5,6\n", 3),
-            ("a,b\r\n1,\"2\r\n", 2),
-            ("a,b\n1,\"2", 2),
-            ("\"", 1),
-            ("a,b\n5\" pipe,\"2\n3,4", 2),
+        let (open, more) = ("that is not closed", "has more text behind");
+        for (text, line, what) in [
+            ("a,b\n1,2\n\"3,4\n5,6\n", 3, open),
+            ("a,b\r\n1,\"2\r\n", 2, open),
+            ("a,b\n1,\"2", 2, open),
+            ("\"", 1, open),
+            ("\"\"\"", 1, open),
+            ("a,b\n5\" pipe,\"2\n3,4", 2, open),
+            ("a,b\n1,\"pump\n2,\"meter\"\n", 2, more),
+            ("a;b\n\"x\ny\";\"1\" ;\n", 3, more),
+            ("\"a\"b\"c\",d", 1, more),
         ] {
-            let expected =
-                format!("t: the row on line {line} has a quotation mark that is not closed");
             let fault = fault(text).unwrap_or_default();
-            assert!(fault.starts_with(&expected), "{text:?}: {fault}");
+            let is_named = fault.starts_with(&format!("t, line {line}: ")) && fault.contains(what);
+            assert!(is_named, "{text:?}: {fault}");
         }
         for fine in [
             "",
@@ -120,6 +155,7 @@ mod tests {
             "a,b\n5\" pipe,2\n3,4\n",
             "a,b\n1,\"two\nlines\"\n",
             "a,b\n5\" pipe,\"two\nlines\"",
+            "a;b\n\"1\";\"one \"\"word\"\"\"\r\n",
             "a,b\r1,\"\"",
         ] {
             assert_eq!(fault(fine), None, "{fine:?}");

@@ -9,8 +9,9 @@ use serde_json::Value;
 use crate::terminal::screen::print_notice;
 
 /// Fields whose value is masked, at any depth.
-const SECRET: [&str; 9] = [
+const SECRET: [&str; 10] = [
     "password",
+    "passwordHash",
     "credentials",
     "client_secret",
     "clientSecret",
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn secrets_are_masked_wherever_they_are() {
-        let body = json!({"contractId": "c", "accesses": [{"username": "u", "password": "hunter2"}],
+        let body = json!({"contractId": "c", "accesses": [{"username": "u", "password": "hunter2"}, {"passwordHash": "hunter2"}],
                           "credentials": {"token": "hunter2"}, "client_secret": "hunter2"});
         let text = shown(&body);
         assert!(!text.contains("hunter2"), "{text}");

@@ -44,6 +44,9 @@ fn parse_by(text: &str) -> Result<By, String> {
     plain.map_err(|_| "must be `status`, `contract` or `label.KEY`".into())
 }
 
+/// Values of a label that a server counts.
+const VALUES_MAX: usize = 100;
+
 impl Count {
     pub(crate) async fn run(self, tenant_args: &TenantArgs) -> Result<(), Failure> {
         let (server, format) = tenant_args.open().await?;
@@ -67,6 +70,9 @@ impl Count {
         listing.finish()?;
         if counts.is_empty() && format == OutputFormat::Table {
             eprintln!("no accesses");
+        }
+        if matches!(self.by, By::Label(_)) && counts.len() >= VALUES_MAX {
+            eprintln!("only the {VALUES_MAX} most frequent values are shown");
         }
         Ok(())
     }

@@ -171,7 +171,7 @@ async fn warn_of_missing_passwords(server: &TenantServer, task: &Task) {
     let Ok(response) = request.query("state=succeeded&pageSize=1").success().await else { return };
     if response.body[0]["access"].get("password").is_none() {
         eprintln!(
-            "the first access has no password here: it was changed since, the server no longer shows this batch's passwords, or your token lacks the scope access:write"
+            "the first access has no password here: it came with a hash, its password was changed since, the server no longer shows this batch's passwords, or your token lacks the scope access:write"
         );
     }
 }

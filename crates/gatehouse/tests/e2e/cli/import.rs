@@ -107,6 +107,10 @@ fn files_without_a_fitting_line_and_rejected_batches_are_errors() {
         (&["empty", "--contract", "C-PAYG"], "empty has no usernames and hashes"),
         (&["gone", "--contract", "C-PAYG"], "gone can't be read"),
         (&["good", "--contract", "C-GONE", "--yes"], "the batch was rejected, nothing was done"),
+        (
+            &["good", "--contract", "C-GONE", "--yes"],
+            "--contract C-GONE --yes --again` sends all lines anew",
+        ),
     ] {
         let ran = shell.run(&[&["access", "import"], words].concat());
         assert_ne!(ran.code, 0, "{words:?}");

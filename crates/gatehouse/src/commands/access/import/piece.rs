@@ -93,7 +93,9 @@ impl<'l> Piece<'l> {
             }
         };
         if matches!(task.state.as_str(), "REJECTED" | "TERMINATED") {
-            task.exit_result(server)?;
+            // The same command gets the same batch again.
+            let again = format!("`{resume} --again` sends all lines anew");
+            task.exit_result(server).map_err(|failure| failure.advise_also(again))?;
         }
         let failed = interrupts.or(self.failed_lines(server, &task)).await?;
         Ok(PieceResult { n_created: task.progress.succeeded, failed, task: task.id })
