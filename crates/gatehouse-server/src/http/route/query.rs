@@ -168,7 +168,12 @@ impl Query {
                 rest.push(piece);
             }
             match known {
-                Some(known) => self.add(known, decode(value)),
+                Some(known) => {
+                    if percent_decode_str(value).decode_utf8().is_err() {
+                        self.fault(known, "must be UTF-8 once it is percent-decoded".into());
+                    }
+                    self.add(known, decode(value));
+                }
                 None => {
                     let reason = "is not a parameter of this operation".into();
                     ignored.push(IgnoredCondition { name, reason });

@@ -79,6 +79,7 @@ async fn a_search_needs_a_text_of_1_to_128_characters() {
         ("q=", "must have 1 to 128 characters"),
         (&format!("q={long}"), "must have 1 to 128 characters"),
         ("q=a&q=b", "may be given only once"),
+        ("q=%FFa", "must be UTF-8 once it is percent-decoded"),
     ] {
         let response = gate.get(&format!("/acme/search?{query}")).await;
         assert_eq!(response.status, 400, "{query}");
