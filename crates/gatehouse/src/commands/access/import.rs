@@ -50,10 +50,10 @@ pub(crate) struct Import {
 const LINES: Column = Column::text("LINES", "lines", Fit::Whole);
 const FIT: Column = Column::text("FIT", "fit", Fit::Whole);
 const REFUSED: Column = Column::text("REFUSED", "refused", Fit::Whole);
-const FORMATS: Column = Column::text("FORMATS", "formats", Fit::Cut(8));
+const FORMATS: Column = Column::computed("FORMATS", "formats", formats, Fit::Cut(8));
 const CREATED: Column = Column::text("CREATED", "created", Fit::Whole);
 const FAILED: Column = Column::text("FAILED", "failed", Fit::Whole);
-const BATCHES: Column = Column::text("BATCHES", "batches", Fit::Whole);
+const BATCHES: Column = Column::computed("BATCHES", "batches", batches, Fit::Whole);
 
 /// Columns of the report.
 const REPORT_COLUMNS: &[Column] = &[LINES, FIT, REFUSED, FORMATS];
@@ -70,16 +70,17 @@ impl Import {
         }
         if !self.yes {
             let format = tenant_args.chosen_format()?.unwrap_or(OutputFormat::Table);
-            return self.report(&file, refused.len(), format);
+            return self.report(&file, &refused, format);
         }
         let (server, format) = tenant_args.open().await?;
         let fit: Vec<&Line> = file.fit().collect();
         let mut result = ImportResult::default();
         let sent = self.send(&server, &fit, &mut result).await;
-        let ImportResult { created, failed, batches } = result;
+        let ImportResult { created, failed_lines, batches } = result;
+        let failed = failed_lines.len() as u64;
         let shown = json!({
             "lines": file.n_lines(), "refused": refused.len(), "created": created, "failed": failed,
-            "batches": batches.join(" "),
+            "batches": batches, "refusedLines": as_json(&refused), "failedLines": failed_lines,
         });
         // After an error, too: batches before it are done.
         show_one(format, RESULT_COLUMNS, &shown)?;
@@ -97,20 +98,13 @@ impl Import {
     fn report(
         &self,
         file: &PasswordFile,
-        n_refused: usize,
+        refused: &[(u64, &str)],
         format: OutputFormat,
     ) -> Result<(), Failure> {
-        let n_fit = file.fit().count();
-        let formats: Vec<String> =
-            file.formats().iter().map(|(name, n)| format!("{name} {n}")).collect();
-        let refused: Vec<Value> = file
-            .refused()
-            .iter()
-            .map(|(line, reason)| json!({"line": line, "reason": reason}))
-            .collect();
+        let (n_fit, n_refused) = (file.fit().count(), refused.len());
         let shown = json!({
             "lines": file.n_lines(), "fit": n_fit, "refused": n_refused,
-            "formats": formats.join(", "), "refusedLines": refused,
+            "formats": file.formats(), "refusedLines": as_json(refused),
         });
         show_one(format, REPORT_COLUMNS, &shown)?;
         let advice =
@@ -148,9 +142,10 @@ impl Import {
             let done = piece.create(server, &self.contract, &run, &resume, &mut interrupts).await?;
             for (line, username, reason) in &done.failed {
                 show_line(*line, Some(username), reason);
+                let failed = json!({"line": line, "username": username, "reason": reason});
+                result.failed_lines.push(failed);
             }
             result.created += done.n_created;
-            result.failed += done.failed.len() as u64;
             result.batches.push(done.task);
         }
         Ok(())
@@ -161,8 +156,25 @@ impl Import {
 #[derive(Default)]
 struct ImportResult {
     created: u64,
-    failed: u64,
+    failed_lines: Vec<Value>,
     batches: Vec<String>,
+}
+
+/// Refused lines for programs.
+fn as_json(refused: &[(u64, &str)]) -> Vec<Value> {
+    refused.iter().map(|(line, reason)| json!({"line": line, "reason": reason})).collect()
+}
+
+/// The formats of the hashes and how often they occur, as a cell.
+fn formats(report: &Value) -> String {
+    let formats = report["formats"].as_object().into_iter().flatten();
+    formats.map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The IDs of the batches, as a cell.
+fn batches(result: &Value) -> String {
+    let batches = result["batches"].as_array().into_iter().flatten();
+    batches.filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn show_line(line: u64, username: Option<&str>, reason: &str) {

@@ -88,8 +88,19 @@ async fn a_table_is_imported_from_standard_input() {
     assert_eq!(dry.code, 0, "{}", dry.stderr);
     let report: serde_json::Value = serde_json::from_str(&dry.stdout).unwrap();
     assert_eq!((&report["fit"], &report["refusedLines"]), (&1.into(), &serde_json::json!([])));
-    let done = shell.run_with(&[&import[..], &["--yes"]].concat(), &table);
+    assert_eq!(report["formats"], serde_json::json!({"bcrypt": 1}));
+    let import = [&import[..], &["--yes", "-o", "json"]].concat();
+    let done = shell.run_with(&import, &table);
     assert_eq!(done.code, 0, "{}", done.stderr);
+    let result: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(result["batches"].as_array().map(Vec::len), Some(1));
+    assert_eq!(result["failedLines"], serde_json::json!([]));
+    // Anew: the username exists.
+    let again = shell.run_with(&[&import[..], &["--again"]].concat(), &table);
+    let result: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    let failed = &result["failedLines"][0];
+    assert_eq!((&failed["line"], &failed["username"]), (&2.into(), &"ann".into()));
+    assert!(failed["reason"].as_str().is_some_and(|it| it.contains("Username taken")), "{failed}");
     assert!(is_right(&shell, "ann").await);
     let shown = shell.json(&["access", "show", "ann", "-o", "json"]);
     assert_eq!((&shown["name"], &shown["status"]), (&"Pump 7".into(), &"ACTIVE".into()));
