@@ -18,7 +18,7 @@ mod work;
 pub use in_memory::{CallFate, DatabaseCall, InMemoryDatabase, Network};
 pub(crate) use postgres::Session;
 pub use postgres::{DatabaseUrl, RETRY_WINDOW};
-pub(crate) use row::{Cell, Row, Value};
+pub(crate) use row::{Cell, Row, TypedValue, Value};
 #[cfg(test)]
 pub(crate) use sqlite::CheckpointLengths;
 pub(crate) use sqlite::{Health, Location, PendingCheck, ProcessRole, inspect};

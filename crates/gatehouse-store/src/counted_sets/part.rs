@@ -11,7 +11,7 @@ use gatehouse_core::counted_set::{CountedSet, GROUP_NUMBERS, group_of, group_sta
 
 use super::{kind, name};
 use crate::access::bulk::as_integer;
-use crate::db::{Row, Tx, Value};
+use crate::db::{Row, Tx, TypedValue, Value};
 use crate::error::StoreError;
 
 /// Most look-ups of a part that other transactions split or join meanwhile. A part that is still not found isn't there.
@@ -31,6 +31,25 @@ const COVERING: &str = "SELECT first, until, bits FROM set_part WHERE tenant = ?
                         AND first <= ?4 AND first >= ?5 ORDER BY first DESC LIMIT 1";
 
 const AT: &str = "SELECT first, until, bits FROM set_part WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND first = ?4";
+
+/// Locks the parts that cover any of the numbers, each of which is looked up by itself: PostgreSQL can't choose to read
+/// the whole set instead.
+const LOCK_EACH: &str = "SELECT part.first, part.until, part.bits \
+    FROM (SELECT DISTINCT (SELECT s.first FROM set_part s \
+        WHERE s.tenant = ?1 AND s.kind = ?2 AND s.name = ?3 AND s.first <= it.number AND s.first >= it.start \
+        ORDER BY s.first DESC LIMIT 1) AS first FROM unnest(?4::bigint[], ?5::bigint[]) AS it (number, start) \
+        ORDER BY 1) AS covering \
+    CROSS JOIN LATERAL (SELECT s.first, s.until, s.bits FROM set_part s \
+        WHERE s.tenant = ?1 AND s.kind = ?2 AND s.name = ?3 AND s.first = covering.first FOR UPDATE) AS part";
+
+/// Locks those parts between two numbers that cover any of the given ones, which are in order: more of them are at or
+/// before the part's last number than before its first.
+const LOCK_AMONG: &str = "SELECT first, until, bits FROM set_part \
+    WHERE tenant = ?1 AND kind = ?2 AND name = ?3 AND first >= ?4 AND first <= ?5 \
+    AND width_bucket(until - 1, ?6::bigint[]) > width_bucket(first - 1, ?6::bigint[]) ORDER BY first FOR UPDATE";
+
+/// To look up the part of a number costs as much as to look at the parts of about so many numbers.
+const LOOK_UP_NUMBERS: u64 = 16_384;
 
 /// Locks the part that covers a number. An empty part of the whole group is created where the group has none.
 pub(crate) async fn lock(
@@ -65,28 +84,33 @@ pub(crate) async fn lock(
     Err(StoreError::corrupt("a counted set has no part for a number"))
 }
 
-/// Locks the parts that cover these numbers, in the order of the parts. A part that another transaction splits or joins
-/// meanwhile can be missing, and is to be locked by itself. On SQLite, where a statement is no round trip, all are.
+/// Locks the parts that cover these numbers, which are in order and two at least, in the order of the parts. A part that
+/// another transaction splits or joins meanwhile can be missing, and is to be locked by itself. On SQLite, where a
+/// statement is no round trip, all are.
 pub(crate) async fn lock_many(
     tx: &Tx,
     tenant: &TenantName,
     set: &CountedSet,
     numbers: &[u64],
 ) -> Result<BTreeMap<u64, Part>, StoreError> {
-    let Some(session) = tx.postgres() else { return Ok(BTreeMap::new()) };
-    // Each is looked up by itself: PostgreSQL can't choose to read the whole set instead.
-    let sql = "SELECT part.first, part.until, part.bits FROM (SELECT DISTINCT (SELECT s.first FROM set_part s \
-               WHERE s.tenant = ?1 AND s.kind = ?2 AND s.name = ?3 AND s.first <= it.number AND s.first >= it.start \
-               ORDER BY s.first DESC LIMIT 1) AS first FROM unnest(?4::bigint[], ?5::bigint[]) AS it (number, start) \
-               ORDER BY 1) AS covering CROSS JOIN LATERAL (SELECT s.first, s.until, s.bits FROM set_part s \
-               WHERE s.tenant = ?1 AND s.kind = ?2 AND s.name = ?3 AND s.first = covering.first FOR UPDATE) AS part";
-    let name = name(set);
+    let (Some(session), [first, .., last]) = (tx.postgres(), numbers) else {
+        return Ok(BTreeMap::new());
+    };
     let starts = numbers.iter().map(|it| as_integer(group_start(group_of(*it))));
     let starts: Vec<i64> = starts.collect();
+    let name = name(set);
+    let is_dense = numbers.len() as u64 >= (last - first) / LOOK_UP_NUMBERS;
     let numbers: Vec<i64> = numbers.iter().map(|it| as_integer(*it)).collect();
-    let rows = session
-        .bulk(sql, &[&tenant.as_str(), &kind(set), &name.as_ref(), &numbers, &starts])
-        .await?;
+    let rows = if is_dense {
+        let ends = [starts[0], as_integer(*last)].map(Value::from);
+        let values: [&dyn TypedValue; 6] =
+            [&tenant.as_str(), &kind(set), &name.as_ref(), &ends[0], &ends[1], &numbers];
+        session.bulk(LOCK_AMONG, &values).await?
+    } else {
+        let values: [&dyn TypedValue; 5] =
+            [&tenant.as_str(), &kind(set), &name.as_ref(), &numbers, &starts];
+        session.bulk(LOCK_EACH, &values).await?
+    };
     let parts = rows.iter().map(|row| read(&Row::Postgres(row)).map(|part| (part.first, part)));
     parts.collect()
 }

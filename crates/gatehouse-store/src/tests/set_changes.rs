@@ -58,8 +58,13 @@ async fn parts_split_and_join_as_members_come_and_go() {
                 20..40 => random.roll(2) == 0,
                 _ => false,
             };
-            let changes: Vec<(u64, bool)> = (0..400)
-                .map(|_| (first + random.roll(30_000), is_member(&mut random)))
+            // PostgreSQL looks few numbers far apart up one by one, and goes through the parts for many close ones.
+            let (n_changes, first, n_numbers) = match n % 5 {
+                4 => (10, 1, 6 * GROUP_NUMBERS),
+                _ => (400, first, 30_000),
+            };
+            let changes: Vec<(u64, bool)> = (0..n_changes)
+                .map(|_| (first + random.roll(n_numbers), is_member(&mut random)))
                 .collect::<BTreeMap<u64, bool>>()
                 .into_iter()
                 .collect();
@@ -82,7 +87,7 @@ async fn parts_split_and_join_as_members_come_and_go() {
         write(&case.store, rest, COMPLETE).await;
         let (members, n_parts, sum) = stored(&case.store).await;
         assert_eq!((members.len(), sum), (0, 0), "{}", case.kind);
-        assert!(n_parts <= 8, "{}: {n_parts} parts of nothing", case.kind);
+        assert!(n_parts <= 12, "{}: {n_parts} parts of nothing", case.kind);
     }
 }
 
