@@ -14,8 +14,8 @@ use crate::filter::{Expression, FilterFields, Operator};
 use crate::identifier::{key, luhn_digit};
 use crate::ids::milliseconds_of;
 use crate::rights::{parse_scopes, scopes_from_words, scopes_to_words};
-use crate::time_span::TimeSpan;
-use crate::time_zone::ZoneName;
+use crate::time::span::TimeSpan;
+use crate::time::zone::ZoneName;
 use crate::*;
 
 /// A fuzz target: its name, and its function of any bytes.

@@ -400,6 +400,26 @@ impl fmt::Display for TaskId {
     }
 }
 
+/// Identifies an event; always starts with `evt-`. It is not stored: an event has the same one at each reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EventId(Uuid);
+
+impl EventId {
+    /// The identifier of an event in an entry of the journal, made of the entry's time and MAC and of the event's
+    /// position in it. No entry has as many events as three bytes can count.
+    pub fn in_entry(unix_milliseconds: u64, mac: &[u8; 32], position: u64) -> Self {
+        let [.., high, middle, low] = position.to_be_bytes();
+        let [a, b, c, d, e, f, g, ..] = *mac;
+        Self(time_ordered(unix_milliseconds, &[a, b, c, d, e, f, g, high, middle, low]))
+    }
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "evt-{}", self.0)
+    }
+}
+
 /// A UUID of version 7, for identifiers that are never stored (a request's, a token's).
 pub fn time_ordered(unix_milliseconds: u64, random: &[u8; 10]) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(unix_milliseconds, random).into_uuid()

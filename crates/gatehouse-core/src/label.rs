@@ -28,7 +28,7 @@ pub const FILTERABLE_KEYS_MAX: usize = 16;
 pub struct TooManyLabels(pub usize);
 
 /// The labels of an access.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Labels(SmolStr);
 
 /// Labels to set, and keys of labels to remove.

@@ -10,6 +10,7 @@ pub mod client;
 pub mod contract;
 pub mod counted_set;
 pub mod credential;
+pub mod event;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -26,8 +27,6 @@ pub mod rights;
 pub mod task;
 pub mod tenant;
 pub mod time;
-pub mod time_span;
-pub mod time_zone;
 
 pub use access::{Access, ShownAccess, Status};
 pub use account::Account;
@@ -37,8 +36,9 @@ pub use contract::{BillingModel, Contract, ContractStatus};
 pub use generational_cache::GenerationalCache;
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
-    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, LabelKey, LabelValue,
-    OfferingId, PlatformAccount, PlatformName, RequestKey, TaskId, TenantName, Username,
+    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, EventId, LabelKey,
+    LabelValue, OfferingId, PlatformAccount, PlatformName, RequestKey, TaskId, TenantName,
+    Username,
 };
 pub use label::Labels;
 pub use page::{Page, PageRequest};

@@ -14,7 +14,7 @@ use crate::access::{Access, PlannedTermination, ShownAccess, Status};
 use crate::contract::{BillingModel, Contract, ContractStatus};
 use crate::label::{LABELS_MAX, LabelPatch, TooManyLabels};
 use crate::time::Timestamp;
-use crate::time_zone::ZoneName;
+use crate::time::zone::ZoneName;
 
 /// Why the present state doesn't allow an operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -30,7 +30,7 @@ use crate::filter::access::{AccessFilter, Alternative};
 use crate::ids::{ContractId, DeviceName, OfferingId, TaskId, Username};
 use crate::label::RequiredLabels;
 use crate::time::Timestamp;
-use crate::time_span::{self, TimeSpan};
+use crate::time::span::{self, TimeSpan};
 
 /// A set of accesses with running numbers. Wider sets come first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -353,13 +353,13 @@ pub fn disjoint(terms: &[Term]) -> Vec<(TermScope, Vec<TimeSpan>)> {
         enclosing_sets.insert(&term.scope, &term.enclosing_sets);
     }
     let spans: BTreeMap<&TermScope, Vec<TimeSpan>> =
-        spans.into_iter().map(|(scope, spans)| (scope, time_span::union(spans))).collect();
+        spans.into_iter().map(|(scope, spans)| (scope, span::union(spans))).collect();
     let mut disjoint = Vec::new();
     for (scope, own) in &spans {
         let held =
             enclosing_sets[scope].iter().filter_map(|set| spans.get(&TermScope::Set(set.clone())));
-        let held = time_span::union(held.flatten().copied().collect());
-        let left = time_span::without(own, &held);
+        let held = span::union(held.flatten().copied().collect());
+        let left = span::without(own, &held);
         if !left.is_empty() {
             disjoint.push(((*scope).clone(), left));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ids::{LabelKey, TenantName};
-use crate::time_zone::ZoneName;
+use crate::time::zone::ZoneName;
 
 /// A tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! that instant.
 
 mod shown;
+pub mod span;
+pub mod zone;
 
 pub use shown::ShownTime;
 

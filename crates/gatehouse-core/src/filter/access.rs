@@ -6,7 +6,7 @@ use super::{Condition, Expression, FilterFault, FilterField, FilterFields, Opera
 use crate::access::{Access, Status};
 use crate::ids::{ContractId, DeviceName, LabelKey, OfferingId, TaskId, Username};
 use crate::label::RequiredLabels;
-use crate::time_span::TimeSpan;
+use crate::time::span::TimeSpan;
 
 const IS: &[Operator] = &[Operator::Equal];
 const COMPARES: &[Operator] = &[

@@ -2,7 +2,7 @@
 
 use gatehouse_core::page::PAGE_NUMBER_MAX;
 use gatehouse_core::tenant::REQUESTS_PER_SECOND_MAX;
-use gatehouse_core::time_zone::ZoneName;
+use gatehouse_core::time::zone::ZoneName;
 use gatehouse_core::{LabelKey, Tenant, TenantName};
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use gatehouse_core::list::request::{ListOrder, ListRequest};
 use gatehouse_core::list::{DeviceNameCondition, NumberedSet, RowConditions};
-use gatehouse_core::time_span::TimeSpan;
+use gatehouse_core::time::span::TimeSpan;
 use gatehouse_core::{Access, AccessId, Page, Status, TenantName, Timestamp};
 
 use crate::Store;

@@ -10,7 +10,7 @@ use gatehouse_core::list::{
     self, Interval, NumberRun, NumberedSet, PlanAnswers, PlanQuestions, RowConditions, SetSize,
     Term, TermScope,
 };
-use gatehouse_core::time_span::TimeSpan;
+use gatehouse_core::time::span::TimeSpan;
 use gatehouse_core::{TenantName, label};
 
 use crate::access::lookup::{Lookup, missing};

@@ -5,7 +5,7 @@ use gatehouse_core::counted_set::bitmap::Bitmap;
 use gatehouse_core::counted_set::runs::Run;
 use gatehouse_core::counted_set::{GROUP_NUMBERS, group_of, group_start, offset_of};
 use gatehouse_core::list::{DeviceNameCondition, RowConditions};
-use gatehouse_core::time_span::TimeSpan;
+use gatehouse_core::time::span::TimeSpan;
 use gatehouse_core::{DeviceName, TenantName, Username};
 
 use crate::db::{Dialect, Row, Tx, Value};

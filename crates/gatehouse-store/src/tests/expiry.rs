@@ -8,7 +8,7 @@ use crate::db::WriteKind;
 use crate::work_queue::minute;
 use crate::{Change, ExpiryResult, Lease, StoreError, WorkError, WorkKind};
 use gatehouse_core::lifecycle::{self, TargetStatus};
-use gatehouse_core::time_zone::ZoneName;
+use gatehouse_core::time::zone::ZoneName;
 use gatehouse_core::{Access, Status};
 
 const LEASE: i64 = 60_000;
