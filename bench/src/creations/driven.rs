@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::{AccessId, Labels, TenantName};
 use gatehouse_store::{Clock, NewAccess, Store, StoreError};
 use tokio::runtime::Runtime;
@@ -161,5 +162,6 @@ fn draw() -> Result<NewAccess, String> {
         labels: Labels::NONE,
         created_by: None,
         idempotent: None,
+        origin: Origin::of(Cause::Server),
     })
 }

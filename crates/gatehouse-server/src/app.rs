@@ -16,6 +16,7 @@ mod guess_limiter;
 pub mod outcome;
 pub mod product;
 mod repeat;
+pub mod requester;
 pub mod reseal;
 pub mod tenant;
 pub mod verify;
@@ -32,7 +33,7 @@ use tokio::sync::Notify;
 
 use self::guess_limiter::GuessLimiter;
 use crate::auth::revocations::Revocations;
-use crate::config::{Config, FAILED_CHECKS, Tasks};
+use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
 use crate::work::meter::WorkMeter;
@@ -48,6 +49,8 @@ pub struct App {
     pub clock: Clock,
     /// Settings of batch processing.
     pub tasks: Tasks,
+    /// Settings of the journal.
+    pub events: Events,
     /// External platforms.
     pub platforms: Arc<Platforms>,
     /// This server's share of every limit; the platform clients use the same one.
@@ -84,6 +87,7 @@ impl App {
             vault,
             clock,
             tasks,
+            events: Events::default(),
             platforms,
             share,
             revocations,
@@ -99,6 +103,7 @@ impl App {
     pub fn with_store_maintenance(mut self, config: &Config) -> Self {
         let backups = config.backup.schedule();
         let (store, clock) = (self.store.clone(), self.clock.clone());
+        self.events = config.events.clone();
         self.backups = backups.map(|it| {
             Arc::new(Backups::new(store.clone(), clock.clone(), it, config.data_dir.clone()))
         });

@@ -6,6 +6,7 @@
 mod auth;
 mod backup;
 mod duration;
+mod events;
 mod limits;
 mod load;
 mod platforms;
@@ -16,6 +17,7 @@ mod tasks;
 pub use auth::{Auth, Issuer, IssuerUrl};
 pub use backup::{Backup, BackupSchedule};
 pub use duration::{BadDuration, Duration};
+pub use events::Events;
 pub use limits::{BODY_BYTES_MAX, FAILED_CHECKS, Limits};
 pub use load::{BadConfig, SETTINGS};
 pub use platforms::Platforms;
@@ -66,6 +68,8 @@ pub struct Config {
     pub limits: Limits,
     /// Batch processing.
     pub tasks: Tasks,
+    /// The journal.
+    pub events: Events,
     /// Calls to external platforms.
     pub platforms: Platforms,
     /// Checks of the embedded store.
@@ -170,6 +174,7 @@ impl Default for Config {
             auth: Auth::default(),
             limits: Limits::default(),
             tasks: Tasks::default(),
+            events: Events::default(),
             platforms: Platforms::default(),
             store: StoreMaintenance::default(),
             backup: Backup::default(),
@@ -207,6 +212,7 @@ impl Config {
     fn check(self) -> Result<Self, String> {
         self.limits.check()?;
         self.tasks.check()?;
+        self.events.check()?;
         self.platforms.check()?;
         self.store.check()?;
         self.backup.check()?;

@@ -10,6 +10,7 @@ mod body;
 pub(crate) mod caller;
 pub(crate) mod client;
 pub(crate) mod contract;
+pub(crate) mod event;
 pub(crate) mod label;
 pub(crate) mod oauth;
 mod object;
@@ -39,6 +40,7 @@ pub(crate) fn schemas(limits: &Limits) -> Vec<Schema> {
         access::schemas(),
         batch::schemas(limits.batch_items),
         task::schemas(),
+        event::schemas(),
         product::schemas(),
         contract::schemas(),
         account::schemas(),

@@ -11,7 +11,6 @@
 
 mod disturbances;
 mod fleet;
-mod journal;
 mod limits;
 mod model;
 mod network;
@@ -21,6 +20,7 @@ mod rates;
 mod server;
 mod settled;
 mod short_lived_tenant;
+mod table_history;
 mod world;
 
 use std::sync::Arc;
@@ -86,7 +86,7 @@ async fn simulate(world: &Arc<World>) {
     let direct = Arc::new(Direct);
     let store = Store::open_in_memory(&world.database, direct, world.clock.clone()).await.unwrap();
     quota::create_tenants(&store, world).await;
-    world.database.with(journal::begin);
+    world.database.with(table_history::begin);
     let fleet = Arc::new(Fleet::new(world));
     for _ in 0..world.plan.n_servers {
         fleet.join().await;

@@ -1,5 +1,5 @@
 //! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
-//! usernames, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
+//! usernames, the journals, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
 //!
 //! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
 //! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
@@ -8,6 +8,7 @@ pub(crate) mod backup;
 pub(crate) mod check;
 mod chunk_size;
 mod heartbeat;
+pub mod journal;
 pub mod lifecycle;
 pub(crate) mod meter;
 pub mod retention;
@@ -67,6 +68,8 @@ impl Workers {
             loops.spawn(heartbeat.run(stopping.clone()));
         }
         loops.spawn(usernames::enable_reuse(app.store.clone(), stopping.clone()));
+        loops.spawn(journal::number(app.clone(), stopping.clone()));
+        loops.spawn(journal::keep_up(app.clone(), stopping.clone()));
         loops.spawn(sets::build(app.store.clone(), stopping.clone()));
         loops.spawn(time_indexes::build(app.store.clone(), stopping.clone()));
         if let Some(backups) = app.backups.clone() {

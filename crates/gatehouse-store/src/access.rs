@@ -17,6 +17,7 @@ pub(super) mod username_reuse;
 
 use gatehouse_core::access::PlannedTermination;
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::Origin;
 use gatehouse_core::label::ShownLabels;
 use gatehouse_core::{
     Access, AccessId, Contract, Labels, ShownAccess, Status, TaskId, TenantName, Username,
@@ -140,6 +141,7 @@ impl Store {
         &self,
         tenant: &TenantName,
         id: AccessId,
+        origin: Origin,
         rule: Rule,
     ) -> Result<Option<Access>, E>
     where
@@ -159,7 +161,7 @@ impl Store {
                 let contract =
                     contract.ok_or_else(|| StoreError::corrupt("an access without a contract"))?;
                 let change = rule(&before, &contract)?;
-                write_change(&tx, &tenant, &before, &change).await?;
+                write_change(&tx, &tenant, &before, &change, &origin).await?;
                 Ok(Some(change.access))
             })
             .await
@@ -171,13 +173,14 @@ async fn write_change(
     tenant: &TenantName,
     before: &StoredAccess,
     change: &Change,
+    origin: &Origin,
 ) -> Result<(), StoreError> {
     if before.access == change.access && change.password.is_none() {
         return Ok(());
     }
     write_one(tx, tenant, change).await?;
     let mut counts = DerivedCounts::default();
-    counts.change(before.number, &before.access, &change.access);
+    counts.change(before.number, &before.access, change, origin);
     counts.write(tx, tenant).await
 }
 

@@ -32,6 +32,7 @@ use std::time::Duration;
 
 use gatehouse_core::{TenantName, Timestamp};
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
@@ -80,6 +81,8 @@ pub(crate) struct Db {
     engine: Engine,
     clock: Clock,
     meter: Arc<StoreMeter>,
+    /// Notified when a tenant's write is committed.
+    committed: Arc<Notify>,
 }
 
 #[derive(Clone)]
@@ -105,7 +108,7 @@ impl Db {
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let db = sqlite::Sqlite::open(location.into(), role, Arc::clone(&meter))?;
-        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
+        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter, committed: Arc::default() })
     }
 
     /// Opens an embedded database read-only.
@@ -115,13 +118,13 @@ impl Db {
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let db = sqlite::Sqlite::attach(location.into(), Arc::clone(&meter))?;
-        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter })
+        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter, committed: Arc::default() })
     }
 
     pub(crate) fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let engine = Engine::Postgres(Arc::new(postgres::Postgres::new(url, Arc::clone(&meter))));
-        Ok(Self { engine, clock, meter })
+        Ok(Self { engine, clock, meter, committed: Arc::default() })
     }
 
     /// Opens a database in memory for one of the servers that share it.
@@ -131,7 +134,8 @@ impl Db {
         clock: Clock,
     ) -> Self {
         let engine = Engine::InMemory(in_memory::InMemory::new(database, network));
-        Self { engine, clock, meter: Arc::new(StoreMeter::new()) }
+        let (meter, committed) = (Arc::new(StoreMeter::new()), Arc::default());
+        Self { engine, clock, meter, committed }
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -217,7 +221,11 @@ impl Db {
     {
         let runs_once = self.runs_work_once() || !kind.is_retried();
         let (start, result) = work::erase(self.tx(), repeatable(runs_once, work));
-        result.take(self.transact(&kind, start).await)
+        let taken = result.take(self.transact(&kind, start).await);
+        if taken.is_ok() && matches!(kind, WriteKind::Tenant(_) | WriteKind::Batch(_)) {
+            self.committed.notify_one();
+        }
+        taken
     }
 
     /// Not generic, so that it is compiled once.
@@ -230,6 +238,11 @@ impl Db {
             }
         });
         self.meter.measure(CallKind::Write, written).await
+    }
+
+    /// Waits until this server has committed a tenant's write since the last call.
+    pub(crate) async fn until_committed(&self) {
+        self.committed.notified().await;
     }
 
     /// Number of tenants' writes that wait in the queue.

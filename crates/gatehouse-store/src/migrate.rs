@@ -13,6 +13,7 @@ use crate::access::{time_indexes, username_reuse};
 use crate::counted_sets::building;
 use crate::db::{Db, Dialect, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::journal::beginning;
 
 /// One step, in each database's SQL.
 #[derive(Clone, Copy)]
@@ -106,6 +107,12 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0012_labels.sql"),
         postgres: include_str!("../migrations/postgres/0012_labels.sql"),
     },
+    Step {
+        version: 13,
+        needs: 12,
+        sqlite: include_str!("../migrations/sqlite/0013_journal.sql"),
+        postgres: include_str!("../migrations/postgres/0013_journal.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.
@@ -113,7 +120,8 @@ pub(crate) async fn run(db: &Db) -> Result<(), StoreError> {
     take(db, STEPS).await?;
     username_reuse::allow_at_once(db).await?;
     time_indexes::build_at_once(db).await?;
-    building::begin_at_once(db).await
+    building::begin_at_once(db).await?;
+    beginning::begin_at_once(db).await
 }
 
 /// Takes these steps; tests have others than the program.

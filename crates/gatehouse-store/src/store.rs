@@ -11,6 +11,7 @@ use crate::counted_sets::building;
 use crate::db::{self, DatabaseUrl, InMemoryDatabase, LastShutdown, Network, OpenMode};
 use crate::error::{DiskTrouble, StoreError};
 use crate::failpoint::{Failpoint, Failpoints};
+use crate::journal::beginning::JournalBeginning;
 use crate::meter::StoreMeter;
 use crate::{Clock, integrity, migrate, transfer};
 
@@ -30,6 +31,7 @@ pub struct Store {
     pub(crate) creation_groups: CreationGroups,
     pub(crate) usernames: username_reuse::Usernames,
     pub(crate) set_builder: building::SetBuilder,
+    pub(crate) journal_beginning: JournalBeginning,
     pub(crate) failpoints: Failpoints,
     pub(crate) known_damage: integrity::KnownDamage,
     last_shutdown: LastShutdown,
@@ -141,13 +143,14 @@ impl Store {
     async fn of(db: db::Db) -> Result<Self, StoreError> {
         let usernames = username_reuse::Usernames::read(&db).await?;
         let (creation_groups, known_damage) = Default::default();
-        let (failpoints, set_builder) = Default::default();
+        let (failpoints, set_builder, journal_beginning) = Default::default();
         let last_shutdown = LastShutdown::Clean;
         Ok(Self {
             db,
             creation_groups,
             usernames,
             set_builder,
+            journal_beginning,
             failpoints,
             known_damage,
             last_shutdown,

@@ -6,6 +6,7 @@ pub(super) mod item;
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::{Entry, Origin, TaskEntry};
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::task::{self, NewPasswords, Task, TaskState, TaskWork};
@@ -15,6 +16,7 @@ use crate::Store;
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::{RuleError, StoreError};
+use crate::journal::new_events;
 use crate::keys::secret::{self, SecretKind};
 use crate::request::{self, IdempotentRequest, RequestResult};
 use crate::work_queue::{self, WorkKey, WorkKind};
@@ -50,8 +52,8 @@ pub struct NewTask {
     pub parts: Vec<(u32, Vec<u8>)>,
     /// The Task's key, sealed; `None` where it needs none.
     pub sealed_key: Option<Vec<u8>>,
-    /// Correlation ID of the client's request.
-    pub correlation_id: String,
+    /// Where the batch comes from.
+    pub origin: Origin,
     /// The request's idempotency key and digest; `None` without a key.
     pub idempotent: Option<IdempotentRequest>,
 }
@@ -162,6 +164,16 @@ pub(crate) async fn accept_in(
     let parts = new.parts.iter();
     try_join_all(parts.map(|(n, body)| item::put_part(tx, tenant, new.id, *n, body))).await?;
     work_queue::add_locking(tx, &queue(tenant), now).await?;
+    let entry = TaskEntry {
+        id: new.id,
+        work: new.work.as_str().to_owned(),
+        state: TaskState::Acknowledged,
+        n_items: new.n_items,
+        n_succeeded: 0,
+        n_failed: 0,
+        origin: new.origin.clone(),
+    };
+    new_events::write_all(tx, tenant, &[Entry::Task(entry)]).await?;
     Ok(())
 }
 
@@ -209,7 +221,7 @@ async fn insert(
         i64::from(sets_password).into(),
         u64::from(new.n_items).into(),
         now.into(),
-        new.correlation_id.as_str().into(),
+        new.origin.correlation_id.as_str().into(),
         i64::from(is_explicit).into(),
         labels.as_deref().into(),
     ];

@@ -14,6 +14,7 @@ mod full;
 mod gaps;
 mod in_memory;
 mod integrity;
+mod journal;
 mod key_uses;
 mod label;
 mod list;
@@ -35,6 +36,7 @@ mod work_queue;
 mod write_permits;
 
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::lifecycle::{self, TargetStatus};
 use gatehouse_core::{
     Access, AccessId, BillingModel, Contract, ContractStatus, Labels, Tenant, TenantName, Timestamp,
@@ -113,6 +115,11 @@ fn contract(id: &str, offering: &str) -> Contract {
     Contract::active(id.parse().unwrap(), offering.parse().unwrap(), BillingModel::PayPerUse)
 }
 
+/// Where the changes of tests come from.
+fn origin() -> Origin {
+    Origin::of(Cause::Server)
+}
+
 fn new(contract: &str, username: &str) -> NewAccess {
     static DRAWN: AtomicU64 = AtomicU64::new(0);
     let mut random = [0; 10];
@@ -127,6 +134,7 @@ fn new(contract: &str, username: &str) -> NewAccess {
         labels: Labels::NONE,
         created_by: None,
         idempotent: None,
+        origin: origin(),
     }
 }
 
@@ -142,7 +150,7 @@ async fn set_up(store: &Store) {
 /// Changes an access to another status, and returns it as it is then.
 async fn set_status(store: &Store, id: AccessId, target: TargetStatus, now: Timestamp) -> Access {
     let tenant = acme();
-    let changed = store.change_access(&tenant, id, move |stored, contract| {
+    let changed = store.change_access(&tenant, id, origin(), move |stored, contract| {
         let access = lifecycle::set_status(&stored.access, contract, target, now);
         Ok::<_, StoreError>(Change { access: access.unwrap(), password: None })
     });

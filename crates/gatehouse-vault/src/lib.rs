@@ -24,6 +24,7 @@ mod batch_hasher;
 mod foreign_hash;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod journal;
 mod key_set;
 mod keyfile;
 mod mac;
@@ -42,6 +43,7 @@ mod token;
 mod token_keys;
 
 pub use foreign_hash::{BadForeignHash, FOREIGN_HASH_BYTES_MAX, ForeignHash};
+pub use journal::JournalKeys;
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest, token_type};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKeys, MasterKey, MasterKeys};
@@ -71,6 +73,7 @@ pub struct Vault {
     /// One sealer per master key; the first seals.
     sealers: Vec<seal::Sealer>,
     requests: request::RequestDigester,
+    journal: Arc<JournalKeys>,
     pool: pool::HashPool,
     batch_hasher: batch_hasher::BatchHasher,
     successes: success_cache::SuccessCache,
@@ -96,12 +99,18 @@ impl Vault {
         Self {
             sealers: masters.iter().map(seal::Sealer::new).collect(),
             requests: request::RequestDigester::new(masters),
+            journal: Arc::new(JournalKeys::new(masters)),
             pool: pool::HashPool::new(Arc::clone(&meter)),
             batch_hasher: batch_hasher::BatchHasher::new(hasher.clone(), Arc::clone(&meter)),
             hasher,
             successes: success_cache::SuccessCache::new(),
             meter,
         }
+    }
+
+    /// The keys that chain the journals' entries.
+    pub fn journal_keys(&self) -> &Arc<JournalKeys> {
+        &self.journal
     }
 
     /// The vault's metrics.

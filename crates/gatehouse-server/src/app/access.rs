@@ -7,9 +7,9 @@ use gatehouse_core::{
     Access, AccessId, Contract, ContractId, DeviceName, Labels, Timestamp, Username,
 };
 use gatehouse_store::{Change, CreateRefused, IdempotentRequest, NewAccess, StoredAccess};
-use gatehouse_vault::HashCaller;
 
 use super::chosen_password::ChosenPassword;
+use super::requester::Requester;
 use super::{App, Error};
 
 /// A client's request for a new access.
@@ -76,10 +76,11 @@ impl App {
     /// response.
     pub async fn create_access(
         &self,
-        caller: HashCaller<'_>,
+        requester: Requester<'_>,
         request: AccessRequest,
         idempotent: Option<IdempotentRequest>,
     ) -> Result<IssuedAccess, Error> {
+        let Requester { hash_caller: caller, origin } = requester;
         let tenant = caller.tenant;
         if let Some(idempotent) = &idempotent
             && let Some(issued) = self.stored_creation(tenant, idempotent, self.now()).await?
@@ -111,6 +112,7 @@ impl App {
             idempotent: idempotent
                 .clone()
                 .map(|idempotent| self.with_response(tenant, idempotent, password.as_ref())),
+            origin: origin.clone(),
         };
         let username = new.username.clone();
         match self.store.create_access(tenant, new).await? {
@@ -142,11 +144,12 @@ impl App {
     /// Changes status, password or both in one transaction, if `allowed` accepts the access's version (`If-Match`).
     pub async fn update_access(
         &self,
-        caller: HashCaller<'_>,
+        requester: Requester<'_>,
         id: AccessId,
         update: AccessUpdate,
         allowed: impl Fn(u64) -> bool + Clone + Send + 'static,
     ) -> Result<IssuedAccess, Error> {
+        let Requester { hash_caller: caller, origin } = requester;
         let tenant = caller.tenant;
         let (hash, password) = match update.password {
             Some(NewPassword::Chosen(chosen)) => {
@@ -172,7 +175,7 @@ impl App {
             let access = wanted.apply(current, contract, now)?;
             Ok(Change { access, password: hash })
         };
-        let access = self.store.change_access(tenant, id, rule).await?;
+        let access = self.store.change_access(tenant, id, origin.clone(), rule).await?;
         let access = access.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
         Ok(IssuedAccess { access, password: password.map(OneTimePassword) })
     }

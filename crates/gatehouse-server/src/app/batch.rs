@@ -10,6 +10,7 @@ pub(crate) use part::{PART_ITEMS, read_change, read_creation};
 use std::collections::BTreeSet;
 
 use gatehouse_core::credential::Password;
+use gatehouse_core::event::Origin;
 use gatehouse_core::label::LabelPatch;
 use gatehouse_core::lifecycle::TargetStatus;
 use gatehouse_core::task::{NewPasswords, Task, TaskState, TaskWork};
@@ -168,7 +169,7 @@ impl App {
         tenant: &TenantName,
         batch: NewBatch,
         idempotent: Option<IdempotentRequest>,
-        correlation_id: &str,
+        origin: &Origin,
     ) -> Result<(TaskId, TaskWork), Error> {
         let NewBatch { contract_id, items } = batch;
         let (is_explicit, labels) = match &items {
@@ -205,7 +206,7 @@ impl App {
             n_items,
             parts,
             sealed_key: Some(sealed_key),
-            correlation_id: correlation_id.to_owned(),
+            origin: origin.clone(),
             idempotent,
         };
         self.accept(tenant, new).await
@@ -217,7 +218,7 @@ impl App {
         tenant: &TenantName,
         change: BatchChange,
         idempotent: Option<IdempotentRequest>,
-        correlation_id: &str,
+        origin: &Origin,
     ) -> Result<(TaskId, TaskWork), Error> {
         let (work, password) = match change.operation {
             BatchOperation::Update { status, password, labels } => {
@@ -262,7 +263,7 @@ impl App {
             n_items: count(&named),
             parts,
             sealed_key,
-            correlation_id: correlation_id.to_owned(),
+            origin: origin.clone(),
             idempotent,
         };
         self.accept(tenant, new).await
@@ -329,8 +330,14 @@ impl App {
     }
 
     /// Stops an unfinished Task; processed items stay as they are.
-    pub async fn stop_task(&self, tenant: &TenantName, id: TaskId) -> Result<Task, Error> {
-        match self.store.stop_task(tenant, id, self.tasks.lifetimes()).await? {
+    pub async fn stop_task(
+        &self,
+        tenant: &TenantName,
+        id: TaskId,
+        origin: &Origin,
+    ) -> Result<Task, Error> {
+        let lifetimes = self.tasks.lifetimes();
+        match self.store.stop_task(tenant, id, origin.clone(), lifetimes).await? {
             None => Err(Error::NotFound("task", id.to_string())),
             Some(Ok(task)) => {
                 self.report_task_end(tenant, &task);

@@ -69,6 +69,33 @@ pub enum Error {
         /// Most accesses of a batch.
         n_max: u64,
     },
+    /// The events behind the client's position were deleted for their age.
+    #[error(
+        "the events behind number {after} were deleted for their age; the oldest event that is left has number {oldest}: \
+         read the accesses again, and follow the events behind the X-Event-Number of their first page"
+    )]
+    EventsDeleted {
+        /// The client's position.
+        after: u64,
+        /// Number of the oldest event.
+        oldest: u64,
+    },
+    /// The tenant's journal doesn't have the client's position yet.
+    #[error(
+        "there is no event number {after}: the last one is {last}; perhaps the number is of another store, or of one \
+         from before a restore: then read the accesses again"
+    )]
+    EventsAhead {
+        /// The client's position.
+        after: u64,
+        /// Number of the last event.
+        last: u64,
+    },
+    /// The tenant's journal hasn't begun.
+    #[error(
+        "there are no events yet: they begin soon after the last server of an older version is gone; try again later"
+    )]
+    NoJournal,
     /// The Task has ended and can't be stopped.
     #[error("the Task is {}, and only one that is ACKNOWLEDGED or IN_PROGRESS can be stopped", .0.as_str())]
     TaskFinished(TaskState),

@@ -9,6 +9,7 @@ use gatehouse_vault::{HashCaller, VaultError};
 use std::time::Duration;
 
 use super::guess_limiter::{Attempt, SecretOwner};
+use super::requester::Requester;
 use super::{App, Error};
 use crate::keys::KeysInUse;
 
@@ -16,10 +17,11 @@ impl App {
     /// Accepts credentials, or refuses them without a reason. The first connection activates a prepaid access.
     pub async fn verify(
         &self,
-        caller: HashCaller<'_>,
+        requester: Requester<'_>,
         username: &Username,
         password: &Password,
     ) -> Result<Access, Error> {
+        let caller = requester.hash_caller;
         let tenant = caller.tenant;
         let Some(stored) = self.store.access_by_username(tenant, username).await? else {
             let is_slow = self.vault.unknown_is_slow(username.as_str());
@@ -59,7 +61,7 @@ impl App {
             }
             // Boxed, because it happens once per access.
             None => {
-                let connecting = Box::pin(self.connect_first(caller, stored, password));
+                let connecting = Box::pin(self.connect_first(requester, stored, password));
                 let (access, stored) = connecting.await?;
                 self.renew_password(caller, &stored, password).await;
                 Ok(access)
@@ -155,21 +157,24 @@ impl App {
     /// checked against last.
     async fn connect_first(
         &self,
-        caller: HashCaller<'_>,
+        requester: Requester<'_>,
         mut checked: StoredAccess,
         password: &Password,
     ) -> Result<(Access, StoredAccess), Error> {
+        let caller = requester.hash_caller;
         let (tenant, id, now) = (caller.tenant, checked.access.id, self.now());
+        let origin = requester.origin.clone().of_check();
         for _ in 0..CONNECT_TRIES_MAX {
             let checked_with = checked.password.clone();
-            let access = self.store.change_access(tenant, id, move |stored, contract| {
-                if stored.password != checked_with {
-                    return Err(NotConnected::Changed(stored.password.clone()));
-                }
-                let access =
-                    lifecycle::connect(&stored.access, contract, now).map_err(Error::from)?;
-                Ok(Change { access, password: None })
-            });
+            let access =
+                self.store.change_access(tenant, id, origin.clone(), move |stored, contract| {
+                    if stored.password != checked_with {
+                        return Err(NotConnected::Changed(stored.password.clone()));
+                    }
+                    let access =
+                        lifecycle::connect(&stored.access, contract, now).map_err(Error::from)?;
+                    Ok(Change { access, password: None })
+                });
             match access.await {
                 Ok(Some(access)) => return Ok((access, checked)),
                 Ok(None) => break,

@@ -52,6 +52,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("tasks.workers", Kind::Number),
     ("tasks.password_retention", Kind::Text),
     ("tasks.retention", Kind::Text),
+    ("events.retention", Kind::Text),
     ("platforms.deadline", Kind::Text),
     ("platforms.allow_insecure_urls", Kind::Flag),
     ("platforms.allowed_networks", Kind::Texts),

@@ -8,6 +8,8 @@ pub(super) mod batch_body;
 pub(super) mod caller;
 pub(super) mod client;
 pub(super) mod contract;
+pub(super) mod event;
+pub(super) mod event_body;
 pub(super) mod find_body;
 pub(super) mod oauth;
 pub(super) mod product;

@@ -1,7 +1,7 @@
 //! The route table, on one screen.
 
 use crate::http::api::{
-    access, account, batch, caller, client, contract, oauth, product, search, summary, task,
+    access, account, batch, caller, client, contract, event, oauth, product, search, summary, task,
     tenant, verify,
 };
 use crate::http::pages::{console, docs, metrics, public, sign_in};
@@ -27,6 +27,8 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/product",                              PathObject::Tenant,   vec![product::LIST]),
         at("/{tenantName}/product/find",                         PathObject::Tenant,   vec![product::FIND]),
         at("/{tenantName}/product/{productId}",                  PathObject::Product,  vec![product::READ]),
+        at("/{tenantName}/access/{accessId}/event",              PathObject::Access,   vec![event::HISTORY]),
+        at("/{tenantName}/event",                                PathObject::Tenant,   vec![event::LIST]),
         at("/{tenantName}/search",                               PathObject::Tenant,   vec![search::FIND]),
         at("/{tenantName}/summary",                              PathObject::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               PathObject::Tenant,   vec![verify::CHECK]),

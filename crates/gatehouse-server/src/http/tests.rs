@@ -11,6 +11,7 @@ mod console;
 mod contract;
 mod coverage;
 mod docs;
+mod event;
 mod idempotency;
 mod label;
 mod list;
@@ -59,7 +60,7 @@ use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
 use crate::http::route::resource::Resource;
 
-const ALL_SCOPES: &str = "access:read access:write access:verify product:read admin";
+const ALL_SCOPES: &str = "access:read access:write access:verify product:read event:read admin";
 
 /// The connection of most requests.
 const PLAIN: ConnectionInfo = ConnectionInfo {

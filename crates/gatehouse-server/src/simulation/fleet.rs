@@ -23,6 +23,8 @@ use crate::app::batch::{
     AccessSelection, BatchChange, BatchOperation, InvalidItem, NamedAccess, NewBatch, NewItem,
     NewItems, ValidItem,
 };
+use crate::app::requester::Requester;
+use crate::app::requester::testing::ORIGIN;
 use crate::app::{App, Error};
 use crate::reader::Fault;
 
@@ -130,7 +132,7 @@ impl Replicas for Fleet {
 async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answer, Error> {
     let tenant: TenantName = tenant.parse().unwrap();
     let disconnection = CancellationToken::new();
-    let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
+    let caller = Requester::in_test(HashCaller { tenant: &tenant, disconnection: &disconnection });
     let done = match request {
         Request::Create { device, .. } => {
             let new = AccessRequest {
@@ -164,7 +166,7 @@ async fn call_service(app: &App, tenant: &str, request: &Request) -> Result<Answ
         Request::Batch { items, .. } => json!({"id": accept(app, &tenant, request, items).await?}),
         Request::Look { task } => read_task(app, &tenant, task.parse().unwrap()).await?,
         Request::Stop { task } => {
-            let task = app.stop_task(&tenant, task.parse().unwrap()).await?;
+            let task = app.stop_task(&tenant, task.parse().unwrap(), &ORIGIN).await?;
             json!({"state": task.state.as_str()})
         }
     };
@@ -204,8 +206,7 @@ async fn accept(
         }
     };
     let batch = NewBatch { contract_id: "payg".parse().unwrap(), items };
-    let (task, _) =
-        app.accept_batch(tenant, batch, idempotent(Operation::Batch), "simulated").await?;
+    let (task, _) = app.accept_batch(tenant, batch, idempotent(Operation::Batch), &ORIGIN).await?;
     Ok(task.to_string())
 }
 
@@ -219,7 +220,7 @@ async fn accept_change(
     let named = |(text, index): (&String, u32)| NamedAccess { index, id: Ok(id(text)) };
     let selection = AccessSelection::Named(accesses.iter().zip(0..).map(named).collect());
     let change = BatchChange { selection, operation };
-    Ok(app.accept_change(tenant, change, idempotent, "simulated").await?.0.to_string())
+    Ok(app.accept_change(tenant, change, idempotent, &ORIGIN).await?.0.to_string())
 }
 
 async fn read_task(app: &App, tenant: &TenantName, id: TaskId) -> Result<Value, Error> {

@@ -12,7 +12,7 @@ pub(super) const REQUESTS_PER_SECOND: u64 = 12;
 /// The tenant with a rate limit.
 pub(super) const LIMITED: &str = "limited";
 
-/// The contract with a quota, whose accesses the journal counts.
+/// The contract with a quota, whose accesses the history of the tables counts.
 pub(super) const QUOTA_CONTRACT: &str = "few";
 
 /// Quota of that contract.

@@ -1,4 +1,4 @@
-//! Invariants that hold after every commit: a small copy of the rules, fed by the journal.
+//! Invariants that hold after every commit: a small copy of the rules, fed by the history of the tables.
 //!
 //! The model tracks leases, Tasks and ended accesses without the store's code.
 
@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use gatehouse_core::Timestamp;
 use tokio::time::Instant;
 
-use super::journal::{Event, is_within_quota};
 use super::limits::{RETENTION_MILLISECONDS, SKEW_MILLISECONDS_MAX};
+use super::table_history::{Event, is_within_quota};
 
 /// A worker loop of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::journal;
+use super::table_history;
 use super::world::World;
 
 /// Shortest time between two stops of a server.
@@ -177,7 +177,7 @@ impl Network for ServerLink {
     fn committed(&self, connection: &Connection) {
         let by = super::model::Worker { server: self.server, task: tokio::task::try_id() };
         let now = self.world.now();
-        let events = journal::take(connection, now);
+        let events = table_history::take(connection, now);
         for event in &events {
             self.log(&format!("{event:?}"));
         }

@@ -20,6 +20,8 @@ use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess};
 use crate::app::batch::{
     AccessSelection, BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems,
 };
+use crate::app::requester::Requester;
+use crate::app::requester::testing::ORIGIN;
 use crate::app::{App, Error};
 
 /// The tenant.
@@ -122,7 +124,8 @@ impl QuotaClient {
         };
         let tenant = self.tenant.clone();
         let disconnection = CancellationToken::new();
-        let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
+        let caller =
+            Requester::in_test(HashCaller { tenant: &tenant, disconnection: &disconnection });
         let IssuedAccess { access, password } = app.create_access(caller, request, None).await?;
         let Access { id, username, .. } = access;
         let password = password.map(|it| it.reveal().to_owned());
@@ -136,10 +139,10 @@ impl QuotaClient {
         let n = 1 + self.random.roll(N_ACCESSES_MAX + 1);
         let batch =
             NewBatch { contract_id, items: NewItems::Count(n.try_into().unwrap(), Labels::NONE) };
-        let (task, _) = app.accept_batch(&self.tenant, batch, None, "simulated").await?;
+        let (task, _) = app.accept_batch(&self.tenant, batch, None, &ORIGIN).await?;
         if self.random.roll(3) == 0 {
             // It may have ended already.
-            let stopped = app.stop_task(&self.tenant, task).await;
+            let stopped = app.stop_task(&self.tenant, task, &ORIGIN).await;
             return stopped.map(drop).or_else(|error| match error {
                 Error::TaskFinished(_) => Ok(()),
                 other => Err(other),
@@ -157,7 +160,8 @@ impl QuotaClient {
     async fn terminate(&mut self, app: &App) -> Result<(), Error> {
         let Some((id, ..)) = self.random_access() else { return Ok(()) };
         let (tenant, disconnection) = (self.tenant.clone(), CancellationToken::new());
-        let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
+        let caller =
+            Requester::in_test(HashCaller { tenant: &tenant, disconnection: &disconnection });
         let status = *self.random.pick(&[
             TargetStatus::Terminated,
             TargetStatus::Suspended,
@@ -180,7 +184,7 @@ impl QuotaClient {
         let named = self.known.iter().rev().take(12).zip(0..);
         let ids = named.map(|((id, ..), index)| NamedAccess { index, id: Ok(*id) }).collect();
         let selection = AccessSelection::Named(ids);
-        app.accept_change(&self.tenant, BatchChange { selection, operation }, None, "simulated")
+        app.accept_change(&self.tenant, BatchChange { selection, operation }, None, &ORIGIN)
             .await
             .map(drop)
     }
@@ -189,7 +193,8 @@ impl QuotaClient {
     async fn connect(&mut self, app: &App) -> Result<(), Error> {
         let Some((_, username, Some(password))) = self.random_access() else { return Ok(()) };
         let (tenant, disconnection) = (self.tenant.clone(), CancellationToken::new());
-        let caller = HashCaller { tenant: &tenant, disconnection: &disconnection };
+        let caller =
+            Requester::in_test(HashCaller { tenant: &tenant, disconnection: &disconnection });
         let password = gatehouse_core::credential::Password::new(password).unwrap();
         app.verify(caller, &username.parse().unwrap(), &password).await.map(drop)
     }

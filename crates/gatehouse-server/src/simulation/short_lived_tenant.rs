@@ -14,6 +14,7 @@ use super::world::World;
 use crate::app::batch::{
     AccessSelection, BatchChange, BatchOperation, NamedAccess, NewBatch, NewItems,
 };
+use crate::app::requester::testing::ORIGIN;
 use crate::app::{App, Error};
 
 /// The tenant's name.
@@ -58,13 +59,13 @@ async fn act(app: &App, random: &mut SeededRandom) -> Result<(), Error> {
         2 => {
             let contract_id = if random.roll(6) == 0 { "payg" } else { "none" }.parse().unwrap();
             let batch = NewBatch { contract_id, items: NewItems::Count(3, Labels::NONE) };
-            app.accept_batch(&name, batch, None, "simulated").await.map(drop)
+            app.accept_batch(&name, batch, None, &ORIGIN).await.map(drop)
         }
         3 => {
             let named = NamedAccess { index: 0, id: Err("nothing".into()) };
             let selection = AccessSelection::Named(vec![named]);
             let change = BatchChange { selection, operation: BatchOperation::Terminate };
-            app.accept_change(&name, change, None, "simulated").await.map(drop)
+            app.accept_change(&name, change, None, &ORIGIN).await.map(drop)
         }
         _ => app.put_contract(&name, &contract("payg")).await.map(drop),
     }

@@ -13,6 +13,8 @@ use super::task::{StepOutcome, TaskWorker};
 use crate::app::App;
 use crate::app::access::AccessRequest;
 use crate::app::batch::{NewBatch, NewItems};
+use crate::app::requester::Requester;
+use crate::app::requester::testing::ORIGIN;
 use crate::config::{Config, Tasks};
 
 /// Twelve minutes before November ends in Berlin.
@@ -23,10 +25,10 @@ pub(super) fn at(text: &str) -> Timestamp {
 }
 
 /// A caller whose client never disconnects.
-pub(super) fn caller() -> HashCaller<'static> {
+pub(super) fn caller() -> Requester<'static> {
     static ACME: LazyLock<TenantName> = LazyLock::new(acme);
     static NEVER: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
-    HashCaller { tenant: &ACME, disconnection: &*NEVER }
+    Requester::in_test(HashCaller { tenant: &ACME, disconnection: &*NEVER })
 }
 
 pub(super) fn acme() -> TenantName {
@@ -70,7 +72,7 @@ async fn a_failing_expiry_does_not_delay_the_destruction_of_secrets() {
             contract_id: "payg".parse().unwrap(),
             items: NewItems::Count(1, Labels::NONE),
         };
-        app.accept_batch(&acme(), batch, None, "test").await.unwrap();
+        app.accept_batch(&acme(), batch, None, &ORIGIN).await.unwrap();
         let mut worker = TaskWorker::new(app.clone());
         while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::Origin;
 use gatehouse_core::task::{FailedItem, ItemReference};
 use gatehouse_core::{
     Access, AccessId, BatchFailure, Contract, ContractId, Tenant, TenantName, Timestamp,
@@ -40,6 +41,7 @@ pub(crate) async fn change_each(
     tenant: &TenantName,
     items: &[(u32, PlannedItem<ItemChange>)],
     rule: &ChangeRule,
+    origin: &Origin,
     timer: &ChunkTimer,
 ) -> Result<Vec<ItemResult>, StoreError> {
     let now = tx.now().await?;
@@ -60,7 +62,7 @@ pub(crate) async fn change_each(
                 PlannedItem::Do(ItemChange { id, password }) => match found.remove(id) {
                     Some(before) => decide(&before, &contracts, &owner, now, rule)?
                         .map(|access| Change { access, password: password.clone() })
-                        .map(|change| note(&before, change, &mut counts, &mut changes))
+                        .map(|change| note(&before, change, origin, &mut counts, &mut changes))
                         .map_err(|failure| (ItemReference::of_access(*id), failure)),
                     None => Err((
                         ItemReference::of_access(*id),
@@ -98,11 +100,12 @@ fn decide(
 fn note(
     before: &StoredAccess,
     change: Change,
+    origin: &Origin,
     counts: &mut DerivedCounts,
     changes: &mut Vec<Change>,
 ) {
     if before.access != change.access || change.password.is_some() {
-        counts.change(before.number, &before.access, &change.access);
+        counts.change(before.number, &before.access, &change, origin);
         changes.push(change);
     }
 }

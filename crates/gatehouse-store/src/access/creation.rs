@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use futures_util::future::{try_join, try_join_all};
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::Origin;
 use gatehouse_core::lifecycle::{self, StateConflict};
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::task::{FailedItem, ItemReference};
@@ -46,6 +47,8 @@ pub struct NewAccess {
     pub created_by: Option<TaskId>,
     /// The request's idempotency key and digest; `None` without a key.
     pub idempotent: Option<IdempotentRequest>,
+    /// Where the access comes from.
+    pub origin: Origin,
 }
 
 /// Why an access was not created.
@@ -274,7 +277,7 @@ impl Ledger {
         };
         self.n_created += 1;
         let number = self.next(NumberedSet::Tenant);
-        self.counts.add_new(number, &access);
+        self.counts.add_new(number, &access, &new.origin);
         if let Some(idempotent) = new.idempotent {
             self.keys.insert(idempotent.key.clone());
             self.idempotent.push((idempotent, access.clone()));

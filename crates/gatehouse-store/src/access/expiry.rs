@@ -4,6 +4,7 @@
 //! accesses short, which every summary and every quota scans. So a transaction that gives an access an end also adds
 //! work to the queue: one row for each contract and minute, however many accesses end in it.
 
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::{Timestamp, lifecycle};
 
 use crate::Store;
@@ -54,13 +55,15 @@ pub(crate) async fn sweep_in(
         tx.rows(COME, &values, |row| row.count(0)).await
     };
     let numbers = come(now, n_max).await?;
+    let origin = Origin::of(Cause::Expiry);
     let (mut counts, mut changes) = (DerivedCounts::default(), Vec::new());
     for (number, before) in bulk::lock_accesses(tx, tenant, numbers).await? {
         // Another transaction may have changed the end, or stored the expiry, before the lock was granted.
         let after = lifecycle::at(&before, now);
         if after != before {
-            counts.change(number, &before, &after);
-            changes.push(Change { access: after, password: None });
+            let change = Change { access: after, password: None };
+            counts.change(number, &before, &change, &origin);
+            changes.push(change);
         }
     }
     bulk::update(tx, tenant, &changes).await?;

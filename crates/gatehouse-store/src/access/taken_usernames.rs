@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::{Status, TenantName, Timestamp, lifecycle};
 
 use crate::access::{Change, bulk};
@@ -41,8 +42,9 @@ impl Taken {
                 self.usernames.remove(after.username.as_str());
             }
             if after != before {
-                counts.change(number, &before, &after);
-                changes.push(Change { access: after, password: None });
+                let change = Change { access: after, password: None };
+                counts.change(number, &before, &change, &Origin::of(Cause::Expiry));
+                changes.push(change);
             }
         }
         bulk::update(tx, tenant, &changes).await?;

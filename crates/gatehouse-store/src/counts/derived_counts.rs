@@ -9,13 +9,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
+use gatehouse_core::event::Origin;
 use gatehouse_core::{Access, ContractId, Status, TenantName};
 
+use crate::access::Change;
 use crate::counted_sets::changes::SetChanges;
 use crate::counts::day;
 use crate::counts::tally::{self, Tally};
 use crate::db::Tx;
 use crate::error::StoreError;
+use crate::journal::new_events::NewEvents;
 use crate::work_queue::{self, WorkKey, WorkKind};
 
 /// Sum of the effects of several changes.
@@ -27,19 +30,29 @@ pub(crate) struct DerivedCounts {
     /// Contracts, and the minutes in which accesses of theirs end.
     ends: BTreeSet<(ContractId, i64)>,
     sets: SetChanges,
+    events: NewEvents,
 }
 
 impl DerivedCounts {
     /// Adds a new access.
-    pub(crate) fn add_new(&mut self, number: u64, access: &Access) {
+    pub(crate) fn add_new(&mut self, number: u64, access: &Access, origin: &Origin) {
         self.sets.add_new(number, access);
+        self.events.add_new(number, access, origin);
         self.tallies.entry(access.contract_id.clone()).or_default().add(access.status, 1);
         self.expect_end(access);
     }
 
     /// Adds a change of an access.
-    pub(crate) fn change(&mut self, number: u64, before: &Access, after: &Access) {
+    pub(crate) fn change(
+        &mut self,
+        number: u64,
+        before: &Access,
+        change: &Change,
+        origin: &Origin,
+    ) {
+        let after = &change.access;
         self.sets.change(number, before, after);
+        self.events.change(number, [before, after], change.password.is_some(), origin);
         if before.status != after.status {
             let tally = self.tallies.entry(after.contract_id.clone()).or_default();
             tally.add(before.status, -1);
@@ -75,7 +88,7 @@ impl DerivedCounts {
         for (contract_id, minute) in &self.ends {
             expect_expiry(tx, tenant, contract_id, *minute).await?;
         }
-        Ok(())
+        self.events.write(tx, tenant).await
     }
 }
 

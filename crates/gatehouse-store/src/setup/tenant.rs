@@ -7,6 +7,7 @@ use crate::counted_sets::{label_build, position};
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::journal::beginning;
 use crate::revocation::{self, Revocation, RevocationKind};
 use crate::{Put, Store};
 
@@ -44,6 +45,7 @@ impl Store {
                 let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
                 counter::put(&tx, &tenant.name, &NumberedSet::Tenant, none).await?;
                 counter::open_tasks(&tx, &tenant.name).await?;
+                beginning::begin_with_tenant(&tx, &tenant.name).await?;
                 position::open(&tx, &tenant.name).await?;
                 label_build::declare(&tx, &tenant.name, &tenant.label_keys, false).await?;
                 return Ok((Put::Created, false));
@@ -135,6 +137,10 @@ impl Store {
                     "DELETE FROM set_sum WHERE tenant = ?1",
                     "DELETE FROM set_build WHERE tenant = ?1",
                     "DELETE FROM label_build WHERE tenant = ?1",
+                    // First the journal, like a transaction that numbers events.
+                    "DELETE FROM journal WHERE tenant = ?1",
+                    "DELETE FROM event_new WHERE tenant = ?1",
+                    "DELETE FROM event WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {
                     tx.execute(sql, &values).await?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join;
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::{Entry, Origin, TaskEntry};
 use gatehouse_core::lifecycle;
 use gatehouse_core::task::{FailedItem, ItemReference, Task, TaskState, TaskWork};
 use gatehouse_core::{BatchFailure, ContractId, TaskId, TenantName, Timestamp};
@@ -20,6 +21,7 @@ use crate::counts::{counter, tally};
 use crate::db::{Tx, Waiters, WriteKind};
 use crate::error::StoreError;
 use crate::failpoint::{Failpoint, Failpoints};
+use crate::journal::new_events;
 use crate::setup::contract;
 use crate::task::chunk::{ChunkTimer, ItemChunk, ItemResult, PlannedItems};
 use crate::task::{self, StoredTask, item, task_columns, unfinished};
@@ -131,7 +133,8 @@ impl Store {
                     Ok(()) => move_to(&mut task, TaskState::InProgress)?,
                     Err(failure) => reject(&tx, tenant, &mut task, failure, lifetimes, now).await?,
                 }
-                close(&tx, &lease, task, None, lifetimes, now, &failpoints).await
+                let from = TaskState::Acknowledged;
+                close(&tx, &lease, (from, task), None, lifetimes, now, &failpoints).await
             })
             .await
     }
@@ -160,7 +163,8 @@ impl Store {
                         None
                     }
                 };
-                close(&tx, &lease, task, password, lifetimes, now, &failpoints).await
+                let from = TaskState::Acknowledged;
+                close(&tx, &lease, (from, task), password, lifetimes, now, &failpoints).await
             })
             .await
     }
@@ -193,6 +197,7 @@ impl Store {
                 let (results, left) = made.await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
+                let task = (TaskState::InProgress, task);
                 let stepped = close(&tx, &lease, task, None, lifetimes, now, &failpoints).await?;
                 Ok((StepResult { took: timer.elapsed(&tx), ..stepped }, left))
             })
@@ -214,10 +219,12 @@ impl Store {
                 let ItemChunk { task: id, from, mut items, limits } = chunk;
                 let mut task = lock_at(&tx, tenant, id, from).await?;
                 let timer = ChunkTimer::begin(limits);
-                let items = items.make_contiguous();
-                let results = changes::change_each(&tx, tenant, items, &rule, &timer).await?;
+                let (items, origin) = (items.make_contiguous(), Origin::of_task(&task));
+                let results =
+                    changes::change_each(&tx, tenant, items, &rule, &origin, &timer).await?;
                 advance(&tx, tenant, &mut task, results).await?;
                 let now = tx.now().await?;
+                let task = (TaskState::InProgress, task);
                 let stepped = close(&tx, &lease, task, None, lifetimes, now, &failpoints).await?;
                 Ok(StepResult { took: timer.elapsed(&tx), ..stepped })
             })
@@ -230,6 +237,7 @@ impl Store {
         &self,
         tenant: &TenantName,
         id: TaskId,
+        origin: Origin,
         lifetimes: TaskLifetimes,
     ) -> Result<Option<Result<Task, TaskState>>, StoreError> {
         let tenant = tenant.clone();
@@ -249,6 +257,8 @@ impl Store {
                 move_to(&mut task, TaskState::Terminated)?;
                 end(&tx, &tenant, &mut task, lifetimes, now).await?;
                 write(&tx, &tenant, &task, None).await?;
+                let entry = Entry::Task(TaskEntry::of(&task, origin));
+                new_events::write_all(&tx, &tenant, &[entry]).await?;
                 Ok(Some(Ok(task)))
             })
             .await
@@ -349,11 +359,11 @@ async fn end(
     .await
 }
 
-/// Stores the Task, finishes it if it is at its end, and renews the lease or releases it for waiting tenants.
+/// Stores the Task, which was in this state, finishes it if it is at its end, and renews the lease or releases it for waiting tenants.
 async fn close(
     tx: &Tx,
     lease: &Lease,
-    mut task: Task,
+    (from, mut task): (TaskState, Task),
     password: Option<StoredHash>,
     lifetimes: TaskLifetimes,
     now: Timestamp,
@@ -363,6 +373,10 @@ async fn close(
     // A rejected Task has been finished already.
     if matches!(task.state, TaskState::Done | TaskState::Failed) {
         end(tx, tenant, &mut task, lifetimes, now).await?;
+    }
+    if task.state != from {
+        let entry = TaskEntry::of(&task, Origin::of_task(&task));
+        new_events::write_all(tx, tenant, &[Entry::Task(entry)]).await?;
     }
     // Sent together: other transactions may wait during each of these round trips.
     let seen = try_join(work_queue::is_waiting(tx, WorkKind::UnfinishedTasks, now), tx.waiters());

@@ -18,8 +18,10 @@ async fn change(
     rule: impl FnOnce(&StoredAccess, &Contract) -> Change + Clone + Send + 'static,
 ) -> Access {
     let tenant = acme();
-    let changed = store
-        .change_access::<StoreError, _>(&tenant, id, move |it, contract| Ok(rule(it, contract)));
+    let changed =
+        store.change_access::<StoreError, _>(&tenant, id, origin(), move |it, contract| {
+            Ok(rule(it, contract))
+        });
     changed.await.unwrap().unwrap()
 }
 
@@ -139,7 +141,7 @@ async fn a_change_is_made_by_its_rule_or_not_at_all() {
     for case in stores("a_change_is_made_by_its_rule_or_not_at_all").await {
         set_up(&case.store).await;
         let made = create(&case.store, new("c1", "ann")).await.unwrap();
-        let refused = case.store.change_access(&acme(), made.id, |_, _| Err(No)).await;
+        let refused = case.store.change_access(&acme(), made.id, origin(), |_, _| Err(No)).await;
         assert_eq!(refused, Err(No));
         assert_eq!(case.store.access(&acme(), made.id).await.unwrap(), Some(made.clone()));
 
@@ -156,7 +158,10 @@ async fn a_change_is_made_by_its_rule_or_not_at_all() {
         assert_eq!(stored.password.as_str(), "rotated");
 
         let missing = new("c1", "missing").id;
-        assert_eq!(case.store.change_access(&acme(), missing, |_, _| Err(No)).await, Ok(None));
+        assert_eq!(
+            case.store.change_access(&acme(), missing, origin(), |_, _| Err(No)).await,
+            Ok(None)
+        );
     }
 }
 

@@ -20,7 +20,7 @@ async fn change(
     rule: impl FnOnce(&Access, &Contract) -> Access + Clone + Send + 'static,
 ) -> Access {
     let tenant = acme();
-    let changed = store.change_access(&tenant, id, |stored, contract| {
+    let changed = store.change_access(&tenant, id, origin(), |stored, contract| {
         Ok::<_, StoreError>(Change { access: rule(&stored.access, contract), password: None })
     });
     changed.await.unwrap().unwrap()
@@ -301,7 +301,8 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     let before = create(&store, "c1", "ann").await;
     let after = Access { end: Some(day(0)), ..before.clone() };
     let mut counts = DerivedCounts::default();
-    counts.change(1, &before, &after);
+    let change = Change { access: after, password: None };
+    counts.change(1, &before, &change, &origin());
     let minute = minute(day(0));
     let expected = store.db.write(WriteKind::Server, async move |tx| {
         derived_counts::expect_expiry(&tx, &acme(), &"c1".parse().unwrap(), minute).await
@@ -317,7 +318,6 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
             let added = store.db.write(
                 WriteKind::Batch(acme()),
                 once(async move |tx| {
-                    let change = Change { access: after, password: None };
                     bulk::update(&tx, &acme(), &[change]).await?;
                     counts.write(&tx, &acme()).await?;
                     let pid = "SELECT CAST(pg_backend_pid() AS BIGINT)";

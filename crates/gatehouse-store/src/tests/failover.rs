@@ -97,7 +97,7 @@ async fn one_connection_that_hangs_makes_all_suspect() {
     let (store, link, _) = behind_a_link("connections_that_hang").await;
     let name = acme();
     let several = (0..24).map(|n| {
-        store.change_access(&name, new("c1", "u").id, move |_, _| {
+        store.change_access(&name, new("c1", "u").id, origin(), move |_, _| {
             Err::<crate::Change, _>(StoreError::Unexpected(n.to_string().into()))
         })
     });

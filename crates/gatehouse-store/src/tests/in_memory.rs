@@ -89,7 +89,7 @@ async fn a_refusal_is_one_also_where_the_commit_would_be_lost() {
         n_items: 1,
         parts: Vec::new(),
         sealed_key: None,
-        correlation_id: "test".into(),
+        origin: origin(),
         idempotent: None,
     };
     let accepted = store.accept_task(&acme(), new).await;

@@ -37,6 +37,7 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
     let made = NewAccess {
         password: hash(key, "password"),
         idempotent: Some(idempotent(&format!("request {n}"), n, &[], Some(seal(key, "answer")))),
+        origin: origin(),
         ..new("c1", &format!("access-{n}"))
     };
     let made = store.create_access(&acme(), made).await.unwrap().unwrap();
@@ -60,7 +61,7 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
         n_items: 1,
         parts: vec![(0, b"part".to_vec())],
         sealed_key: Some(seal(key, "task")),
-        correlation_id: "test".into(),
+        origin: origin(),
         idempotent: None,
     };
     store.accept_task(&acme(), task).await.unwrap();
@@ -115,7 +116,7 @@ async fn uses_of_a_key_are_counted_until_they_end() {
             };
             Ok::<_, StoreError>(Change { access, password: None })
         };
-        store.change_access(&acme(), old, end).await.unwrap();
+        store.change_access(&acme(), old, origin(), end).await.unwrap();
         expected.remove(&("old".to_owned(), KeyUseKind::Access));
         assert_eq!(
             counted(&store).await,

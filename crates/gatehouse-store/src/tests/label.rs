@@ -36,7 +36,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
 
 async fn label(store: &Store, id: AccessId, patch: LabelPatch) {
     let tenant = acme();
-    let changed = store.change_access(&tenant, id, move |stored, _| {
+    let changed = store.change_access(&tenant, id, origin(), move |stored, _| {
         let access = lifecycle::change_labels(&stored.access, &patch, day(0)).unwrap();
         Ok::<_, StoreError>(Change { access, password: None })
     });

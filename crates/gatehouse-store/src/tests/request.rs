@@ -26,7 +26,7 @@ fn batch(n: u8, key: &str, body: u8) -> NewTask {
         n_items: 1,
         parts: vec![(0, b"part".to_vec())],
         sealed_key: None,
-        correlation_id: "test".into(),
+        origin: origin(),
         idempotent: Some(idempotent(Operation::Change, key, body)),
     }
 }
@@ -70,7 +70,7 @@ async fn a_creation_is_found_again_as_it_was() {
             };
             Ok::<_, StoreError>(Change { access, password: None })
         };
-        store.change_access(&acme(), made.id, suspend).await.unwrap().unwrap();
+        store.change_access(&acme(), made.id, origin(), suspend).await.unwrap().unwrap();
         let again = async |key: &str, body: u8| {
             let idempotent = idempotent(Operation::Create, key, body);
             store.repeated_creation(&acme(), &idempotent, day(0)).await.unwrap()

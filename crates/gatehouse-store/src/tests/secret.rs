@@ -60,7 +60,7 @@ async fn keep(store: &Store, random: &mut SeededRandom, n: u64) -> Kept {
             n_items: 1,
             parts: vec![(0, vec![0; random.roll(9000) as usize])],
             sealed_key: Some(sealed.clone()),
-            correlation_id: "test".into(),
+            origin: origin(),
             idempotent: None,
         };
         store.accept_task(&acme(), new).await.unwrap();

@@ -39,7 +39,7 @@ fn creation(n: u8, contract: &str, n_items: u32) -> NewTask {
         n_items,
         parts: vec![(0, b"first".to_vec()), (1, b"second".to_vec())],
         sealed_key: Some(b"sealed".to_vec()),
-        correlation_id: "test".into(),
+        origin: origin(),
         idempotent: None,
     }
 }
@@ -400,9 +400,10 @@ async fn a_batch_reserves_its_quota_and_gives_it_back() {
         // One item failed, which has freed quota for one access; stopping frees quota for two more.
         store.create_access(&acme(), new("c1", "single")).await.unwrap().unwrap();
         assert!(store.create_access(&acme(), new("c1", "too many")).await.unwrap().is_err());
-        let stopped = store.stop_task(&acme(), job(1), TERMS).await.unwrap().unwrap().unwrap();
+        let stopped =
+            store.stop_task(&acme(), job(1), origin(), TERMS).await.unwrap().unwrap().unwrap();
         assert_eq!((stopped.state, stopped.n_succeeded), (TaskState::Terminated, 1));
-        let again = store.stop_task(&acme(), job(1), TERMS).await.unwrap().unwrap();
+        let again = store.stop_task(&acme(), job(1), origin(), TERMS).await.unwrap().unwrap();
         assert_eq!(again, Err(TaskState::Terminated));
         let late = run(&store, &lease, stretch(1, 2, &["x"])).await;
         assert!(matches!(late, Err(WorkError::TaskChanged)), "{kind}");
@@ -433,7 +434,7 @@ async fn tasks_take_turns_and_changes_keep_their_order() {
         assert_eq!(next().await, job(1), "{kind}: but not for ever");
         run(&store, &lease, stretch(1, 1, &["b"])).await.unwrap();
         assert_eq!(next().await, job(2));
-        store.stop_task(&acme(), job(2), TERMS).await.unwrap().unwrap().unwrap();
+        store.stop_task(&acme(), job(2), origin(), TERMS).await.unwrap().unwrap().unwrap();
         assert_eq!(next().await, job(3));
         let page = store.tasks(&acme(), PageRequest { number: 1, size: 2 }).await.unwrap().unwrap();
         let ids: Vec<_> = page.items.iter().map(|task| task.id).collect();
@@ -447,7 +448,8 @@ async fn passwords_do_not_outlive_their_task() {
         set_up(&store).await;
         accept(&store, creation(1, "c1", 1)).await;
         let lifetimes = TaskLifetimes { tasks_milliseconds: 3_600_000, ..TERMS };
-        let stopped = store.stop_task(&acme(), job(1), lifetimes).await.unwrap().unwrap().unwrap();
+        let stopped =
+            store.stop_task(&acme(), job(1), origin(), lifetimes).await.unwrap().unwrap().unwrap();
         let until = clock.now().plus_milliseconds(3_600_000);
         assert_eq!(stopped.shows_secrets_until, Some(until), "{kind}");
         clock.set(until);

@@ -138,6 +138,12 @@ fn steps_only_add() {
                 let adds = match words[..] {
                     // A new index of an existing table would block its writers while it is built.
                     ["CREATE", "TABLE", ..] => true,
+                    ["CREATE", "INDEX", "IF", "NOT", "EXISTS", _] => {
+                        let table =
+                            statement.split(" ON ").nth(1).and_then(|it| it.split(' ').next());
+                        let table = table.expect("an index is on a table");
+                        text.join(" ").contains(&format!("CREATE TABLE IF NOT EXISTS {table} ("))
+                    }
                     ["ALTER", "TABLE", _, "ADD", "COLUMN", ..] => {
                         !statement.contains("NOT NULL") || statement.contains("DEFAULT")
                     }

@@ -43,7 +43,7 @@ async fn writes_of_one_tenant_that_hang_leave_connections_to_the_others() {
             let store = store.clone();
             tokio::spawn(async move {
                 let tenant = acme();
-                let changed = store.change_access(&tenant, made.id, |stored, _| {
+                let changed = store.change_access(&tenant, made.id, origin(), |stored, _| {
                     Ok::<_, StoreError>(Change { access: stored.access.clone(), password: None })
                 });
                 changed.await.map(drop)

@@ -106,6 +106,41 @@ pub(crate) const TABLES: &[Table] = &[
         name: "set_sum",
         ..table(&[text("tenant"), text("kind"), text("name"), integer("grp"), integer("n")], 4)
     },
+    Table {
+        name: "event_new",
+        ..table(&[text("tenant"), integer("draw"), integer("at"), bytes("entry")], 2)
+    },
+    Table {
+        name: "event",
+        n_at_once: 1000,
+        ..table(
+            &[
+                text("tenant"),
+                integer("first"),
+                integer("n"),
+                integer("at"),
+                integer("low"),
+                integer("high"),
+                integer("width"),
+                bytes("entry"),
+                bytes("mac"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "journal",
+        ..table(
+            &[
+                text("tenant"),
+                integer("last"),
+                bytes("mac"),
+                integer("deleted_to"),
+                bytes("deleted_mac"),
+            ],
+            1,
+        )
+    },
     Table { name: "set_build", ..table(&[text("tenant"), integer("built_to")], 1) },
     Table {
         name: "label_build",

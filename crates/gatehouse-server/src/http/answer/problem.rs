@@ -197,6 +197,9 @@ impl From<Error> for Problem {
                 Self::unavailable("Upgrade under way", detail)
             }
             Error::StateConflict(refusal) => BatchFailure::refused(&refusal).into(),
+            Error::EventsDeleted { .. } => Self::new(StatusCode::GONE, "Events deleted", detail),
+            Error::EventsAhead { .. } => Self::new(StatusCode::CONFLICT, "No such event", detail),
+            Error::NoJournal => Self::unavailable("Upgrade under way", detail),
             Error::TaskFinished(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::InvalidAccount(faults) => Self::invalid(faults),

@@ -7,6 +7,7 @@ use gatehouse_core::{Access, AccessId};
 use http::{StatusCode, header};
 
 use super::access_body::{ACCESS_BYTES, AccessWriter};
+use super::event::X_EVENT_NUMBER;
 use crate::app::Error;
 use crate::app::access::{AccessRequest, AccessUpdate, IssuedAccess, NewPassword};
 use crate::app::chosen_password::ChosenPassword;
@@ -31,7 +32,7 @@ pub(in crate::http) const LIST: Operation = Operation {
     responses: &[ResponseSpec {
         description: "A page of accesses, without their passwords",
         schema: Some("Access"),
-        headers: paging::UNCOUNTED_HEADERS,
+        headers: paging::ACCESS_HEADERS,
         ..ResponseSpec::BASE
     }],
     run: |call| Box::pin(list(call)),
@@ -116,6 +117,8 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = call.query.filter(AccessFilter::read);
     let request = paging::list_request(&mut call)?;
     let filter = filter.expect("a query without faults has a filter");
+    // First: what is read afterwards shows every change up to this event.
+    let last_event = call.app().store.last_event(call.tenant()).await?;
     let listed = call.app().store.accesses(call.tenant(), &filter, request).await?;
     let listed = listed.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     // A filter by status or label was decided at an instant of its own: the page shows that one's statuses.
@@ -127,6 +130,10 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
         writer.write(json, &shown, None);
     };
     let reply = paging::reply_to_list(&call, &listed.page, ACCESS_BYTES, write);
+    let reply = match last_event {
+        Some(number) => reply.with(X_EVENT_NUMBER, &number.to_string()),
+        None => reply,
+    };
     Ok(call.naming_ignored(reply))
 }
 
@@ -134,7 +141,7 @@ async fn create(call: Call) -> Result<Reply, Problem> {
     let idempotent = idempotency::read_request(&call, idempotency::Operation::Create).await?;
     let wanted = call.object(read_new_access)?;
     let _guard = idempotency::begin(&call, idempotent.as_ref())?;
-    let issued = call.app().create_access(call.hash_caller(), wanted(), idempotent).await?;
+    let issued = call.app().create_access(call.requester(), wanted(), idempotent).await?;
     let location = call.address.access(call.tenant(), issued.access.id);
     Ok(reply(&call, StatusCode::CREATED, issued).with(header::LOCATION, &location))
 }
@@ -173,7 +180,7 @@ async fn update(call: Call) -> Result<Reply, Problem> {
     let update = call.object(read_update)?;
     let precondition = Precondition::of(call.headers());
     let allowed = move |version| precondition.allows(version);
-    let issued = call.app().update_access(call.hash_caller(), id, update, allowed).await?;
+    let issued = call.app().update_access(call.requester(), id, update, allowed).await?;
     Ok(reply(&call, StatusCode::OK, issued))
 }
 

@@ -77,7 +77,7 @@ impl AccessWriter {
 }
 
 /// Writes the labels, if there are any. Keys need no escapes.
-fn write_labels(json: &mut Json, labels: ShownLabels<'_>) {
+pub(super) fn write_labels(json: &mut Json, labels: ShownLabels<'_>) {
     if labels.is_empty() {
         return;
     }

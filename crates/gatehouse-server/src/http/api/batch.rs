@@ -79,7 +79,7 @@ async fn create(mut call: Call) -> Result<Reply, Problem> {
     let batch = batch_body::new_batch(&mut call).await?;
     let _guard = idempotency::begin(&call, idempotent.as_ref())?;
     let (app, tenant) = (call.app(), call.tenant());
-    let accepted = app.accept_batch(tenant, batch, idempotent, &call.correlation_id).await?;
+    let accepted = app.accept_batch(tenant, batch, idempotent, &call.origin).await?;
     Ok(accepted_reply(&call, &accepted))
 }
 
@@ -88,7 +88,7 @@ async fn update(mut call: Call) -> Result<Reply, Problem> {
     let change = batch_body::batch_change(&mut call).await?;
     let _guard = idempotency::begin(&call, idempotent.as_ref())?;
     let (app, tenant) = (call.app(), call.tenant());
-    let accepted = app.accept_change(tenant, change, idempotent, &call.correlation_id).await?;
+    let accepted = app.accept_change(tenant, change, idempotent, &call.origin).await?;
     Ok(accepted_reply(&call, &accepted))
 }
 

@@ -91,7 +91,7 @@ fn log_refusal(call: &Call, id: &str, reason: &str) {
         tenant = client.as_ref().map(|it| tracing::field::display(it.tenant())),
         client = client.as_ref().map(tracing::field::display),
         peer = %call.connection.peer,
-        correlation_id = call.correlation_id,
+        correlation_id = call.origin.correlation_id,
         reason,
         "a client was refused"
     );

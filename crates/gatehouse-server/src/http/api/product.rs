@@ -135,7 +135,7 @@ fn take_slot(call: &Call) -> Result<TenantSlot, Problem> {
 }
 
 fn view(call: &Call, fields: Fields) -> View<'_> {
-    let correlation_id = call.correlation_id.as_str();
+    let correlation_id = call.origin.correlation_id.as_str();
     View { address: &call.address, tenant: call.tenant(), correlation_id, fields }
 }
 

@@ -180,7 +180,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 async fn stop(call: Call) -> Result<Reply, Problem> {
     let id: TaskId = call.param("taskId", "task")?;
-    let task = call.app().stop_task(call.tenant(), id).await?;
+    let task = call.app().stop_task(call.tenant(), id, &call.origin).await?;
     Ok(Reply::json(StatusCode::OK, &shown(&task)))
 }
 

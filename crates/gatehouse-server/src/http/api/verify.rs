@@ -37,7 +37,7 @@ pub(in crate::http) const CHECK: Operation = Operation {
 async fn check(call: Call) -> Result<Reply, Problem> {
     let credentials = call.object(read_credentials)?;
     let (username, password) = credentials();
-    let checked = call.app().verify(call.hash_caller(), &username, &password).await;
+    let checked = call.app().verify(call.requester(), &username, &password).await;
     let access = checked.inspect_err(|error| log_refusal(&call, error))?;
     Ok(Reply::json(StatusCode::OK, &verified_body(&access)))
 }
@@ -53,7 +53,7 @@ fn log_refusal(call: &Call, error: &Error) {
         tenant = %call.tenant(),
         access = access.map(tracing::field::display),
         peer = %call.connection.peer,
-        correlation_id = call.correlation_id,
+        correlation_id = call.origin.correlation_id,
         reason,
         "a check was refused"
     );

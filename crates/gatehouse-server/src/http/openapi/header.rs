@@ -78,6 +78,13 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             text("^[ -~]+$"),
             "colour, size".into(),
         ),
+        "X-Event-Number" => (
+            "Of a list of accesses: every event up to this number is in the page, later ones may be. Of a page of \
+             events: every event up to this number has been looked at, so the next page is behind it. Left out while \
+             the tenant's journal has not begun",
+            seconds(),
+            4711.into(),
+        ),
         "X-Total-Count" => ("Number of items on all pages", seconds(), 8_123.into()),
         "Preference-Applied" => (
             "The preference of the request that was followed (RFC 7240)",
@@ -93,8 +100,8 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
         ),
         "Link" => (
             "RFC 8288: the pages `first`, `last` and, unless this is the last, `next`; with all other \
-             parameters of the request",
-            text("rel=\"first\".*rel=\"last\""),
+             parameters of the request. Events have `next` alone",
+            text("rel=\"(first|next)\""),
             "<https://gate.example/demo/access?pageNumber=1&pageSize=100>; rel=\"first\", \
              <https://gate.example/demo/access?pageNumber=82&pageSize=100>; rel=\"last\", \
              <https://gate.example/demo/access?pageNumber=2&pageSize=100>; rel=\"next\""

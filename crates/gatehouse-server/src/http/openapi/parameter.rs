@@ -1,5 +1,6 @@
 //! The parameters of paths, queries and headers.
 
+use gatehouse_core::event::EventType;
 use gatehouse_core::filter::{ALTERNATIVES_MAX, CONDITIONS_MAX, FilterField, FilterFields};
 use gatehouse_core::ids::REQUEST_KEY_CHARS_MAX;
 use gatehouse_core::list::request::ListOrder;
@@ -9,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::config::Limits;
 use crate::fields::product::product_id;
-use crate::fields::shape::{job, name};
+use crate::fields::shape::{self, job, name};
 use crate::fields::tenant::tenant_name;
 use crate::http::route::idempotency;
-use crate::http::route::query::{BY, FIELDS, Q, SORT};
+use crate::http::route::query::{AFTER, BEFORE, BY, EVENT_TYPE, FIELDS, FROM, Q, SORT};
 use crate::http::route::resource::{Operation, Pages, Resource};
 use crate::reader::{Direction, Form, Instant};
 
@@ -55,6 +56,40 @@ pub(super) fn parameters(
             "description": "The order: `createdAt` is by time of creation, `-createdAt` is the newest first. Anything \
                 else is ignored and named in X-Ignored-Params. An extension.",
             "schema": {"type": "string", "default": ListOrder::WORDS[0]},
+        }),
+        AFTER => json!({
+            "name": AFTER, "in": "query",
+            "description": "Only events with a higher number; left out: from the oldest one on",
+            "schema": {"type": "integer", "minimum": 0, "maximum": i64::MAX},
+        }),
+        EVENT_TYPE => json!({
+            "name": EVENT_TYPE, "in": "query",
+            "description": "Only events of these types, separated by commas",
+            "style": "form", "explode": false,
+            "schema": {
+                "type": "array", "minItems": 1,
+                "items": {"type": "string", "enum": EventType::ALL.map(EventType::as_str)},
+            },
+        }),
+        "accessId" => json!({
+            "name": "accessId", "in": "query", "description": "Only events of this access",
+            "schema": {"type": "string", "format": "uuid"},
+        }),
+        "contractId" => json!({
+            "name": "contractId", "in": "query",
+            "description": "Only events of accesses of this contract", "schema": shape::name(),
+        }),
+        "taskId" => json!({
+            "name": "taskId", "in": "query",
+            "description": "Only events of this Task, and those that it has caused", "schema": job(),
+        }),
+        FROM => json!({
+            "name": FROM, "in": "query", "description": "Only events of this time and later ones",
+            "schema": Instant.schema(Direction::Request),
+        }),
+        BEFORE => json!({
+            "name": BEFORE, "in": "query", "description": "Only events from before this time",
+            "schema": Instant.schema(Direction::Request),
         }),
         name if operation.pages == Pages::Gathered => gathered_page(name),
         name => page(name, limits),

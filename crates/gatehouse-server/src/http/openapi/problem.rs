@@ -211,6 +211,13 @@ fn meaning(status: u16) -> Meaning {
             "Username taken",
             "username `meter-12` is taken by another access",
         ),
+        410 => (
+            "Gone",
+            "The events behind the position were deleted for their age",
+            "Events deleted",
+            "the events behind number 17 were deleted for their age; the oldest event that is left has number 4002: \
+             read the accesses again, and follow the events behind the X-Event-Number of their first page",
+        ),
         412 => (
             "PreconditionFailed",
             "The access doesn't have the version of `If-Match`, or has the one of `If-None-Match`",

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use gatehouse_core::event::Origin;
 use gatehouse_core::{LabelKey, TenantName};
 use gatehouse_store::Put;
 use gatehouse_vault::HashCaller;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use super::params::Params;
 use super::query::{Query, X_IGNORED_PARAMS};
 use super::server_context::ServerContext;
+use crate::app::requester::Requester;
 use crate::app::{App, Error};
 use crate::auth::Caller;
 use crate::config::Limits;
@@ -41,7 +43,7 @@ pub(crate) struct Call {
     /// Memory reserved for a large body, kept while the handler holds data parsed from it.
     pub(crate) _body_memory: Option<BodyMemory>,
     pub(crate) address: Address,
-    pub(crate) correlation_id: String,
+    pub(crate) origin: Origin,
     pub(crate) disconnection: ClientDisconnection,
 }
 
@@ -74,6 +76,11 @@ impl Call {
     /// The caller of slow hashes: the tenant, and the client's disconnection.
     pub(crate) fn hash_caller(&self) -> HashCaller<'_> {
         HashCaller { tenant: self.tenant(), disconnection: &self.disconnection }
+    }
+
+    /// Who asks for a change.
+    pub(crate) fn requester(&self) -> Requester<'_> {
+        Requester { hash_caller: self.hash_caller(), origin: &self.origin }
     }
 
     /// The response, with the names of parameters that were ignored after the dispatcher had looked.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{ProductId, TenantName};
 use gatehouse_vault::Disconnection;
@@ -401,6 +402,16 @@ struct AuthorizedRequest<'a> {
 }
 
 impl AuthorizedRequest<'_> {
+    /// Where the request's changes come from.
+    fn origin(&self) -> Origin {
+        let cause = match &self.caller {
+            Some(caller) => Cause::Request(caller.subject.clone()),
+            None => Cause::Server,
+        };
+        let peer = self.connection.peer.to_string();
+        Origin { cause, correlation_id: self.correlation.id.clone(), peer }
+    }
+
     async fn run<B>(
         &self,
         operation: &Operation,
@@ -456,7 +467,7 @@ impl AuthorizedRequest<'_> {
             body: received.bytes,
             _body_memory: received.memory,
             address: Address::of(&self.api.server, self.connection, self.parts, self.path),
-            correlation_id: self.correlation.id.clone(),
+            origin: self.origin(),
             disconnection: record.client.clone(),
         };
         let permits = &self.api.server.permits;

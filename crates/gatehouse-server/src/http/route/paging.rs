@@ -26,8 +26,9 @@ pub(crate) const SORTED_PARAMS: &[&str] = &[PAGE_NUMBER, PAGE_SIZE, SORT];
 
 pub(crate) const HEADERS: &[&str] = &["Link", "X-Total-Count"];
 
-/// The headers of a list that can be had without its total.
-pub(crate) const UNCOUNTED_HEADERS: &[&str] = &["Link", "X-Total-Count?", "Preference-Applied?"];
+/// The headers of a list of accesses, which can be had without its total.
+pub(crate) const ACCESS_HEADERS: &[&str] =
+    &["Link", "X-Total-Count?", "Preference-Applied?", "X-Event-Number?"];
 
 /// The page that the query names. Page number and size have defaults.
 pub(crate) fn page_or_default(call: &mut Call) -> Result<PageRequest, Problem> {

@@ -29,6 +29,16 @@ pub(crate) const BY: &str = "by";
 /// Parameter: the order of a list.
 pub(crate) const SORT: &str = "sort";
 
+/// Parameter: a position in a tenant's events.
+pub(crate) const AFTER: &str = "after";
+
+/// Parameter: types of events.
+pub(crate) const EVENT_TYPE: &str = "eventType";
+
+/// Parameters: the time of events.
+pub(crate) const FROM: &str = "from";
+pub(crate) const BEFORE: &str = "before";
+
 /// Parameter: the text of a search.
 pub(crate) const Q: &str = "q";
 

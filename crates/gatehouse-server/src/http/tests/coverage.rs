@@ -163,7 +163,7 @@ async fn checks_run_in_the_order_of_the_contract() {
         assert_eq!(response.header("content-type"), Some("application/problem+json"));
     }
     // A caller without rights for a path doesn't learn what exists there.
-    let bearer = format!("Bearer {}", gate.token_for("acme", "event:read"));
+    let bearer = format!("Bearer {}", gate.token_for("acme", "event:write"));
     for path in ["/acme/contract/payg", "/acme/contract/none", &path, missing] {
         let response = gate.send("PURGE", path, &[("authorization", &bearer)], b"").await;
         assert_eq!(response.status, 403, "{path}");

@@ -1,6 +1,7 @@
 //! The list of accesses: filters, pages, links, and faults.
 
 use super::*;
+use crate::app::requester::testing::ORIGIN;
 use gatehouse_core::credential::StoredHash;
 use gatehouse_core::{AccessId, Labels, TenantName};
 use gatehouse_store::NewAccess;
@@ -155,6 +156,7 @@ async fn a_page_shows_accesses_without_passwords() {
     content-type: application/json
     x-total-count: 2
     link: <http://gate.example/acme/access?contractId=payg&pageNumber=1&pageSize=1>; rel="first", <http://gate.example/acme/access?contractId=payg&pageNumber=2&pageSize=1>; rel="last", <http://gate.example/acme/access?contractId=payg&pageNumber=2&pageSize=1>; rel="next"
+    x-event-number: 0
     x-correlation-id: <correlation>
     content-length: 316
 
@@ -332,6 +334,7 @@ async fn create(store: &Store, prefix: &str, n: usize) {
             labels: Labels::NONE,
             created_by: None,
             idempotent: None,
+            origin: ORIGIN.clone(),
         }
     };
     let tenant: TenantName = "acme".parse().unwrap();

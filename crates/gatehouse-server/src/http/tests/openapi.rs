@@ -289,7 +289,7 @@ async fn every_response_is_in_the_document() {
     let id = access.rsplit('/').next().unwrap();
     let large = "x".repeat(2 << 20);
     let long = "x".repeat(70 << 10);
-    let lacking = format!("Bearer {}", gate.token_for("*", "event:read"));
+    let lacking = format!("Bearer {}", gate.token_for("*", "event:write"));
     let rival = format!("Bearer {}", gate.token_for("rival", ALL_SCOPES));
     for resource in routes::table() {
         let path = resource.path.replace("{accessId}", id).replace("{contractId}", "payg");

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::tool::TOOLS;
 use super::*;
+use crate::app::requester::Requester;
 
 /// Hashes of each tool in an ordinary run.
 const FEW: usize = 8;
@@ -70,7 +71,8 @@ impl Gatehouse {
         let tenant: TenantName = "acme".parse().unwrap();
         let (connected, name) = (CancellationToken::new(), username.parse().unwrap());
         let is_right = async |password: &str| {
-            let caller = HashCaller { tenant: &tenant, disconnection: &connected };
+            let caller =
+                Requester::in_test(HashCaller { tenant: &tenant, disconnection: &connected });
             let password = Password::new(password.to_owned()).unwrap();
             app.verify(caller, &name, &password).await.is_ok()
         };

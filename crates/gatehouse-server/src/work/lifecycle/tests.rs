@@ -6,6 +6,7 @@ use gatehouse_store::Change;
 use super::*;
 use crate::app::access::{AccessRequest, AccessUpdate};
 use crate::app::chosen_password::ChosenPassword;
+use crate::app::requester::testing::ORIGIN;
 use crate::work::tests::{acme, apps, at, caller};
 
 /// When December begins in Berlin.
@@ -30,7 +31,7 @@ fn password() -> Password {
 async fn terminate(app: &App, id: AccessId) -> Access {
     let (tenant, now) = (acme(), app.now());
     let zone = app.store.tenant(&tenant).await.unwrap().unwrap().time_zone;
-    let planned = app.store.change_access(&tenant, id, move |stored, contract| {
+    let planned = app.store.change_access(&tenant, id, ORIGIN.clone(), move |stored, contract| {
         lifecycle::allow_batch(contract)?;
         let access = lifecycle::plan_termination(&stored.access, &zone, now);
         Ok::<_, Error>(Change { access, password: None })
@@ -108,6 +109,7 @@ async fn the_next_step_expires_what_a_step_leaves() {
             labels: Labels::NONE,
             created_by: None,
             idempotent: None,
+            origin: ORIGIN.clone(),
         };
         app.store.create_accesses(&acme(), (0..n).map(new).collect()).await.unwrap();
         app.clock.set(at(DECEMBER));

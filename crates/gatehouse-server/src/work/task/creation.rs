@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use gatehouse_core::batch_failure::FieldFault;
 use gatehouse_core::credential::{Password, StoredHash};
+use gatehouse_core::event::Origin;
 use gatehouse_core::task::{ItemReference, Task, TaskWork};
 use gatehouse_core::{BatchFailure, ContractId, Labels, TaskId};
 use gatehouse_store::{
@@ -149,7 +150,9 @@ impl TaskWorker {
         };
         self.app.store.pass(Failpoint::Prepared)?;
         let looks_up_usernames = self.looked_up == Some(task.id);
-        let template = AccessTemplate { task: task.id, key, contract_id, looks_up_usernames };
+        let origin = &Origin::of_task(task);
+        let template =
+            AccessTemplate { task: task.id, origin, key, contract_id, looks_up_usernames };
         self.hash(lease, template, from, new_items).await
     }
 
@@ -227,6 +230,7 @@ impl TaskWorker {
 /// Common values of a creation's accesses.
 struct AccessTemplate<'a> {
     task: TaskId,
+    origin: &'a Origin,
     key: &'a TaskKey,
     contract_id: &'a ContractId,
     looks_up_usernames: bool,
@@ -244,6 +248,7 @@ impl AccessTemplate<'_> {
             labels: item.labels,
             created_by: Some(self.task),
             idempotent: None,
+            origin: self.origin.clone(),
         }
     }
 }

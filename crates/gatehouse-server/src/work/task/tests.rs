@@ -16,6 +16,8 @@ use crate::app::batch::{
 };
 use crate::app::chosen_password::ChosenPassword;
 use crate::app::outcome::{ItemFilter, SucceededItem, TaskItem, TaskOutcome};
+use crate::app::requester::Requester;
+use crate::app::requester::testing::ORIGIN;
 use crate::work::tests::{acme, apps, at, caller};
 use gatehouse_store::CreatedAccess;
 use gatehouse_store::Failpoints;
@@ -41,7 +43,7 @@ fn chosen(username: &str, password: &str) -> ValidItem {
 }
 
 async fn accept(app: &App, batch: NewBatch) -> TaskId {
-    app.accept_batch(&acme(), batch, None, "test").await.unwrap().0
+    app.accept_batch(&acme(), batch, None, &ORIGIN).await.unwrap().0
 }
 
 /// The accesses that a Task has created.
@@ -54,7 +56,7 @@ async fn accept_change(app: &App, task: TaskId, operation: BatchOperation) -> Ta
     let ids = made(app, task).await.into_iter().zip(0..);
     let ids = ids.map(|(id, index)| NamedAccess { index, id: Ok(id) });
     let change = BatchChange { selection: AccessSelection::Named(ids.collect()), operation };
-    app.accept_change(&acme(), change, None, "test").await.unwrap().0
+    app.accept_change(&acme(), change, None, &ORIGIN).await.unwrap().0
 }
 
 async fn run_all(app: &App) {
@@ -94,7 +96,7 @@ async fn items(outcome: &TaskOutcome, which: ItemFilter, from: u32, n: u32) -> V
 async fn lets_in(app: &App, tenant: &TenantName, username: &str, password: &str) -> bool {
     let username: Username = username.parse().unwrap();
     app.verify(
-        HashCaller { tenant, disconnection: &CancellationToken::new() },
+        Requester::in_test(HashCaller { tenant, disconnection: &CancellationToken::new() }),
         &username,
         &Password::new(password.into()).unwrap(),
     )
@@ -370,7 +372,7 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
             password: None,
             labels: None,
         };
-        let task = app.accept_change(&acme(), change(suspend), None, "test").await.unwrap().0;
+        let task = app.accept_change(&acme(), change(suspend), None, &ORIGIN).await.unwrap().0;
         run_all(&app).await;
         let failed = [
             (1, BatchFailureKind::AccessTerminated),
@@ -384,7 +386,7 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
             assert_eq!(seen[&index], Err(failure), "{kind}: {index}");
         }
         let task =
-            app.accept_change(&acme(), change(BatchOperation::Terminate), None, "test").await;
+            app.accept_change(&acme(), change(BatchOperation::Terminate), None, &ORIGIN).await;
         run_all(&app).await;
         let seen = shown(&app, task.unwrap().0).await;
         assert!(seen[&0].is_ok() && seen[&1].is_ok(), "{kind}: a terminated access stays so");
@@ -396,7 +398,7 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
             selection: AccessSelection::Named(vec![NamedAccess { index: 0, id: Ok(unknown) }]),
             operation: BatchOperation::Terminate,
         };
-        let task = app.accept_change(&acme(), nothing, None, "test").await.unwrap().0;
+        let task = app.accept_change(&acme(), nothing, None, &ORIGIN).await.unwrap().0;
         run_all(&app).await;
         let outcome = app.outcome(&acme(), task).await.unwrap();
         assert_eq!(outcome.task.state, TaskState::Rejected, "{kind}");
@@ -545,7 +547,7 @@ async fn a_small_batch_overtakes_a_huge_one_of_another_tenant() {
         let huge = accept(&app, count(100_000)).await;
         let mut worker = TaskWorker::new(app.clone());
         while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
-        let small = app.accept_batch(&rival, count(10), None, "test").await.unwrap().0;
+        let small = app.accept_batch(&rival, count(10), None, &ORIGIN).await.unwrap().0;
         let mine = accept(&app, count(10)).await;
         let is_over = async |tenant: &TenantName, id| {
             let stored = app.store.task(tenant, id).await.unwrap().unwrap();
@@ -560,7 +562,7 @@ async fn a_small_batch_overtakes_a_huge_one_of_another_tenant() {
             assert!(n_steps < 20, "{kind}: both are processed");
         }
         assert_eq!(state(&app, huge).await, TaskState::InProgress, "{kind}");
-        app.stop_task(&acme(), huge).await.unwrap();
+        app.stop_task(&acme(), huge, &ORIGIN).await.unwrap();
         while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
         assert_eq!(state(&app, huge).await, TaskState::Terminated, "{kind}");
         assert_sound(&app).await;
@@ -581,7 +583,7 @@ async fn a_broken_task_does_not_block_others() {
             n_items: 3,
             parts: Vec::new(),
             sealed_key: None,
-            correlation_id: "test".into(),
+            origin: ORIGIN.clone(),
             idempotent: None,
         };
         let broken_id = broken.id;
@@ -595,7 +597,7 @@ async fn a_broken_task_does_not_block_others() {
         }
         assert_eq!(state(&app, task).await, TaskState::Done, "{kind}");
         assert_eq!(state(&app, broken_id).await, TaskState::InProgress, "{kind}");
-        app.stop_task(&acme(), broken_id).await.unwrap();
+        app.stop_task(&acme(), broken_id, &ORIGIN).await.unwrap();
         run_all(&app).await;
         assert_sound(&app).await;
     }
@@ -637,7 +639,7 @@ async fn a_contract_with_reserved_accesses_cannot_be_deleted() {
         let id = "payg".parse().unwrap();
         let refused = app.delete_contract(&acme(), &id).await;
         assert!(matches!(refused, Err(Error::InUse { n_accesses: 5, .. })), "{kind}: {refused:?}");
-        app.stop_task(&acme(), task).await.unwrap();
+        app.stop_task(&acme(), task, &ORIGIN).await.unwrap();
         app.delete_contract(&acme(), &id).await.unwrap();
         assert_sound(&app).await;
     }

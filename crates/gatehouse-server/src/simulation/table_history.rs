@@ -1,4 +1,4 @@
-//! Journal of each transaction's changes, written by triggers, without the store's code and rolled-back changes.
+//! History of each transaction's changes, written by triggers, without the store's code and rolled-back changes.
 
 use gatehouse_core::Timestamp;
 use rusqlite::{Connection, Row};
@@ -38,54 +38,54 @@ impl Event {
     }
 }
 
-const JOURNAL: &str = "
-CREATE TABLE journal (seq INTEGER PRIMARY KEY, what TEXT, tenant TEXT, name TEXT, a TEXT, b TEXT, m INTEGER, n INTEGER);
+const TABLE_HISTORY: &str = "
+CREATE TABLE table_history (seq INTEGER PRIMARY KEY, what TEXT, tenant TEXT, name TEXT, a TEXT, b TEXT, m INTEGER, n INTEGER);
 CREATE TRIGGER task_accepted AFTER INSERT ON task BEGIN
-    INSERT INTO journal (what, tenant, name, a, m) VALUES ('accepted', new.tenant, hex(new.id), new.kind, new.number);
+    INSERT INTO table_history (what, tenant, name, a, m) VALUES ('accepted', new.tenant, hex(new.id), new.kind, new.number);
 END;
 CREATE TRIGGER task_advanced AFTER UPDATE ON task
 WHEN old.state <> new.state OR old.n_succeeded + old.n_failed <> new.n_succeeded + new.n_failed BEGIN
-    INSERT INTO journal (what, tenant, name, a, b, m, n) VALUES ('advanced', new.tenant, hex(new.id), old.state, new.state,
+    INSERT INTO table_history (what, tenant, name, a, b, m, n) VALUES ('advanced', new.tenant, hex(new.id), old.state, new.state,
         old.n_succeeded + old.n_failed, new.n_succeeded + new.n_failed);
 END;
 CREATE TRIGGER task_forgotten AFTER DELETE ON task BEGIN
-    INSERT INTO journal (what, tenant, name, m) VALUES ('forgotten', old.tenant, hex(old.id), old.ended_at);
+    INSERT INTO table_history (what, tenant, name, m) VALUES ('forgotten', old.tenant, hex(old.id), old.ended_at);
 END;
 CREATE TRIGGER key_destroyed AFTER DELETE ON secret WHEN old.kind = 'task' BEGIN
-    INSERT INTO journal (what, tenant, name, m) SELECT 'key', old.tenant, old.name, max(shows_secrets_until)
+    INSERT INTO table_history (what, tenant, name, m) SELECT 'key', old.tenant, old.name, max(shows_secrets_until)
     FROM task WHERE tenant = old.tenant AND 'job' || lower(hex(id)) = replace(old.name, '-', '');
 END;
 CREATE TRIGGER due_leased AFTER UPDATE ON due WHEN old.epoch <> new.epoch BEGIN
-    INSERT INTO journal (what, tenant, name, m) VALUES (iif(new.is_leased, 'claimed', 'released'), new.tenant,
+    INSERT INTO table_history (what, tenant, name, m) VALUES (iif(new.is_leased, 'claimed', 'released'), new.tenant,
         new.kind || ' ' || new.name || ' ' || new.part, old.due_at);
 END;
 CREATE TRIGGER due_finished AFTER DELETE ON due BEGIN
-    INSERT INTO journal (what, tenant, name) VALUES ('finished', old.tenant, old.kind || ' ' || old.name || ' ' || old.part);
+    INSERT INTO table_history (what, tenant, name) VALUES ('finished', old.tenant, old.kind || ' ' || old.name || ' ' || old.part);
 END;
 CREATE TRIGGER access_status AFTER UPDATE ON access WHEN old.status <> new.status BEGIN
-    INSERT INTO journal (what, tenant, name, a, b, m) VALUES ('status', new.tenant, hex(new.id), old.status, new.status, new.end_at);
+    INSERT INTO table_history (what, tenant, name, a, b, m) VALUES ('status', new.tenant, hex(new.id), old.status, new.status, new.end_at);
 END;
 CREATE TRIGGER tenant_deleted AFTER DELETE ON tenant BEGIN
-    INSERT INTO journal (what, tenant) VALUES ('deleted', old.tenant);
+    INSERT INTO table_history (what, tenant) VALUES ('deleted', old.tenant);
 END;
 CREATE TRIGGER quota_used AFTER UPDATE ON tally WHEN new.contract_id = 'few' BEGIN
-    INSERT INTO journal (what, tenant) VALUES ('quota', new.tenant);
+    INSERT INTO table_history (what, tenant) VALUES ('quota', new.tenant);
 END;
 ";
 
-/// Creates the journal.
+/// Creates the table of the history, and its triggers.
 pub(super) fn begin(connection: &Connection) {
-    connection.execute_batch(JOURNAL).unwrap();
+    connection.execute_batch(TABLE_HISTORY).unwrap();
 }
 
 /// Takes the changes since the last call.
 pub(super) fn take(connection: &Connection, now: Timestamp) -> Vec<Event> {
-    let sql = "SELECT what, tenant, name, a, b, m, n FROM journal ORDER BY seq";
+    let sql = "SELECT what, tenant, name, a, b, m, n FROM table_history ORDER BY seq";
     let mut statement = connection.prepare_cached(sql).unwrap();
     let found = statement.query_map([], |row| read(connection, row, now)).unwrap();
     let events: Vec<Event> = found.map(Result::unwrap).collect();
     if !events.is_empty() {
-        connection.prepare_cached("DELETE FROM journal").unwrap().execute([]).unwrap();
+        connection.prepare_cached("DELETE FROM table_history").unwrap().execute([]).unwrap();
     }
     events
 }

@@ -1,0 +1,141 @@
+//! `/{tenantName}/event`: what changed, in order; and the history of one access.
+
+use gatehouse_core::event::EventType;
+use gatehouse_core::rights::Scope;
+use gatehouse_core::{AccessId, Timestamp};
+use gatehouse_store::{EventFilter, EventPage, NoEvents};
+use http::{HeaderName, StatusCode, header};
+
+use super::event_body::{EVENT_BYTES, EventWriter};
+use crate::app::Error;
+use crate::fields::event;
+use crate::http::answer::json::Json;
+use crate::http::answer::media::JSON;
+use crate::http::answer::problem::Problem;
+use crate::http::answer::reply::Reply;
+use crate::http::route::call::Call;
+use crate::http::route::paging;
+use crate::http::route::query::{AFTER, BEFORE, EVENT_TYPE, FROM, PAGE_SIZE};
+use crate::http::route::resource::{Need, Operation, ResponseSpec};
+use crate::reader::shortened;
+
+pub(in crate::http) const X_EVENT_NUMBER: HeaderName = HeaderName::from_static("x-event-number");
+
+pub(in crate::http) const LIST: Operation = Operation {
+    method: "GET",
+    id: "listEvents",
+    summary: "Lists changes in the order of their numbers, behind a number",
+    need: Need::Scope(Scope::EventRead),
+    query: &[AFTER, PAGE_SIZE, EVENT_TYPE, "accessId", "contractId", "taskId", FROM, BEFORE],
+    responses: &[ResponseSpec {
+        description: "Events. The next page is behind `X-Event-Number`; while it is the last one, the page is empty",
+        schema: Some("Events"),
+        example: Some(|| vec![event::example()].into()),
+        headers: &["X-Event-Number", "Link?"],
+        ..ResponseSpec::BASE
+    }],
+    problems: &[409, 410],
+    run: |call| Box::pin(list(call)),
+    ..Operation::BASE
+};
+
+pub(in crate::http) const HISTORY: Operation = Operation {
+    id: "listEventsOfAccess",
+    summary: "Lists the changes of one access, the oldest first",
+    query: &[AFTER, PAGE_SIZE],
+    problems: &[409],
+    run: |call| Box::pin(history(call)),
+    ..LIST
+};
+
+async fn list(mut call: Call) -> Result<Reply, Problem> {
+    let filter = EventFilter {
+        types: types(&mut call),
+        access: parsed(&mut call, "accessId", "the identifier of an access"),
+        contract: parsed(&mut call, "contractId", "the identifier of a contract"),
+        task: parsed(&mut call, "taskId", "the identifier of a Task"),
+        from: parsed::<Timestamp>(&mut call, FROM, "a time such as 2026-11-15T03:43:54Z"),
+        before: parsed::<Timestamp>(&mut call, BEFORE, "a time such as 2026-11-15T03:43:54Z"),
+    };
+    let after = after(&mut call);
+    let size = paging::page_or_default(&mut call)?.size;
+    let store = &call.app().store;
+    let page = store.events(call.tenant(), after, size, &filter).await?;
+    if page == Err(NoEvents::NotBegun) && store.tenant(call.tenant()).await?.is_none() {
+        return Err(Error::NoTenant(call.tenant().to_string()).into());
+    }
+    reply(&call, page, after)
+}
+
+async fn history(mut call: Call) -> Result<Reply, Problem> {
+    let id: AccessId = call.param("accessId", "access")?;
+    let after = after(&mut call);
+    let size = paging::page_or_default(&mut call)?.size;
+    let store = &call.app().store;
+    let number = store.number_of_access(call.tenant(), id).await?;
+    let number = number.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
+    let page = store.history(call.tenant(), number, after.unwrap_or_default(), size).await?;
+    reply(&call, page, after)
+}
+
+fn reply(
+    call: &Call,
+    page: Result<EventPage, NoEvents>,
+    after: Option<u64>,
+) -> Result<Reply, Problem> {
+    let after = after.unwrap_or_default();
+    let page = page.map_err(|none| match none {
+        NoEvents::NotBegun => Problem::from(Error::NoJournal),
+        NoEvents::Deleted { oldest } => Error::EventsDeleted { after, oldest }.into(),
+        NoEvents::Ahead { last } => Error::EventsAhead { after, last }.into(),
+    })?;
+    let mut writer = EventWriter::new(&call.address, call.tenant());
+    let mut json = Json::with_capacity(2 + page.events.len() * EVENT_BYTES);
+    json.list(&page.events, |json, event| writer.write(json, event));
+    let reply = Reply::whole(StatusCode::OK, JSON, json.finish());
+    let reply = reply.with(X_EVENT_NUMBER, &page.seen_to.to_string());
+    let reply = match page.seen_to < page.last {
+        true => reply.with(header::LINK, &next(call, page.seen_to)),
+        false => reply,
+    };
+    Ok(call.naming_ignored(reply))
+}
+
+/// The link to the page behind a number, with all other parameters.
+fn next(call: &Call, seen_to: u64) -> String {
+    let others = call.parts.uri.query().unwrap_or_default().split('&');
+    let others = others.filter(|it| !it.is_empty() && it.split('=').next() != Some(AFTER));
+    let after = format!("{AFTER}={seen_to}");
+    let query: Vec<&str> = std::iter::once(after.as_str()).chain(others).collect();
+    format!("<{}?{}>; rel=\"next\"", call.address.request_url(), query.join("&"))
+}
+
+fn after(call: &mut Call) -> Option<u64> {
+    parsed(call, AFTER, "the number of an event, or 0")
+}
+
+fn types(call: &mut Call) -> Vec<EventType> {
+    let Some(words) = call.query.value(EVENT_TYPE).map(str::to_owned) else { return Vec::new() };
+    let mut types = Vec::new();
+    for word in words.split(',') {
+        match EventType::from_word(word) {
+            Some(it) => types.push(it),
+            None => {
+                let known = EventType::ALL.map(EventType::as_str).join(", ");
+                let reason = format!("must be some of {known}, not `{}`", shortened(word));
+                call.query.fault(EVENT_TYPE, reason);
+            }
+        }
+    }
+    types
+}
+
+/// A parameter's value; one of another form is a fault.
+fn parsed<T: std::str::FromStr>(call: &mut Call, name: &'static str, form: &str) -> Option<T> {
+    let text = call.query.value(name)?.to_owned();
+    let parsed = text.parse().ok();
+    if parsed.is_none() {
+        call.query.fault(name, format!("must be {form}, not `{}`", shortened(&text)));
+    }
+    parsed
+}
