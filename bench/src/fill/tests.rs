@@ -1,4 +1,4 @@
-//! A filled store is one that the server could have made: the server's own audit says so, on both databases and in the
+//! A filled store is one that the server could have made: the server's own recount says so, on both databases and in the
 //! server's schema.
 
 use gatehouse_core::{BillingModel, Contract, Tenant};
@@ -19,14 +19,14 @@ async fn set_up(store: &Store) {
     }
 }
 
-async fn assert_audit_passes(store: &Store) {
-    let audit = store.audit(&TENANT.parse().unwrap()).await.unwrap();
-    assert_eq!(audit.discrepancies, Vec::<String>::new());
-    assert_eq!(audit.n_accesses, FLEET.n_accesses);
+async fn assert_recount_passes(store: &Store) {
+    let recount = store.recount(&TENANT.parse().unwrap()).await.unwrap();
+    assert_eq!(recount.discrepancies, Vec::<String>::new());
+    assert_eq!(recount.n_accesses, FLEET.n_accesses);
 }
 
 #[tokio::test]
-async fn a_filled_sqlite_store_passes_the_audit() {
+async fn a_filled_sqlite_store_passes_the_recount() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("test.db");
     let definitions = || {
@@ -45,12 +45,12 @@ async fn a_filled_sqlite_store_passes_the_audit() {
 
     assert_eq!(definitions(), before);
     let store = Store::open_sqlite(&path, Clock::machine()).await.unwrap();
-    assert_audit_passes(&store).await;
+    assert_recount_passes(&store).await;
     store.close().await;
 }
 
 #[tokio::test]
-async fn a_filled_postgres_store_passes_the_audit() {
+async fn a_filled_postgres_store_passes_the_recount() {
     let url = gatehouse_testing::empty_schema("bench_fill").await;
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     let connection = tokio::spawn(connection);
@@ -66,7 +66,7 @@ async fn a_filled_postgres_store_passes_the_audit() {
     postgres::fill(&url, FLEET).await.unwrap();
 
     assert_eq!(definitions().await, before);
-    assert_audit_passes(&store).await;
+    assert_recount_passes(&store).await;
     store.close().await;
     drop(client);
     connection.await.unwrap().unwrap();

@@ -119,7 +119,7 @@ async fn simulate(world: &Arc<World>) {
     let settled = read_settled(&fleet).await;
     let faults = judge(&fleet.history(), &settled);
     world.model().faults.extend(faults);
-    audit(world, &store).await;
+    recount(world, &store).await;
     rates.await.unwrap();
 
     // All servers stop for a day: those that continue hold only expired leases.
@@ -128,7 +128,7 @@ async fn simulate(world: &Arc<World>) {
     }
     sleep(LONG_AFTER).await;
     drain(world).await;
-    audit(world, &store).await;
+    recount(world, &store).await;
     check_all_deleted(world);
 }
 
@@ -158,11 +158,11 @@ async fn drain(world: &World) {
 }
 
 /// Compares all derived counts with the rows.
-async fn audit(world: &World, store: &Store) {
+async fn recount(world: &World, store: &Store) {
     for tenant in TENANTS.into_iter().chain([QUOTA_TENANT]) {
         let tenant: TenantName = tenant.parse().unwrap();
-        let audit = store.audit(&tenant).await.unwrap();
-        let faults = audit.discrepancies.into_iter().map(|it| format!("{tenant}: {it}"));
+        let recount = store.recount(&tenant).await.unwrap();
+        let faults = recount.discrepancies.into_iter().map(|it| format!("{tenant}: {it}"));
         world.model().faults.extend(faults);
     }
 }

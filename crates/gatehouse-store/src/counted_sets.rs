@@ -1,7 +1,6 @@
 //! Counted sets in the database: which accesses have a status or a label, and belong to a contract, offering or job, as
 //! sets of the tenant's running numbers.
 
-pub(crate) mod audit;
 pub(crate) mod building;
 mod changed_parts;
 pub(crate) mod changes;
@@ -13,6 +12,7 @@ pub(crate) mod part;
 pub(crate) mod part_reader;
 pub(crate) mod position;
 pub(crate) mod progress;
+pub(crate) mod recount;
 pub(crate) mod row_source;
 
 use std::borrow::Cow;

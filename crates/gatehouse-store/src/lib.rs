@@ -45,7 +45,7 @@ pub use clock::Clock;
 pub use counted_sets::building::SetBuilding;
 pub use counted_sets::label_counts::LabelCount;
 pub use counted_sets::progress::UnbuiltSets;
-pub use counts::audit::Audit;
+pub use counts::recount::Recount;
 pub use counts::summary::{ContractSummary, Day, Summary};
 pub use counts::tally::Tally;
 #[doc(hidden)]

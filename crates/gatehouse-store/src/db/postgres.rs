@@ -85,7 +85,7 @@ const COMMIT_MAX: Duration = Duration::from_secs(10);
 /// Begins a snapshot.
 const BEGIN_SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// A request's snapshot uses one core of the database, because point reads and health checks need the others. An audit
+/// A request's snapshot uses one core of the database, because point reads and health checks need the others. A recount
 /// has no limit.
 const ON_ONE_CORE: &str = "SET LOCAL max_parallel_workers_per_gather = 0";
 

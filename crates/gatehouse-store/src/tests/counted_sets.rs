@@ -124,7 +124,7 @@ async fn building_waits_for_the_end_of_older_servers() {
 }
 
 #[tokio::test]
-async fn an_audit_names_the_set_that_is_wrong() {
+async fn a_recount_names_the_set_that_is_wrong() {
     #[rustfmt::skip]
     let cases = [
         ("UPDATE set_sum SET n = n + 1 WHERE kind = 'status'",   "the set status ACTIVE, numbers 0 to 262143: has 3 members, its parts say 3, and its sum is 4"),
@@ -141,7 +141,7 @@ async fn an_audit_names_the_set_that_is_wrong() {
         assert_sound(&store, "before").await;
         let broken = store.db.write(WriteKind::Server, async move |tx| tx.execute(sql, &[]).await);
         broken.await.unwrap();
-        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, [expected], "{sql}");
+        assert_eq!(store.recount(&acme()).await.unwrap().discrepancies, [expected], "{sql}");
     }
 }
 

@@ -348,5 +348,5 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     adder.await.unwrap();
     assert_eq!(sweeper.await.unwrap(), ExpiryResult { n: 0, more: true });
     assert_eq!(sweep_all(&store, 500).await, 1);
-    assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+    assert_eq!(store.recount(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
 }

@@ -19,9 +19,9 @@ async fn behind_a_link(test: &str) -> (Store, FaultyLink, DatabaseUrl) {
 
 /// Number of accesses, by a snapshot.
 async fn total(store: &Store) -> u64 {
-    let audit = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
+    let recount = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
     let counted = store.db.snapshot(SnapshotFor::Server(None), async move |tx| {
-        tx.row(audit, &["acme".into()], |row| row.count(0)).await
+        tx.row(recount, &["acme".into()], |row| row.count(0)).await
     });
     counted.await.unwrap().unwrap()
 }

@@ -107,7 +107,7 @@ async fn one_of_several_requests_with_one_key_is_processed() {
             Ok("dan".into()),
         ];
         assert_eq!(made, expected, "{kind}");
-        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+        assert_eq!(store.recount(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
     }
 }
 
@@ -154,7 +154,7 @@ async fn creations_in_a_group_have_a_result_each() {
         ];
         assert_eq!(created, expected, "{kind}");
         assert_eq!(store.db.meter().gathered.get_sample_count(), n_before + 1, "{kind}");
-        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+        assert_eq!(store.recount(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
     }
 }
 

@@ -111,9 +111,9 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
             "SQLite" => Store::open_sqlite(&path, clock.clone()).await.unwrap(),
             _ => Store::open_postgres(&url, clock.clone()).await.unwrap(),
         };
-        let audit = store.audit(&acme()).await.unwrap();
-        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
-        assert_eq!(audit.n_accesses, 4);
+        let recount = store.recount(&acme()).await.unwrap();
+        assert_eq!(recount.discrepancies, Vec::<String>::new(), "{kind}");
+        assert_eq!(recount.n_accesses, 4);
         let contract = store.contract(&acme(), &"c1".parse().unwrap(), day(0)).await.unwrap();
         assert_eq!(contract.unwrap().n_live, 3, "{kind}");
         let next = store.next_due(&[crate::WorkKind::ExpiringAccesses]).await.unwrap();
@@ -123,6 +123,6 @@ async fn a_store_of_the_first_version_is_brought_up_to_date() {
         assert_eq!(store.accounts(&acme()).await.unwrap(), Some(Vec::new()), "{kind}");
         let account = super::account::account("ALPHA", "a");
         super::account::put(&store, &account, "{}", None).await;
-        assert_eq!(store.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+        assert_eq!(store.recount(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
     }
 }

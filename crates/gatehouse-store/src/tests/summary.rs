@@ -82,10 +82,10 @@ async fn a_summary_counts_ends_from_the_moment_they_come() {
 }
 
 #[tokio::test]
-async fn an_audit_finds_whatever_was_tampered_with() {
+async fn a_recount_finds_whatever_was_tampered_with() {
     #[rustfmt::skip]
     let tampering = [
-        // what happens to the database                                     // what the audit says
+        // what happens to the database                                     // what the recount says
         ("UPDATE counter SET total = 9 WHERE kind = 'tenant'",              "the tenant: written down is 9"),
         ("DELETE FROM counter WHERE kind = 'job'",                          "the job job-07070707"),
         ("UPDATE counter SET latest_at = 1 WHERE name = 'c1'",              "the contract c1: written down is 1,"),
@@ -107,9 +107,9 @@ async fn an_audit_finds_whatever_was_tampered_with() {
         ("UPDATE access SET contract_id = 'c2', contract_number = 1 WHERE username = 'u1'", "another contract than it"),
     ];
     for (n, (sql, expected)) in tampering.into_iter().enumerate() {
-        for case in stores(&format!("an_audit_finds_tampering_{n}")).await {
+        for case in stores(&format!("a_recount_finds_tampering_{n}")).await {
             live_through_a_few_days(&case).await;
-            let clean = case.store.audit(&acme()).await.unwrap();
+            let clean = case.store.recount(&acme()).await.unwrap();
             assert_eq!(clean.discrepancies, Vec::<String>::new(), "{}", case.kind);
             assert_eq!(clean.n_accesses, 4);
             assert!(clean.n_figures > 10);
@@ -119,7 +119,7 @@ async fn an_audit_finds_whatever_was_tampered_with() {
                 .write(WriteKind::Server, async move |tx| tx.script(sql).await)
                 .await
                 .unwrap();
-            let found = case.store.audit(&acme()).await.unwrap().discrepancies;
+            let found = case.store.recount(&acme()).await.unwrap().discrepancies;
             let said = found.join("\n");
             assert!(said.contains(expected), "{}: {sql}: {said}", case.kind);
         }

@@ -62,9 +62,9 @@ async fn the_present_program_runs_beside_the_next_one() {
         // A server of the present version that restarts in the middle of it.
         let again = case.another().await.unwrap();
         work(&again, "again").await;
-        let audit = again.audit(&acme()).await.unwrap();
-        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{}", case.kind);
-        assert_eq!(audit.n_accesses, n_made + 2, "{}", case.kind);
+        let recount = again.recount(&acme()).await.unwrap();
+        assert_eq!(recount.discrepancies, Vec::<String>::new(), "{}", case.kind);
+        assert_eq!(recount.n_accesses, n_made + 2, "{}", case.kind);
     }
 }
 
@@ -93,7 +93,7 @@ async fn an_older_program_continues_during_an_upgrade() {
     let today = Store::open_postgres(&url, clock).await.unwrap();
     work(&yesterday, "beside").await;
     work(&today, "today").await;
-    assert_eq!(today.audit(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
+    assert_eq!(today.recount(&acme()).await.unwrap().discrepancies, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -175,20 +175,20 @@ impl Doctor {
         }
         for tenant in store.every_tenant().await? {
             let name = &tenant.name;
-            let audit = match store.audit(name).await {
-                Ok(audit) => audit,
+            let recount = match store.recount(name).await {
+                Ok(recount) => recount,
                 Err(why) => {
                     findings.wrong(&format!("tenant {name}: {}", why.explained()));
                     continue;
                 }
             };
-            if audit.discrepancies.is_empty() {
-                let (n_figures, n_accesses) = (audit.n_figures, audit.n_accesses);
+            if recount.discrepancies.is_empty() {
+                let (n_figures, n_accesses) = (recount.n_figures, recount.n_accesses);
                 findings.good(&format!(
                     "tenant {name}: all {n_figures} figures agree with its {n_accesses} accesses"
                 ));
             }
-            for discrepancy in audit.discrepancies {
+            for discrepancy in recount.discrepancies {
                 findings.wrong(&format!("tenant {name}: {discrepancy}"));
             }
         }

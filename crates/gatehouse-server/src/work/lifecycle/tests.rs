@@ -87,8 +87,8 @@ async fn a_termination_takes_effect_at_the_end_of_the_month_in_berlin() {
             [Status::Active, Status::PendingTerminate, Status::Terminated].map(|it| tally.get(it));
         assert_eq!((active, pending, over), (1, 1, 1), "{kind}");
         assert_eq!(summary.days[0].n_ended, 1, "{kind}: on the day of its end, in UTC");
-        let audit = app.store.audit(&acme()).await.unwrap();
-        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+        let recount = app.store.recount(&acme()).await.unwrap();
+        assert_eq!(recount.discrepancies, Vec::<String>::new(), "{kind}");
     }
 }
 
@@ -120,7 +120,7 @@ async fn the_next_step_expires_what_a_step_leaves() {
         ] {
             assert_eq!(app.sweep_one().await.unwrap(), expected, "{kind}");
         }
-        let audit = app.store.audit(&acme()).await.unwrap();
-        assert_eq!(audit.discrepancies, Vec::<String>::new(), "{kind}");
+        let recount = app.store.recount(&acme()).await.unwrap();
+        assert_eq!(recount.discrepancies, Vec::<String>::new(), "{kind}");
     }
 }

@@ -105,8 +105,8 @@ async fn lets_in(app: &App, tenant: &TenantName, username: &str, password: &str)
 }
 
 async fn assert_sound(app: &App) {
-    let audit = app.store.audit(&acme()).await.unwrap();
-    assert_eq!(audit.discrepancies, Vec::<String>::new());
+    let recount = app.store.recount(&acme()).await.unwrap();
+    assert_eq!(recount.discrepancies, Vec::<String>::new());
 }
 
 #[tokio::test]

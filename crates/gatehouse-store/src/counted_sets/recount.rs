@@ -21,7 +21,7 @@ use crate::error::StoreError;
 const DESCRIBED_MAX: usize = 20;
 
 /// Result of comparing a tenant's sets.
-pub(crate) struct SetAudit {
+pub(crate) struct SetRecount {
     /// Number of sets compared, counted once in every group.
     pub(crate) n_compared: u64,
     /// Descriptions of the sets that differ.
@@ -40,47 +40,47 @@ struct StoredSet {
 }
 
 /// Compares a tenant's sets with its accesses. Sets that are still being built are not compared.
-pub(crate) async fn compare(tx: &Tx, tenant: &TenantName) -> Result<SetAudit, StoreError> {
-    let mut audit = SetAudit { n_compared: 0, discrepancies: Vec::new() };
+pub(crate) async fn compare(tx: &Tx, tenant: &TenantName) -> Result<SetRecount, StoreError> {
+    let mut recount = SetRecount { n_compared: 0, discrepancies: Vec::new() };
     if position::position(tx, tenant).await? != COMPLETE {
-        return Ok(audit);
+        return Ok(recount);
     }
     let counter = counter::get(tx, tenant, &NumberedSet::Tenant).await?;
     let last = group_of(counter.map_or(0, |counter| counter.total));
-    let labels = LabelAudit::new(&label_build::read(tx, tenant).await?);
+    let labels = LabelRecount::new(&label_build::read(tx, tenant).await?);
     for group in 0..=last {
         let mut expected = read_expected(tx, tenant, group, &labels).await?;
         let mut found = read_stored(tx, tenant, group).await?;
         found.retain(|(kind, name), _| !labels.is_unfinished(kind, name));
         for (set, stored) in found {
-            audit.n_compared += 1;
+            recount.n_compared += 1;
             let members = expected.remove(&set).unwrap_or_default();
-            audit.compare(&set, group, &stored, &members);
+            recount.compare(&set, group, &stored, &members);
         }
         for (set, members) in expected {
-            audit.n_compared += 1;
-            audit.compare(&set, group, &StoredSet::default(), &members);
+            recount.n_compared += 1;
+            recount.compare(&set, group, &StoredSet::default(), &members);
         }
     }
-    Ok(audit)
+    Ok(recount)
 }
 
 /// The keys of labels whose sets are complete, and those whose sets are being built or deleted.
 #[derive(Default)]
-struct LabelAudit {
+struct LabelRecount {
     complete: BTreeSet<String>,
     unfinished: BTreeSet<String>,
 }
 
-impl LabelAudit {
+impl LabelRecount {
     fn new(builds: &LabelBuilds) -> Self {
-        let mut audit = Self::default();
+        let mut recount = Self::default();
         for (key, build) in builds {
             let is_complete = *build == LabelBuild::BuiltTo(COMPLETE);
-            let keys = if is_complete { &mut audit.complete } else { &mut audit.unfinished };
+            let keys = if is_complete { &mut recount.complete } else { &mut recount.unfinished };
             keys.insert(key.to_string());
         }
-        audit
+        recount
     }
 
     /// Whether the accesses alone say which members the set must have.
@@ -101,7 +101,7 @@ impl LabelAudit {
 /// A set's kind and name in the database.
 type SetKey = (String, String);
 
-impl SetAudit {
+impl SetRecount {
     fn compare(&mut self, (kind, name): &SetKey, group: u64, stored: &StoredSet, found: &Runs) {
         let n_found = u64::from(found.len());
         let what = if stored.members != *found {
@@ -130,7 +130,7 @@ async fn read_expected(
     tx: &Tx,
     tenant: &TenantName,
     group: u64,
-    labels: &LabelAudit,
+    labels: &LabelRecount,
 ) -> Result<BTreeMap<SetKey, Runs>, StoreError> {
     let sql = concat!(
         "SELECT ",

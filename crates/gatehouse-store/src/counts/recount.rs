@@ -1,6 +1,6 @@
-//! Audit: compares all derived counts with the rows themselves.
+//! Recount: compares all derived counts with the rows themselves.
 //!
-//! Lists and summaries trust the counts, so an operator can have all of them recounted. An audit reads every access, in
+//! Lists and summaries trust the counts, so an operator can have all of them recounted. A recount reads every access, in
 //! one snapshot per tenant, and changes nothing.
 
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use crate::counts::tally::{Tally, tally_columns};
 use crate::db::{FOR_A_REQUEST, Row, SnapshotFor, Tx};
 use crate::error::StoreError;
 
-/// Result of a tenant's audit.
+/// Result of a tenant's recount.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Audit {
+pub struct Recount {
     /// Number of accesses read.
     pub n_accesses: u64,
     /// Number of counts compared.
@@ -39,43 +39,46 @@ impl Store {
     }
 
     /// Recounts a tenant's accesses and compares.
-    pub fn audit<'a>(&'a self, tenant: &'a TenantName) -> BoxFuture<'a, Result<Audit, StoreError>> {
+    pub fn recount<'a>(
+        &'a self,
+        tenant: &'a TenantName,
+    ) -> BoxFuture<'a, Result<Recount, StoreError>> {
         Box::pin(async move {
             let tenant = tenant.clone();
             self.db
                 .snapshot(SnapshotFor::Server(None), async move |tx| {
-                    let mut audit =
-                        Audit { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
-                    audit.compare(
+                    let mut recount =
+                        Recount { n_accesses: 0, n_figures: 0, discrepancies: Vec::new() };
+                    recount.compare(
                         counters(&tx, &tenant).await?,
                         counted_numbers(&tx, &tenant).await?,
                     );
-                    audit.compare(
+                    recount.compare(
                         tallies(&tx, &tenant).await?,
                         counted_tallies(&tx, &tenant).await?,
                     );
-                    audit.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
-                    audit.compare(
+                    recount.compare(days(&tx, &tenant).await?, counted_days(&tx, &tenant).await?);
+                    recount.compare(
                         reserved(&tx, &tenant).await?,
                         counted_reserved(&tx, &tenant).await?,
                     );
                     let of_contracts = rows_of_contracts(&tx, &tenant).await?;
-                    audit.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
-                    let sets = counted_sets::audit::compare(&tx, &tenant).await?;
-                    audit.n_figures += sets.n_compared;
-                    audit.discrepancies.extend(sets.discrepancies);
+                    recount.compare(of_contracts, needed_by_contracts(&tx, &tenant).await?);
+                    let sets = counted_sets::recount::compare(&tx, &tenant).await?;
+                    recount.n_figures += sets.n_compared;
+                    recount.discrepancies.extend(sets.discrepancies);
                     for (sql, what) in RULES {
                         let n = tx.rows(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
                         let n = n.into_iter().next().unwrap_or_default();
-                        audit.n_figures += 1;
+                        recount.n_figures += 1;
                         if n > 0 {
-                            audit.discrepancies.push(format!("{n} accesses {what}"));
+                            recount.discrepancies.push(format!("{n} accesses {what}"));
                         }
                     }
                     let sql = "SELECT COUNT(*) FROM access WHERE tenant = ?1";
                     let n = tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
-                    audit.n_accesses = n.unwrap_or_default();
-                    Ok(audit)
+                    recount.n_accesses = n.unwrap_or_default();
+                    Ok(recount)
                 })
                 .await
         })
@@ -85,7 +88,7 @@ impl Store {
 /// Counts by their descriptions.
 type Figures = BTreeMap<String, String>;
 
-impl Audit {
+impl Recount {
     /// Compares stored counts with recounted ones. A count that is missing on one side is zero.
     fn compare(&mut self, written: Figures, found: Figures) {
         let names: std::collections::BTreeSet<&String> =
