@@ -4,8 +4,10 @@
 //! its row; an event keeps the rest. One entry of the journal stands for a whole stretch of accesses that changed in
 //! the same way and in one transaction, such as the creations of a batch, and is unfolded when it is read.
 
+pub mod audit;
 pub mod encoding;
 
+use self::audit::{RefusalEntry, SetupEntry, TokenEntry};
 use crate::access::{Access, Status};
 use crate::ids::TaskId;
 use crate::label::Labels;
@@ -25,15 +27,65 @@ pub enum EventType {
     TaskStateChange,
     /// The journal begins: earlier changes have no events.
     JournalStart,
+    /// A tenant was made.
+    TenantCreate,
+    /// A tenant was changed.
+    TenantAttributeValueChange,
+    /// A tenant was deleted.
+    TenantDelete,
+    /// A contract was made.
+    ContractCreate,
+    /// A contract was changed.
+    ContractAttributeValueChange,
+    /// A contract was deleted.
+    ContractDelete,
+    /// An account was made.
+    AccountCreate,
+    /// An account was changed.
+    AccountAttributeValueChange,
+    /// An account was deleted.
+    AccountDelete,
+    /// A client was made.
+    ClientCreate,
+    /// A client was changed.
+    ClientAttributeValueChange,
+    /// A client was deleted.
+    ClientDelete,
+    /// A token was issued.
+    TokenIssue,
+    /// A token was revoked.
+    TokenRevoke,
+    /// Requests were refused.
+    Refusal,
 }
 
 impl EventType {
-    /// Every type.
-    pub const ALL: [Self; 5] = [
+    /// Types of a tenant's changes.
+    pub const CHANGES: [Self; 5] = [
         Self::AccessCreate,
         Self::AccessAttributeValueChange,
         Self::AccessStateChange,
         Self::TaskStateChange,
+        Self::JournalStart,
+    ];
+
+    /// Types of the audit.
+    pub const AUDIT: [Self; 16] = [
+        Self::TenantCreate,
+        Self::TenantAttributeValueChange,
+        Self::TenantDelete,
+        Self::ContractCreate,
+        Self::ContractAttributeValueChange,
+        Self::ContractDelete,
+        Self::AccountCreate,
+        Self::AccountAttributeValueChange,
+        Self::AccountDelete,
+        Self::ClientCreate,
+        Self::ClientAttributeValueChange,
+        Self::ClientDelete,
+        Self::TokenIssue,
+        Self::TokenRevoke,
+        Self::Refusal,
         Self::JournalStart,
     ];
 
@@ -45,12 +97,22 @@ impl EventType {
             Self::AccessStateChange => "AccessStateChangeEvent",
             Self::TaskStateChange => "TaskStateChangeEvent",
             Self::JournalStart => "JournalStartEvent",
+            Self::TenantCreate => "TenantCreateEvent",
+            Self::TenantAttributeValueChange => "TenantAttributeValueChangeEvent",
+            Self::TenantDelete => "TenantDeleteEvent",
+            Self::ContractCreate => "ContractCreateEvent",
+            Self::ContractAttributeValueChange => "ContractAttributeValueChangeEvent",
+            Self::ContractDelete => "ContractDeleteEvent",
+            Self::AccountCreate => "AccountCreateEvent",
+            Self::AccountAttributeValueChange => "AccountAttributeValueChangeEvent",
+            Self::AccountDelete => "AccountDeleteEvent",
+            Self::ClientCreate => "ClientCreateEvent",
+            Self::ClientAttributeValueChange => "ClientAttributeValueChangeEvent",
+            Self::ClientDelete => "ClientDeleteEvent",
+            Self::TokenIssue => "TokenIssueEvent",
+            Self::TokenRevoke => "TokenRevokeEvent",
+            Self::Refusal => "RefusalEvent",
         }
-    }
-
-    /// The type with this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 }
 
@@ -67,6 +129,8 @@ pub enum Cause {
     Check(String),
     /// The server itself.
     Server,
+    /// A command of an operator on the server's machine.
+    Command,
 }
 
 /// Where a change comes from, and how its request is found in logs.
@@ -304,6 +368,14 @@ pub enum Entry {
     Task(TaskEntry),
     /// The journal begins.
     Start,
+    /// A changed object of the setup.
+    Setup(SetupEntry),
+    /// Issued tokens.
+    Tokens(TokenEntry),
+    /// A revoked token, by its identifier.
+    TokenRevoke(String, Origin),
+    /// Refused requests.
+    Refusals(RefusalEntry),
 }
 
 impl Entry {
@@ -311,7 +383,7 @@ impl Entry {
     pub fn n_events(&self) -> u64 {
         match self {
             Self::Accesses(stretch) => stretch.items.len() as u64,
-            Self::Task(_) | Self::Start => 1,
+            _ => 1,
         }
     }
 
@@ -321,6 +393,10 @@ impl Entry {
             Self::Accesses(stretch) => stretch.event_type,
             Self::Task(_) => EventType::TaskStateChange,
             Self::Start => EventType::JournalStart,
+            Self::Setup(entry) => entry.event_type(),
+            Self::Tokens(_) => EventType::TokenIssue,
+            Self::TokenRevoke(..) => EventType::TokenRevoke,
+            Self::Refusals(_) => EventType::Refusal,
         }
     }
 }

@@ -8,9 +8,13 @@
 //! 3 start
 //! ```
 //!
+//! Those of the audit are in [`audit`].
+//!
 //! Numbers are varints: seven bits in a byte, the lowest first, and the eighth bit says that more follow. Texts come
 //! behind their length. So a stretch of neighbours that changed in one way needs a few bytes whatever its size, and
 //! scattered accesses need two or three bytes each.
+
+mod audit;
 
 use super::{
     AccessState, Cause, ChangedField, ChangedFields, Entry, EventType, Origin, Stretch,
@@ -30,6 +34,10 @@ pub struct InvalidEntry;
 const ACCESSES: u8 = 1;
 const TASK: u8 = 2;
 const START: u8 = 3;
+const SETUP: u8 = 4;
+const TOKENS: u8 = 5;
+const TOKEN_REVOKE: u8 = 6;
+const REFUSALS: u8 = 7;
 
 /// Items that one stretch has at most, so that damaged bytes can't ask for any amount of memory.
 pub const STRETCH_ITEMS_MAX: usize = 1 << 20;
@@ -54,6 +62,23 @@ impl Entry {
                 put_origin(&mut bytes, &task.origin);
             }
             Self::Start => bytes.push(START),
+            Self::Setup(entry) => {
+                bytes.push(SETUP);
+                audit::put_setup(&mut bytes, entry);
+            }
+            Self::Tokens(entry) => {
+                bytes.push(TOKENS);
+                audit::put_tokens(&mut bytes, entry);
+            }
+            Self::TokenRevoke(id, origin) => {
+                bytes.push(TOKEN_REVOKE);
+                put_text(&mut bytes, id);
+                put_origin(&mut bytes, origin);
+            }
+            Self::Refusals(entry) => {
+                bytes.push(REFUSALS);
+                audit::put_refusals(&mut bytes, entry);
+            }
         }
         bytes
     }
@@ -65,6 +90,10 @@ impl Entry {
             ACCESSES => Self::Accesses(reader.stretch()?),
             TASK => Self::Task(reader.task()?),
             START => Self::Start,
+            SETUP => Self::Setup(reader.setup()?),
+            TOKENS => Self::Tokens(reader.tokens()?),
+            TOKEN_REVOKE => Self::TokenRevoke(reader.text()?.to_owned(), reader.origin()?),
+            REFUSALS => Self::Refusals(reader.refusals()?),
             _ => return Err(InvalidEntry),
         };
         if reader.0.is_empty() { Ok(entry) } else { Err(InvalidEntry) }
@@ -72,7 +101,7 @@ impl Entry {
 }
 
 fn put_stretch(bytes: &mut Vec<u8>, stretch: &Stretch) {
-    bytes.push(index_in(&EventType::ALL, &stretch.event_type));
+    bytes.push(index_in(&EventType::CHANGES, &stretch.event_type));
     bytes.push(stretch.changed.0);
     put_varint(bytes, stretch.states.len() as u64);
     stretch.states.iter().for_each(|state| put_state(bytes, state));
@@ -145,6 +174,7 @@ fn put_origin(bytes: &mut Vec<u8>, origin: &Origin) {
             put_text(bytes, subject);
         }
         Cause::Server => bytes.push(5),
+        Cause::Command => bytes.push(6),
     }
     put_text(bytes, &origin.correlation_id);
     put_text(bytes, &origin.peer);
@@ -231,7 +261,7 @@ impl<'b> Reader<'b> {
     }
 
     fn stretch(&mut self) -> Result<Stretch, InvalidEntry> {
-        let event_type = self.one_of(&EventType::ALL)?;
+        let event_type = self.one_of(&EventType::CHANGES)?;
         let changed = ChangedFields(self.byte()?);
         let states = self.many(Self::state)?;
         let origins = self.many(Self::origin)?;
@@ -305,6 +335,7 @@ impl<'b> Reader<'b> {
             3 => Cause::Expiry,
             4 => Cause::Check(self.text()?.to_owned()),
             5 => Cause::Server,
+            6 => Cause::Command,
             _ => return Err(InvalidEntry),
         };
         let (correlation_id, peer) = (self.text()?.to_owned(), self.text()?.to_owned());
