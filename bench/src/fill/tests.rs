@@ -1,21 +1,26 @@
 //! A filled store is one that the server could have made: the server's own recount says so, on both databases and in the
 //! server's schema.
 
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::{BillingModel, Contract, Tenant};
-use gatehouse_store::{Clock, Store};
+use gatehouse_store::{Audited, Clock, Store};
 
 use super::*;
 
 const FLEET: Fleet = Fleet { n_accesses: 10_000, latest_at: 1_800_000_000_000 };
 
+fn audited<T: std::fmt::Debug>() -> Audited<T> {
+    Audited { origin: Origin::of(Cause::Server), record: |it| format!("{it:?}") }
+}
+
 /// Creates the tenant and contracts of the server's setup file, before a store is filled.
 async fn set_up(store: &Store) {
     let tenant = Tenant::new(TENANT.parse().unwrap(), "UTC".parse().unwrap());
-    store.put_tenant(&tenant).await.unwrap();
+    store.put_tenant(&tenant, &audited()).await.unwrap();
     for (n, id) in CONTRACTS.iter().enumerate() {
         let offering_id = OFFERINGS[offering_of(n)].parse().unwrap();
         let contract = Contract::active(id.parse().unwrap(), offering_id, BillingModel::PayPerUse);
-        store.put_contract(&tenant.name, &contract).await.unwrap().unwrap();
+        store.put_contract(&tenant.name, &contract, &audited()).await.unwrap().unwrap();
     }
 }
 

@@ -5,6 +5,8 @@
 
 pub mod access;
 pub mod account;
+mod audit;
+pub mod audit_counts;
 pub mod batch;
 pub mod batch_filter;
 pub mod chosen_password;
@@ -27,15 +29,17 @@ use std::sync::Arc;
 
 use gatehouse_connectors::Platforms;
 use gatehouse_core::{AccessId, CurrentShare, Timestamp};
-use gatehouse_store::{Clock, Store};
-use gatehouse_vault::{Vault, random};
+use gatehouse_store::{ChainKey, Clock, Store};
+use gatehouse_vault::{JournalKey, Vault, random};
 use tokio::sync::Notify;
 
+use self::audit_counts::AuditCounts;
 use self::guess_limiter::GuessLimiter;
 use crate::auth::revocations::Revocations;
 use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
+use crate::work::journal;
 use crate::work::meter::WorkMeter;
 
 /// The service with everything it uses. Cheap to clone.
@@ -55,6 +59,10 @@ pub struct App {
     pub platforms: Arc<Platforms>,
     /// This server's share of every limit; the platform clients use the same one.
     pub share: CurrentShare,
+    /// Tokens and refused requests that the audit doesn't have yet.
+    pub(crate) audit_counts: Arc<AuditCounts>,
+    /// The key of the journals' chains.
+    pub(crate) chain_key: ChainKey,
     /// Revoked tokens, clients and tenants.
     pub(crate) revocations: Revocations,
     /// Limits failed checks of passwords and client secrets.
@@ -82,6 +90,7 @@ impl App {
         let share = platforms.share().clone();
         let guess_limiter = Arc::new(GuessLimiter::new(FAILED_CHECKS, share.clone()));
         let revocations = Revocations::default();
+        let chain_key = journal::chain_key(vault.new_journal_key());
         Self {
             store,
             vault,
@@ -90,6 +99,8 @@ impl App {
             events: Events::default(),
             platforms,
             share,
+            audit_counts: Arc::default(),
+            chain_key,
             revocations,
             guess_limiter,
             wake,
@@ -113,10 +124,21 @@ impl App {
         self
     }
 
+    /// Sets the key of the journals' chains, by default that of a new store.
+    pub fn with_journal_key(mut self, key: JournalKey) -> Self {
+        self.chain_key = journal::chain_key(key);
+        self
+    }
+
     /// Sets how many failed checks of a secret are free; 0 turns the limit off.
     pub fn with_failed_checks(mut self, free: u32) -> Self {
         self.guess_limiter = Arc::new(GuessLimiter::new(free, self.share.clone()));
         self
+    }
+
+    /// The key of the journals' chains.
+    pub fn chain_key(&self) -> &ChainKey {
+        &self.chain_key
     }
 
     /// The current time.

@@ -106,6 +106,17 @@ pub struct Grant {
     pub lifetime_seconds: i64,
 }
 
+/// A new token.
+#[derive(Clone)]
+pub struct IssuedToken {
+    /// The token itself, which is a secret.
+    pub text: String,
+    /// The token's identifier (`jti`).
+    pub id: String,
+    /// When it expires.
+    pub expires: Timestamp,
+}
+
 /// Checks tokens, and issues those of the built-in issuer.
 pub struct Auth {
     built_in: BuiltInIssuer,
@@ -233,23 +244,25 @@ impl Auth {
     }
 
     /// Issues a token of the built-in issuer.
-    pub fn issue(&self, grant: &Grant, now: Timestamp) -> String {
+    pub fn issue(&self, grant: &Grant, now: Timestamp) -> IssuedToken {
         self.meter.count_issued();
-        let id = time_ordered(now.unix_milliseconds(), &random::bytes());
+        let id = time_ordered(now.unix_milliseconds(), &random::bytes()).to_string();
         let claims = json!({
             "iss": ISSUER,
             "aud": self.built_in_rules.audience,
             "sub": grant.subject,
-            "jti": id.to_string(),
+            "jti": id,
             "iat": now.as_second(),
             "exp": now.as_second().saturating_add(grant.lifetime_seconds),
             "tenants": grant.tenants,
             "scope": scopes_to_words(&grant.scopes),
         });
-        match claims {
+        let text = match claims {
             Value::Object(claims) => self.built_in.signing().sign(&claims),
             _ => unreachable!("claims are written as an object above"),
-        }
+        };
+        let expires = now.plus_milliseconds(grant.lifetime_seconds.saturating_mul(1000));
+        IssuedToken { text, id, expires }
     }
 
     /// The issuers that users can sign in with, in the order of the settings.

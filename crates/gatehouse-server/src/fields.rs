@@ -5,6 +5,7 @@
 
 pub(crate) mod access;
 pub(crate) mod account;
+pub(crate) mod audit;
 pub(crate) mod batch;
 mod body;
 pub(crate) mod caller;
@@ -41,6 +42,7 @@ pub(crate) fn schemas(limits: &Limits) -> Vec<Schema> {
         batch::schemas(limits.batch_items),
         task::schemas(),
         event::schemas(),
+        audit::schemas(),
         product::schemas(),
         contract::schemas(),
         account::schemas(),

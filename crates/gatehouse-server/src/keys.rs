@@ -4,6 +4,7 @@
 //! master keys, and the token key is sealed in the database. The database holds the fingerprints of the master keys it
 //! was written with (`keys_in_use`): a server without one of them refuses to start.
 
+pub mod journal_key;
 mod keys_in_use;
 mod token_key;
 
@@ -16,7 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gatehouse_store::{Clock, Store, StoreError};
-use gatehouse_vault::{KeyFileError, MasterKey, MasterKeys, TokenKeys, TooManyTokenKeys, Vault};
+use gatehouse_vault::{
+    JournalKey, KeyFileError, MasterKey, MasterKeys, TokenKeys, TooManyTokenKeys, Vault,
+};
 
 use crate::config::Config;
 
@@ -39,6 +42,8 @@ pub struct Keys {
     pub token: TokenKeys,
     /// Where the token keys are reloaded from.
     pub token_store: TokenKeyStore,
+    /// The key of the journals' chains.
+    pub journal: JournalKey,
 }
 
 /// Why the keys can't be used, and what to do.
@@ -99,6 +104,9 @@ pub enum KeysError {
     /// The sealed token key can't be opened.
     #[error("the token key in the database can't be opened with this master key")]
     Sealed,
+    /// The sealed journal key can't be opened.
+    #[error("the key of the journals in the database can't be opened with this master key")]
+    SealedJournal,
     /// The store failed.
     #[error("{}", .0.explained())]
     Store(#[from] StoreError),
@@ -143,7 +151,8 @@ pub async fn open(
             token_store.create().await?
         }
     };
-    Ok(Keys { vault, token, token_store })
+    let journal = journal_key::find_or_make(store, &vault).await?;
+    Ok(Keys { vault, token, token_store, journal })
 }
 
 /// Finds the token key of a server that has started before; creates nothing.

@@ -38,12 +38,13 @@ use gatehouse_connectors::{
     BadAuthorities, BadManifests, ClientBuildError, CustomManifest, NO_AUTHORITIES,
     PlatformOptions, Platforms, check_authorities,
 };
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_store::{Clock, OpenMode, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::app::estate::NotApplied;
-use crate::auth::{Auth, BadIssuer, Issuer};
+use crate::auth::{Auth, BadIssuer, Grant, Issuer};
 use crate::config::Config;
 use crate::data_dir::lock;
 use crate::estate::Estate;
@@ -203,6 +204,7 @@ impl Server {
             let keys = keys::open(config, &store, given).await?;
             store.finish_setup()?;
             let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
+                .with_journal_key(keys.journal)
                 .with_failed_checks(config.limits.failed_checks)
                 .with_store_maintenance(config);
             if let Some(estate) = estate {
@@ -254,19 +256,17 @@ impl Server {
         self.operator_listener.as_ref().map(Listener::address)
     }
 
-    /// Checks and issues tokens.
-    pub fn auth(&self) -> &Auth {
-        self.api.auth()
+    /// Issues a token, and counts it for the audit.
+    pub fn issue(&self, grant: &Grant) -> String {
+        let (now, origin) = (self.app.now(), Origin::of(Cause::Server));
+        let token = self.api.auth().issue(grant, now);
+        self.app.audit_counts.count_token(grant, &token, &origin, now);
+        token.text
     }
 
     /// The disk of the embedded store.
     pub fn disk(&self) -> Disk {
         Disk(self.app.store.clone())
-    }
-
-    /// The current time.
-    pub fn now(&self) -> gatehouse_core::Timestamp {
-        self.app.now()
     }
 
     /// Serves requests until `stop`, then completes those in progress.

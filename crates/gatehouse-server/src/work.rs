@@ -1,9 +1,10 @@
 //! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
-//! usernames, the journals, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
+//! usernames, the journals and the audit, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
 //!
 //! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
 //! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
 
+mod audit;
 pub(crate) mod backup;
 pub(crate) mod check;
 mod chunk_size;
@@ -69,6 +70,7 @@ impl Workers {
         }
         loops.spawn(usernames::enable_reuse(app.store.clone(), stopping.clone()));
         loops.spawn(journal::number(app.clone(), stopping.clone()));
+        loops.spawn(audit::write_counts(app.clone(), stopping.clone()));
         loops.spawn(journal::keep_up(app.clone(), stopping.clone()));
         loops.spawn(sets::build(app.store.clone(), stopping.clone()));
         loops.spawn(time_indexes::build(app.store.clone(), stopping.clone()));

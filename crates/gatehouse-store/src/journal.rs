@@ -1,4 +1,5 @@
-//! The journal of a tenant: an event for every change of an access and of a Task's state.
+//! The journals: of each tenant, an event for every change of an access and of a Task's state; and its audit, with the
+//! changes of its setup, its tokens, and refused attempts. The estate has an audit too, which outlives the tenants.
 //!
 //! A change writes its entry in its own transaction, without a number, so that writers don't wait for each other. After
 //! the commit a short transaction numbers what has been committed, in an order in which the changes of one access never
@@ -6,6 +7,10 @@
 //! master key. A number is given once and never skipped, so a reader who has every number up to the last one has
 //! missed nothing.
 
+#[macro_use]
+mod sql;
+
+pub(crate) mod audit;
 pub(crate) mod beginning;
 pub(crate) mod chain;
 pub(crate) mod feed;
@@ -16,13 +21,103 @@ pub(crate) mod pruning;
 pub(crate) mod unfolding;
 pub(crate) mod verification;
 
+use std::time::Duration;
+
 use gatehouse_core::TenantName;
 
-use crate::db::{Row, Tx};
+use crate::db::{Row, SNAPSHOT_SECONDS_MAX, SnapshotFor, Tx, WriteKind};
 use crate::error::StoreError;
 use chain::Mac;
 
-/// Both ends of a tenant's journal.
+/// The subject of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalKind {
+    /// Accesses and Tasks.
+    Changes,
+    /// The setup, tokens, and refused attempts.
+    Audit,
+}
+
+impl JournalKind {
+    /// Every kind.
+    pub const ALL: [Self; 2] = [Self::Changes, Self::Audit];
+
+    /// The first schema version whose programs write entries.
+    fn since_version(self) -> i64 {
+        match self {
+            Self::Changes => 13,
+            Self::Audit => 14,
+        }
+    }
+}
+
+/// A journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Journal {
+    /// The changes of a tenant's accesses and Tasks.
+    Changes(TenantName),
+    /// A tenant's audit.
+    Audit(TenantName),
+    /// The audit of the estate.
+    EstateAudit,
+}
+
+/// In place of a tenant's name, which has no such character.
+const ESTATE: &str = "*";
+
+impl Journal {
+    /// The kind.
+    pub fn kind(&self) -> JournalKind {
+        match self {
+            Self::Changes(_) => JournalKind::Changes,
+            Self::Audit(_) | Self::EstateAudit => JournalKind::Audit,
+        }
+    }
+
+    /// The tenant, unless the journal is the estate's.
+    pub fn tenant(&self) -> Option<&TenantName> {
+        match self {
+            Self::Changes(tenant) | Self::Audit(tenant) => Some(tenant),
+            Self::EstateAudit => None,
+        }
+    }
+
+    /// The tenant in the journal's rows.
+    fn key(&self) -> &str {
+        self.tenant().map_or(ESTATE, |tenant| tenant.as_str())
+    }
+
+    fn with_key(kind: JournalKind, key: &str) -> Result<Self, StoreError> {
+        Ok(match (kind, key) {
+            (JournalKind::Audit, ESTATE) => Self::EstateAudit,
+            (JournalKind::Audit, name) => Self::Audit(name.parse().map_err(StoreError::corrupt)?),
+            (JournalKind::Changes, name) => {
+                Self::Changes(name.parse().map_err(StoreError::corrupt)?)
+            }
+        })
+    }
+
+    /// A long write to this journal.
+    fn write_kind(&self) -> WriteKind {
+        match self.tenant() {
+            Some(tenant) => WriteKind::Batch(tenant.clone()),
+            None => WriteKind::Server,
+        }
+    }
+
+    /// A snapshot for a request about this journal.
+    fn snapshot_for(&self) -> SnapshotFor<'_> {
+        match self.tenant() {
+            Some(tenant) => SnapshotFor::Tenant(tenant),
+            None => SnapshotFor::Server(Some(SNAPSHOT_MAX)),
+        }
+    }
+}
+
+/// Time limit of a snapshot of the estate's audit.
+const SNAPSHOT_MAX: Duration = Duration::from_secs(SNAPSHOT_SECONDS_MAX);
+
+/// Both ends of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct JournalEnds {
     /// Number of the last event; 0 before the first one.
@@ -35,21 +130,23 @@ pub(crate) struct JournalEnds {
     pub(crate) deleted_mac: Mac,
 }
 
-const ENDS: &str = "SELECT last, mac, deleted_to, deleted_mac FROM journal WHERE tenant = ?1";
+fn ends_sql(journal: &Journal) -> &'static str {
+    journal_sql!(journal.kind(), "SELECT last, mac, deleted_to, deleted_mac FROM " ends " WHERE tenant = ?1")
+}
 
 pub(crate) async fn read_ends(
     tx: &Tx,
-    tenant: &TenantName,
+    journal: &Journal,
 ) -> Result<Option<JournalEnds>, StoreError> {
-    tx.row(ENDS, &[tenant.as_str().into()], ends_of).await
+    tx.row(ends_sql(journal), &[journal.key().into()], ends_of).await
 }
 
 /// Locks the journal: one transaction at a time numbers or deletes its entries.
 pub(crate) async fn lock_ends(
     tx: &Tx,
-    tenant: &TenantName,
+    journal: &Journal,
 ) -> Result<Option<JournalEnds>, StoreError> {
-    tx.lock_row(ENDS, &[tenant.as_str().into()], ends_of).await
+    tx.lock_row(ends_sql(journal), &[journal.key().into()], ends_of).await
 }
 
 fn ends_of(row: &Row<'_>) -> Result<JournalEnds, StoreError> {

@@ -54,10 +54,12 @@ pub use db::{DatabaseUrl, LastShutdown, OpenMode, RETRY_WINDOW, SNAPSHOT_SECONDS
 pub use error::{DiskTrouble, OpenRefused, RuleError, StoreError};
 pub use failpoint::{Failpoint, Failpoints};
 pub use integrity::{Damage, FINDINGS_MAX, Integrity, Usage, check_fully, check_quickly};
+pub use journal::audit::Audited;
 pub use journal::chain::{ChainKey, Mac};
 pub use journal::feed::{EventFilter, EventPage, NoEvents};
 pub use journal::unfolding::{Event, EventSubject};
-pub use journal::verification::{ChainBreak, CheckedJournal};
+pub use journal::verification::{ChainBreak, CheckedJournal, JournalHead};
+pub use journal::{Journal, JournalKind};
 pub use keys::key_uses::{FormerSeal, KeyUse, KeyUseKind, SealOwner};
 pub use keys::secret::SecretKind;
 pub use meter::StoreMeter;

@@ -113,6 +113,12 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0013_journal.sql"),
         postgres: include_str!("../migrations/postgres/0013_journal.sql"),
     },
+    Step {
+        version: 14,
+        needs: 13,
+        sqlite: include_str!("../migrations/sqlite/0014_audit.sql"),
+        postgres: include_str!("../migrations/postgres/0014_audit.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.

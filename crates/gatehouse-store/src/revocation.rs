@@ -4,10 +4,12 @@
 //! Servers read the revocations continuously.
 
 use gatehouse_core::Timestamp;
+use gatehouse_core::event::{Entry, Origin};
 
 use crate::Store;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::journal::{Journal, new_events};
 
 /// Kind of a revocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,10 +62,12 @@ impl RevocationKind {
 
 impl Store {
     /// Revokes a token; returns the stored revocation.
-    pub async fn revoke_token(&self, id: &str) -> Result<Revocation, StoreError> {
-        let id = id.to_owned();
+    pub async fn revoke_token(&self, id: &str, origin: &Origin) -> Result<Revocation, StoreError> {
+        let (id, origin) = (id.to_owned(), origin.clone());
         self.db
             .write(WriteKind::Server, async move |tx| {
+                let entry = Entry::TokenRevoke(id.clone(), origin);
+                new_events::write_all(&tx, &Journal::EstateAudit, &[entry]).await?;
                 record_in(&tx, RevocationKind::Token, &id).await
             })
             .await

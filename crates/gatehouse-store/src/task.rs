@@ -16,7 +16,7 @@ use crate::Store;
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::{RuleError, StoreError};
-use crate::journal::new_events;
+use crate::journal::{Journal, new_events};
 use crate::keys::secret::{self, SecretKind};
 use crate::request::{self, IdempotentRequest, RequestResult};
 use crate::work_queue::{self, WorkKey, WorkKind};
@@ -173,7 +173,7 @@ pub(crate) async fn accept_in(
         n_failed: 0,
         origin: new.origin.clone(),
     };
-    new_events::write_all(tx, tenant, &[Entry::Task(entry)]).await?;
+    new_events::write_all(tx, &Journal::Changes(tenant.clone()), &[Entry::Task(entry)]).await?;
     Ok(())
 }
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod account;
+mod audit;
 mod catalogue;
 mod client;
 mod contract;
@@ -48,7 +49,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::access::{columns, read};
 use crate::db::Tx;
 
-use crate::{Change, Clock, DatabaseUrl, NewAccess, Store, StoreError};
+use crate::{Audited, Change, Clock, DatabaseUrl, NewAccess, Store, StoreError};
 
 /// An empty store on one of the databases, with a clock that the test sets.
 struct Case {
@@ -120,6 +121,11 @@ fn origin() -> Origin {
     Origin::of(Cause::Server)
 }
 
+/// How the setup of tests comes into the audit.
+fn audited<T: std::fmt::Debug>() -> Audited<T> {
+    Audited { origin: origin(), record: |it| format!("{it:?}") }
+}
+
 fn new(contract: &str, username: &str) -> NewAccess {
     static DRAWN: AtomicU64 = AtomicU64::new(0);
     let mut random = [0; 10];
@@ -140,9 +146,9 @@ fn new(contract: &str, username: &str) -> NewAccess {
 
 /// The tenant `acme` with contracts `c1` and `c2` of offering `o1`, and `c3` of `o2`, and with complete counted sets.
 async fn set_up(store: &Store) {
-    store.put_tenant(&tenant("acme")).await.unwrap();
+    store.put_tenant(&tenant("acme"), &audited()).await.unwrap();
     for (id, offering) in [("c1", "o1"), ("c2", "o1"), ("c3", "o2")] {
-        store.put_contract(&acme(), &contract(id, offering)).await.unwrap().unwrap();
+        store.put_contract(&acme(), &contract(id, offering), &audited()).await.unwrap().unwrap();
     }
     store.build_sets(acme(), 1000).await.unwrap();
 }

@@ -14,6 +14,7 @@
 //! | `task_key` | a batch's key, and the values that are derived from it |
 //! | `mac` | the keyed digest that batches compute for every access |
 //! | `seal`, `request` | authenticated encryption; digests of idempotent requests |
+//! | `journal` | the key that chains the entries of the journals |
 //! | `key_set` | issuers' public keys, which verify tokens |
 //! | `token`, `token_keys` | the built-in issuer's signing key, and former ones |
 //! | `master`, `keyfile` | master keys, and key files |
@@ -43,7 +44,7 @@ mod token;
 mod token_keys;
 
 pub use foreign_hash::{BadForeignHash, FOREIGN_HASH_BYTES_MAX, ForeignHash};
-pub use journal::JournalKeys;
+pub use journal::JournalKey;
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest, token_type};
 pub use keyfile::KeyFileError;
 pub use master::{BadMasterKeys, MasterKey, MasterKeys};
@@ -53,7 +54,7 @@ pub use password::{
     generate_username, key_of_hash,
 };
 pub use pool::{Disconnection, HashCaller, PoolBusy};
-pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal};
+pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal, name_of_seal};
 pub use task_key::TaskKey;
 pub use token::BadTokenKey;
 pub use token_keys::{TokenKeys, TooManyTokenKeys};
@@ -73,7 +74,8 @@ pub struct Vault {
     /// One sealer per master key; the first seals.
     sealers: Vec<seal::Sealer>,
     requests: request::RequestDigester,
-    journal: Arc<JournalKeys>,
+    /// The journal key of a new store.
+    journal: Zeroizing<[u8; 32]>,
     pool: pool::HashPool,
     batch_hasher: batch_hasher::BatchHasher,
     successes: success_cache::SuccessCache,
@@ -99,18 +101,13 @@ impl Vault {
         Self {
             sealers: masters.iter().map(seal::Sealer::new).collect(),
             requests: request::RequestDigester::new(masters),
-            journal: Arc::new(JournalKeys::new(masters)),
+            journal: Zeroizing::new(masters.first().derive("journal")),
             pool: pool::HashPool::new(Arc::clone(&meter)),
             batch_hasher: batch_hasher::BatchHasher::new(hasher.clone(), Arc::clone(&meter)),
             hasher,
             successes: success_cache::SuccessCache::new(),
             meter,
         }
-    }
-
-    /// The keys that chain the journals' entries.
-    pub fn journal_keys(&self) -> &Arc<JournalKeys> {
-        &self.journal
     }
 
     /// The vault's metrics.

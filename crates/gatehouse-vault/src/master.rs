@@ -74,6 +74,10 @@ impl MasterKeys {
         self.0.iter().map(MasterKey::fingerprint).collect()
     }
 
+    pub(crate) fn first(&self) -> &MasterKey {
+        &self.0[0]
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &MasterKey> {
         self.0.iter()
     }

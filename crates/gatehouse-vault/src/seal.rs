@@ -21,6 +21,12 @@ pub fn key_of_seal(beginning: &[u8]) -> Option<&str> {
     str::from_utf8(rest.get(..master::ID_CHARS)?).ok()
 }
 
+/// A name of a seal, which is random: it tells two seals apart, and nothing of what is sealed.
+pub fn name_of_seal(sealed: &[u8]) -> Option<String> {
+    let nonce = sealed.get(SEAL_NAME_BYTES..SEAL_NAME_BYTES + 8)?;
+    Some(nonce.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// The bytes were not sealed with this key, or for another purpose, or have been altered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("sealed bytes can't be opened with this key")]

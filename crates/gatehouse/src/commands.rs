@@ -33,6 +33,7 @@ macro_rules! tenant_command {
 
 pub(super) mod access;
 pub(super) mod apply;
+mod audit;
 pub(super) mod backup;
 pub(super) mod batch;
 pub(super) mod client;
@@ -84,6 +85,7 @@ enum Command {
     Doctor(doctor::Doctor),
     Migrate(migrate::Migrate),
     Key(key::KeyCommand),
+    Audit(audit::AuditCommand),
     Connector(connector::ConnectorCommand),
     Simulate(simulate::Simulate),
     Completions(completions::Completions),
@@ -110,6 +112,7 @@ pub fn run() -> ExitCode {
         Command::Doctor(doctor) => doctor.run().map_err(Failure::from),
         Command::Migrate(migrate) => migrate.run().map_err(Failure::from),
         Command::Key(key) => key.run().map_err(Failure::from),
+        Command::Audit(audit) => audit.run(),
         Command::Connector(connector) => connector.run().map_err(Failure::from),
         Command::Simulate(simulate) => simulate.run().map_err(Failure::from),
         Command::Completions(completions) => completions.run(CommandLine::command()),

@@ -120,6 +120,8 @@ impl RefusalReason {
 pub struct RefusalEntry {
     /// The reason.
     pub reason: RefusalReason,
+    /// The client whose secret was wrong; empty where there is none with this identifier.
+    pub client: String,
     /// Number of requests.
     pub n: u64,
     /// When the first one was refused.

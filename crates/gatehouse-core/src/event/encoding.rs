@@ -8,7 +8,7 @@
 //! 3 start
 //! ```
 //!
-//! Those of the audit are in [`audit`].
+//! Those of the audit are in `encoding/audit.rs`.
 //!
 //! Numbers are varints: seven bits in a byte, the lowest first, and the eighth bit says that more follow. Texts come
 //! behind their length. So a stretch of neighbours that changed in one way needs a few bytes whatever its size, and

@@ -8,13 +8,14 @@ use std::fmt;
 
 use gatehouse_connectors::Settings;
 use gatehouse_core::account::{AddressSource, Credentials};
+use gatehouse_core::event::Origin;
 use gatehouse_core::{Account, AccountName, TenantName};
 use gatehouse_store::{
     AccountChange, AccountPut, Put, PutAccountRefused, StoreError, StoredAccount,
 };
 use zeroize::Zeroizing;
 
-use super::{App, Error};
+use super::{App, Error, audit};
 use crate::reader::Fault;
 
 /// Attempts to store an account while other requests change it.
@@ -56,9 +57,10 @@ impl App {
         tenant: &TenantName,
         input: &AccountInput,
         by: AddressSource,
+        origin: &Origin,
     ) -> Result<PutAccount, Error> {
         for _ in 0..PUT_TRIES_MAX {
-            if let Some(put) = self.try_put_account(tenant, input, by).await? {
+            if let Some(put) = self.try_put_account(tenant, input, by, origin).await? {
                 return Ok(put);
             }
         }
@@ -71,6 +73,7 @@ impl App {
         tenant: &TenantName,
         input: &AccountInput,
         by: AddressSource,
+        origin: &Origin,
     ) -> Result<Option<PutAccount>, Error> {
         let AccountInput { account, settings, credentials } = input;
         let stored = self.store.account(tenant, &account.name).await?;
@@ -103,7 +106,7 @@ impl App {
             address_source,
             seen_version: stored.as_ref().map(|stored| stored.version),
         };
-        match self.store.put_account(tenant, change).await? {
+        match self.store.put_account(tenant, change, &audit::of_account(origin)).await? {
             Ok(put) => {
                 if put.before.as_ref().map(|it| it.version) != Some(put.after.version) {
                     // Drops the connection state of the old version.
@@ -132,8 +135,9 @@ impl App {
         &self,
         tenant: &TenantName,
         name: &AccountName,
+        origin: &Origin,
     ) -> Result<(), Error> {
-        if !self.store.delete_account(tenant, name).await? {
+        if !self.store.delete_account(tenant, name, &audit::of_account(origin)).await? {
             return Err(Error::NotFound("account", name.to_string()));
         }
         self.platforms.close(tenant, name);

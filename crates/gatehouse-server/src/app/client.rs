@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gatehouse_core::credential::{Password, StoredHash};
+use gatehouse_core::event::Origin;
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{Client, ClientId, ClientName, TenantName};
 use gatehouse_store::StoreError;
@@ -13,7 +14,7 @@ use gatehouse_vault::{
 use super::access::OneTimePassword;
 use super::guess_limiter::SecretOwner;
 use super::verify::RENEWAL_MAX;
-use super::{App, Error};
+use super::{App, Error, audit};
 
 /// A new client with its secret, which is never shown again.
 pub struct NewClient {
@@ -23,6 +24,13 @@ pub struct NewClient {
     pub secret: OneTimePassword,
 }
 
+/// An unknown client, or a wrong secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrongClient {
+    /// Whether there is a client with this identifier. Not for the response.
+    pub exists: bool,
+}
+
 impl App {
     /// Creates a client whose tokens may have these scopes.
     pub async fn create_client(
@@ -30,13 +38,14 @@ impl App {
         tenant: &TenantName,
         name: Option<ClientName>,
         scopes: BTreeSet<Scope>,
+        origin: &Origin,
     ) -> Result<NewClient, Error> {
         let id = ClientId::new(tenant, &generate_client_code());
         let id = id.expect("a code is letters and digits");
         let client = Client { id, name, scopes, created_at: self.now() };
         let secret = generate_password();
         let hash = self.vault.hash_generated(&secret);
-        if !self.store.create_client(tenant, &client, &hash).await? {
+        if !self.store.create_client(tenant, &client, &hash, &audit::of_client(origin)).await? {
             return Err(Error::NoTenant(tenant.to_string()));
         }
         Ok(NewClient { client, secret: OneTimePassword::new(secret) })
@@ -51,19 +60,20 @@ impl App {
         disconnection: &dyn Disconnection,
         id: &str,
         secret: &str,
-    ) -> Result<Option<Client>, Error> {
+    ) -> Result<Result<Client, WrongClient>, Error> {
         let (Ok(id), Ok(secret)) = (id.parse::<ClientId>(), Password::new(secret.to_owned()))
         else {
-            return Ok(None);
+            return Ok(Err(WrongClient { exists: false }));
         };
         let Some((client, hash)) = self.store.client(id.tenant(), &id).await? else {
-            return Ok(None);
+            return Ok(Err(WrongClient { exists: false }));
         };
         if self.check_secret(disconnection, &client, &hash, &secret).await? {
-            return Ok(Some(client));
+            return Ok(Ok(client));
         }
         let counted = self.guess_limiter.begin(SecretOwner::Client, id.tenant(), &id.to_string());
-        counted.map(|_| None).map_err(|wait| Error::TooManyGuesses(wait, None))
+        let wrong = WrongClient { exists: true };
+        counted.map(|_| Err(wrong)).map_err(|wait| Error::TooManyGuesses(wait, None))
     }
 
     /// Checks the secret. If a former master key made its hash, a right secret is hashed again with the first key.
@@ -102,8 +112,14 @@ impl App {
     }
 
     /// Deletes a client and revokes its tokens: here at once, at other servers within a second.
-    pub async fn delete_client(&self, tenant: &TenantName, id: &ClientId) -> Result<(), Error> {
-        let revocation = self.store.delete_client(tenant, id).await?;
+    pub async fn delete_client(
+        &self,
+        tenant: &TenantName,
+        id: &ClientId,
+        origin: &Origin,
+    ) -> Result<(), Error> {
+        let audited = audit::of_client(origin);
+        let revocation = self.store.delete_client(tenant, id, &audited).await?;
         self.revocations.add(revocation.ok_or_else(|| Error::NotFound("client", id.to_string()))?);
         Ok(())
     }

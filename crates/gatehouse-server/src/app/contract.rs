@@ -1,9 +1,10 @@
 //! Creating, replacing and deleting contracts.
 
+use gatehouse_core::event::Origin;
 use gatehouse_core::{Contract, ContractId, TenantName};
 use gatehouse_store::{ContractInUse, Put, PutContractRefused};
 
-use super::{App, Error};
+use super::{App, Error, audit};
 
 impl App {
     /// Creates or replaces the contract.
@@ -11,8 +12,9 @@ impl App {
         &self,
         tenant: &TenantName,
         contract: &Contract,
+        origin: &Origin,
     ) -> Result<Put, Error> {
-        match self.store.put_contract(tenant, contract).await? {
+        match self.store.put_contract(tenant, contract, &audit::of_contract(origin)).await? {
             Ok(put) => Ok(put),
             Err(PutContractRefused::NoTenant) => Err(Error::NoTenant(tenant.to_string())),
             Err(PutContractRefused::InUse(ContractInUse { n_accesses })) => Err(Error::InUse {
@@ -23,8 +25,13 @@ impl App {
     }
 
     /// Deletes a contract that has no accesses.
-    pub async fn delete_contract(&self, tenant: &TenantName, id: &ContractId) -> Result<(), Error> {
-        match self.store.delete_contract(tenant, id).await? {
+    pub async fn delete_contract(
+        &self,
+        tenant: &TenantName,
+        id: &ContractId,
+        origin: &Origin,
+    ) -> Result<(), Error> {
+        match self.store.delete_contract(tenant, id, &audit::of_contract(origin)).await? {
             None => Err(Error::NotFound("contract", id.to_string())),
             Some(Ok(())) => Ok(()),
             Some(Err(ContractInUse { n_accesses })) => {

@@ -1,6 +1,7 @@
 //! Applying an estate file at start.
 
 use gatehouse_core::account::AddressSource;
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_store::Put;
 
 use super::{App, Error};
@@ -28,20 +29,20 @@ impl App {
                 })?;
             }
         }
-        let mut n_created = 0;
+        let (mut n_created, origin) = (0, Origin::of(Cause::Server));
         let mut count = |put| n_created += usize::from(put == Put::Created);
         for entry in &estate.tenants {
             let name = &entry.tenant.name;
             let failed = |object: String| move |cause| NotApplied { object, cause };
-            let put = self.put_tenant(&entry.tenant).await;
+            let put = self.put_tenant(&entry.tenant, &origin).await;
             count(put.map_err(failed(format!("tenant {name}")))?);
             for contract in &entry.contracts {
-                let put = self.put_contract(name, contract).await;
+                let put = self.put_contract(name, contract, &origin).await;
                 count(put.map_err(failed(format!("contract {} of tenant {name}", contract.id)))?);
             }
             for input in &entry.accounts {
                 let account = &input.account.name;
-                let put = self.put_account(name, input, AddressSource::Operator).await;
+                let put = self.put_account(name, input, AddressSource::Operator, &origin).await;
                 let put = put.map_err(failed(format!("account {account} of tenant {name}")))?;
                 count(put.put);
             }

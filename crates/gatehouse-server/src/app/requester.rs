@@ -15,12 +15,18 @@ pub struct Requester<'a> {
 #[cfg(test)]
 pub(crate) mod testing {
     use gatehouse_core::event::Cause;
+    use gatehouse_store::Audited;
 
     use super::{HashCaller, Origin, Requester};
 
     /// Where the changes of tests come from.
     pub(crate) static ORIGIN: Origin =
         Origin { cause: Cause::Server, correlation_id: String::new(), peer: String::new() };
+
+    /// How the setup of tests comes into the audit.
+    pub(crate) fn audited<T: std::fmt::Debug>() -> Audited<T> {
+        Audited { origin: ORIGIN.clone(), record: |it| format!("{it:?}") }
+    }
 
     impl<'a> Requester<'a> {
         /// Who asks for a change in a test.

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use gatehouse_core::event::Origin;
 use gatehouse_core::{LabelKey, Tenant, TenantName};
 use gatehouse_store::{Put, TenantInUse};
 
-use super::{App, Error};
+use super::{App, Error, audit};
 
 impl App {
     /// Creates or replaces the tenant.
-    pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, Error> {
-        Ok(self.store.put_tenant(tenant).await?)
+    pub async fn put_tenant(&self, tenant: &Tenant, origin: &Origin) -> Result<Put, Error> {
+        Ok(self.store.put_tenant(tenant, &audit::of_tenant(origin)).await?)
     }
 
     /// The keys of labels that the tenant filters by.
@@ -20,8 +21,8 @@ impl App {
     }
 
     /// Deletes a tenant without accesses, its contracts included. Its tokens stay revoked if the name is used again.
-    pub async fn delete_tenant(&self, name: &TenantName) -> Result<(), Error> {
-        match self.store.delete_tenant(name).await? {
+    pub async fn delete_tenant(&self, name: &TenantName, origin: &Origin) -> Result<(), Error> {
+        match self.store.delete_tenant(name, &audit::of_tenant(origin)).await? {
             None => Err(Error::NoTenant(name.to_string())),
             Some(Ok(revoked)) => {
                 revoked.into_iter().for_each(|it| self.revocations.add(it));

@@ -39,7 +39,7 @@ pub(crate) fn authorization(header: &str) {
         let scopes = scopes_from_words("access:read");
         let tenants = vec!["acme".to_owned()];
         let grant = Grant { subject: "s".to_owned(), tenants, lifetime_seconds: 60, scopes };
-        AUTH.issue(&grant, now())
+        AUTH.issue(&grant, now()).text
     });
     let (scheme, rest) = header.split_once(' ').unwrap_or((header, ""));
     let is_ours = scheme.eq_ignore_ascii_case("bearer") && rest.trim().is_empty();

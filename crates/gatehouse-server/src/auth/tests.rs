@@ -36,7 +36,7 @@ async fn an_issued_token_is_accepted_until_it_expires() {
         scopes: scopes_from_words("access:read access:verify"),
         lifetime_seconds: 100,
     };
-    let header = format!("bearer {}", auth.issue(&grant, at(0)));
+    let header = format!("bearer {}", auth.issue(&grant, at(0)).text);
     let caller = auth.authenticate(Some(&header), at(99)).await.unwrap();
     assert_eq!((caller.subject.as_str(), caller.rights.cover_all()), ("ann", true));
     assert_eq!(caller.rights.scopes, grant.scopes);

@@ -1,6 +1,7 @@
-//! Settings of the journal.
+//! Settings of the journals.
 
 use gatehouse_core::Timestamp;
+use gatehouse_store::JournalKind;
 use serde::{Deserialize, Serialize};
 
 use super::Duration;
@@ -12,28 +13,39 @@ const RETENTIONS: std::ops::RangeInclusive<Duration> = Duration::seconds(60)..=D
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Events {
-    /// How long events are kept.
+    /// How long events of accesses and Tasks are kept.
     pub retention: Duration,
+    /// How long the audit is kept.
+    pub audit_retention: Duration,
 }
 
 impl Default for Events {
     fn default() -> Self {
-        Self { retention: Duration::days(30) }
+        Self { retention: Duration::days(30), audit_retention: Duration::days(400) }
     }
 }
 
 impl Events {
     pub(super) fn check(&self) -> Result<(), String> {
         let (shortest, longest) = (RETENTIONS.start(), RETENTIONS.end());
-        if (shortest.get()..=longest.get()).contains(&self.retention.get()) {
-            return Ok(());
+        let all = [("retention", self.retention), ("audit_retention", self.audit_retention)];
+        for (name, retention) in all {
+            if !(shortest.get()..=longest.get()).contains(&retention.get()) {
+                return Err(format!(
+                    "events.{name} must be {shortest} to {longest}, not {retention}"
+                ));
+            }
         }
-        Err(format!("events.retention must be {shortest} to {longest}, not {}", self.retention))
+        Ok(())
     }
 
-    /// Events from before this time are deleted.
-    pub(crate) fn kept_from(&self, now: Timestamp) -> Timestamp {
-        let milliseconds = i64::try_from(self.retention.get().as_millis()).unwrap_or(i64::MAX);
+    /// Entries of such a journal from before this time are deleted.
+    pub(crate) fn kept_from(&self, kind: JournalKind, now: Timestamp) -> Timestamp {
+        let retention = match kind {
+            JournalKind::Changes => self.retention,
+            JournalKind::Audit => self.audit_retention,
+        };
+        let milliseconds = i64::try_from(retention.get().as_millis()).unwrap_or(i64::MAX);
         now.plus_milliseconds(milliseconds.saturating_neg())
     }
 }

@@ -20,7 +20,7 @@ pub(crate) const EVENT_TIME: Field<Instant> =
 
 pub(crate) const EVENT_TYPE: Field<Shape> = Field::new(
     "eventType",
-    Shape(|| one_of(&EventType::ALL.map(EventType::as_str))),
+    Shape(|| one_of(&EventType::CHANGES.map(EventType::as_str))),
     "What happened",
 )
 .example("AccessStateChangeEvent");
@@ -81,8 +81,9 @@ pub(crate) const TASK: Field<Shape> =
 
 pub(crate) const KIND: Field<Shape> = Field::new(
     "kind",
-    Shape(|| one_of(&["request", "task", "expiry", "check", "server"])),
-    "A client's request, a Task, the access's end, a device's first connection, or the server itself",
+    Shape(|| one_of(&["request", "task", "expiry", "check", "server", "command"])),
+    "A client's request, a Task, the access's end, a device's first connection, the server itself, or a command on \
+     the server's machine",
 )
 .example("request");
 

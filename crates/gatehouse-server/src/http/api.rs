@@ -3,6 +3,8 @@
 pub(super) mod access;
 pub(super) mod access_body;
 pub(super) mod account;
+pub(super) mod audit;
+pub(super) mod audit_body;
 pub(super) mod batch;
 pub(super) mod batch_body;
 pub(super) mod caller;

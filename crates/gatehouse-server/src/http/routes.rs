@@ -1,8 +1,8 @@
 //! The route table, on one screen.
 
 use crate::http::api::{
-    access, account, batch, caller, client, contract, event, oauth, product, search, summary, task,
-    tenant, verify,
+    access, account, audit, batch, caller, client, contract, event, oauth, product, search,
+    summary, task, tenant, verify,
 };
 use crate::http::pages::{console, docs, metrics, public, sign_in};
 use crate::http::route::resource::{PathObject, Resource, Served};
@@ -41,6 +41,8 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}/accounts/{accountName}", PathObject::Account, vec![account::ADMIN_READ, account::PUT, account::DELETE]),
         at("/-/admin/tenants/{tenantName}/clients",              PathObject::Tenant,   vec![client::LIST, client::CREATE]),
         at("/-/admin/tenants/{tenantName}/clients/{clientId}",   PathObject::Client,   vec![client::READ, client::DELETE]),
+        at("/-/admin/tenants/{tenantName}/audit",                PathObject::Tenant,   vec![audit::OF_TENANT]),
+        at("/-/admin/audit",                                     PathObject::None,  vec![audit::OF_ESTATE]),
         // for operators: metrics
         at_operators("/-/metrics",                                                vec![metrics::READ]),
         // for OAuth clients

@@ -3,6 +3,7 @@
 mod access;
 mod access_filter;
 mod account;
+mod audit;
 mod bad_input;
 mod batch_body;
 mod caller;
@@ -175,7 +176,7 @@ impl Gatehouse {
             scopes: scopes_from_words(scopes),
             lifetime_seconds: 100 * 365 * 86_400,
         };
-        self.gate.auth().issue(&grant, self.clock.now())
+        self.gate.auth().issue(&grant, self.clock.now()).text
     }
 
     async fn send(

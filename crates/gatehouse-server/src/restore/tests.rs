@@ -3,6 +3,7 @@ use std::fs;
 use gatehouse_core::Tenant;
 
 use super::*;
+use crate::app::requester::testing::audited;
 use crate::backup::make;
 use crate::serve::open_store;
 
@@ -12,7 +13,7 @@ async fn data_dir_with(dir: &Path, tenant: &str) -> Config {
     let (store, _lock) = open_store(&config, Clock::machine(), false).await.unwrap();
     keys::open(&config, &store, None).await.unwrap();
     let tenant = Tenant::new(tenant.parse().unwrap(), "UTC".parse().unwrap());
-    store.put_tenant(&tenant).await.unwrap();
+    store.put_tenant(&tenant, &audited()).await.unwrap();
     store.close().await;
     config
 }

@@ -22,6 +22,7 @@ use crate::app::batch::{
 };
 use crate::app::requester::Requester;
 use crate::app::requester::testing::ORIGIN;
+use crate::app::requester::testing::audited;
 use crate::app::{App, Error};
 
 /// The tenant.
@@ -53,9 +54,9 @@ pub(super) async fn create_tenants(store: &Store, world: &World) {
             requests_per_second: (name == LIMITED).then_some(REQUESTS_PER_SECOND),
             ..Tenant::new(name.parse().unwrap(), "Europe/Berlin".parse().unwrap())
         };
-        store.put_tenant(&tenant).await.unwrap();
+        store.put_tenant(&tenant, &audited()).await.unwrap();
         for contract in contracts {
-            store.put_contract(&tenant.name, &contract).await.unwrap().unwrap();
+            store.put_contract(&tenant.name, &contract, &audited()).await.unwrap().unwrap();
         }
     }
 }

@@ -50,10 +50,10 @@ pub(super) async fn run(world: Arc<World>, fleet: Arc<Fleet>, time: Duration) {
 async fn act(app: &App, random: &mut SeededRandom) -> Result<(), Error> {
     let name: TenantName = NAME.parse().unwrap();
     match random.roll(5) {
-        0 => app.delete_tenant(&name).await,
+        0 => app.delete_tenant(&name, &ORIGIN).await,
         1 => {
             let tenant = Tenant::new(name.clone(), "Europe/Berlin".parse().unwrap());
-            app.put_tenant(&tenant).await.map(drop)
+            app.put_tenant(&tenant, &ORIGIN).await.map(drop)
         }
         // Mostly rejected for its contract, so that the tenant stays without accesses for a while.
         2 => {
@@ -67,6 +67,6 @@ async fn act(app: &App, random: &mut SeededRandom) -> Result<(), Error> {
             let change = BatchChange { selection, operation: BatchOperation::Terminate };
             app.accept_change(&name, change, None, &ORIGIN).await.map(drop)
         }
-        _ => app.put_contract(&name, &contract("payg")).await.map(drop),
+        _ => app.put_contract(&name, &contract("payg"), &ORIGIN).await.map(drop),
     }
 }

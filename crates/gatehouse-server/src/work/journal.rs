@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gatehouse_core::Timestamp;
-use gatehouse_store::{ChainKey, StoreError};
-use gatehouse_vault::JournalKeys;
+use gatehouse_store::{ChainKey, JournalKind, StoreError};
+use gatehouse_vault::JournalKey;
 use tokio_util::sync::CancellationToken;
 
 use super::retry::Retries;
@@ -29,16 +29,17 @@ const UPKEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// Time between two looks while servers of an older version may run.
 const UPGRADE_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The key of the journals' chains.
-pub fn chain_key(keys: &Arc<JournalKeys>) -> ChainKey {
-    let (signing, verifying) = (Arc::clone(keys), Arc::clone(keys));
+/// The key of the journals' chains, as the store uses it.
+pub(crate) fn chain_key(key: JournalKey) -> ChainKey {
+    let signing = Arc::new(key);
+    let verifying = Arc::clone(&signing);
     ChainKey::new(move |bytes| signing.sign(bytes), move |bytes, mac| verifying.verify(bytes, mac))
 }
 
 impl App {
     /// Numbers events of every tenant that has some without numbers; true if there may be more.
     pub async fn number_events(&self) -> Result<bool, StoreError> {
-        Ok(self.store.number_events(&chain_key(self.vault.journal_keys())).await? > 0)
+        Ok(self.store.number_events(&self.chain_key).await? > 0)
     }
 }
 
@@ -68,8 +69,11 @@ pub(super) async fn keep_up(app: App, stopping: CancellationToken) {
     let steps = async {
         loop {
             let has_begun = retries.check(app.store.begin_journals().await).await;
-            let before: Timestamp = app.events.kept_from(app.now());
-            while retries.check(app.store.delete_old_events(before).await).await == Some(true) {}
+            for kind in JournalKind::ALL {
+                let before: Timestamp = app.events.kept_from(kind, app.now());
+                let delete = async || app.store.delete_old_events(kind, before).await;
+                while retries.check(delete().await).await == Some(true) {}
+            }
             let is_complete = has_begun.unwrap_or_default();
             let pause = if is_complete { UPKEEP_INTERVAL } else { UPGRADE_INTERVAL };
             tokio::time::sleep(pause).await;

@@ -56,8 +56,8 @@ pub(super) async fn apps(test: &str) -> Vec<(&'static str, App, Option<tempfile:
         let platforms = Arc::new(Platforms::new(options).unwrap());
         let app = App::new(store, vault, clock, Tasks::default(), platforms);
         let time_zone = "Europe/Berlin".parse().unwrap();
-        app.put_tenant(&Tenant::new(acme(), time_zone)).await.unwrap();
-        app.put_contract(&acme(), &pay_per_use()).await.unwrap();
+        app.put_tenant(&Tenant::new(acme(), time_zone), &ORIGIN).await.unwrap();
+        app.put_contract(&acme(), &pay_per_use(), &ORIGIN).await.unwrap();
         apps.push((kind, app, dir));
     }
     apps
@@ -81,7 +81,7 @@ async fn a_failing_expiry_does_not_delay_the_destruction_of_secrets() {
             end: Some(at("2026-11-30T23:00:00Z")),
             ..pay_per_use()
         };
-        app.put_contract(&acme(), &ending).await.unwrap();
+        app.put_contract(&acme(), &ending, &ORIGIN).await.unwrap();
         let contract_id = ending.id.clone();
         let new = AccessRequest {
             contract_id,

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use gatehouse_core::TenantName;
-
+use super::Journal;
 use crate::error::StoreError;
 
 /// A MAC of a journal's entry and of all before it.
@@ -29,19 +28,19 @@ impl ChainKey {
     }
 
     /// The MAC of an entry that follows the one with the MAC `before`.
-    pub(crate) fn sign(&self, tenant: &TenantName, before: &Mac, entry: &Numbered<'_>) -> Mac {
-        (self.sign)(&entry.bytes_behind(tenant, before))
+    pub(crate) fn sign(&self, journal: &Journal, before: &Mac, entry: &Numbered<'_>) -> Mac {
+        (self.sign)(&entry.bytes_behind(journal, before))
     }
 
     /// Whether this is the MAC of such an entry.
     pub(crate) fn verify(
         &self,
-        tenant: &TenantName,
+        journal: &Journal,
         before: &Mac,
         entry: &Numbered<'_>,
         mac: &Mac,
     ) -> bool {
-        (self.verify)(&entry.bytes_behind(tenant, before), mac)
+        (self.verify)(&entry.bytes_behind(journal, before), mac)
     }
 }
 
@@ -54,12 +53,17 @@ pub(crate) struct Numbered<'e> {
 }
 
 impl Numbered<'_> {
-    fn bytes_behind(&self, tenant: &TenantName, before: &Mac) -> Vec<u8> {
-        let name = tenant.as_str().as_bytes();
+    fn bytes_behind(&self, journal: &Journal, before: &Mac) -> Vec<u8> {
+        // No tenant's name has a space, so no entry is good for another journal.
+        let name = match journal {
+            Journal::Changes(tenant) => tenant.to_string(),
+            Journal::Audit(tenant) => format!("{tenant} audit"),
+            Journal::EstateAudit => "* audit".to_owned(),
+        };
         let mut bytes = Vec::with_capacity(1 + name.len() + 56 + self.bytes.len());
         // A tenant's name is short.
         bytes.push(name.len() as u8);
-        bytes.extend(name);
+        bytes.extend(name.as_bytes());
         bytes.extend(before);
         bytes.extend(self.first.to_be_bytes());
         bytes.extend(self.n.to_be_bytes());

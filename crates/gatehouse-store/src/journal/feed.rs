@@ -1,11 +1,12 @@
 //! Reading a tenant's events in the order of their numbers.
 
-use gatehouse_core::event::EventType;
+use gatehouse_core::event::{Cause, EventType};
 use gatehouse_core::{AccessId, ContractId, TaskId, TenantName, Timestamp};
 
-use super::unfolding::{Event, EventSubject, StoredEntry, entry_columns, events_of, unfold};
+use super::Journal;
+use super::unfolding::{Event, EventSubject, StoredEntry, events_of, unfold};
 use crate::Store;
-use crate::db::{SnapshotFor, Tx};
+use crate::db::Tx;
 use crate::error::StoreError;
 
 /// Events that one request looks at for a page, where a filter leaves some out.
@@ -29,13 +30,15 @@ pub struct EventFilter {
     pub from: Option<Timestamp>,
     /// Before this time.
     pub before: Option<Timestamp>,
+    /// Caused by this subject.
+    pub subject: Option<String>,
 }
 
 impl EventFilter {
     fn is_met(&self, event: &Event) -> bool {
         let access = match &event.subject {
             EventSubject::Access { access, .. } => Some(access),
-            EventSubject::Task(_) | EventSubject::Journal => None,
+            _ => None,
         };
         (self.types.is_empty() || self.types.contains(&event.event_type))
             && self.access.is_none_or(|id| access.is_some_and(|it| it.id == id))
@@ -46,6 +49,7 @@ impl EventFilter {
             && self.task.is_none_or(|id| event.task() == Some(id))
             && self.from.is_none_or(|from| event.at >= from)
             && self.before.is_none_or(|before| event.at < before)
+            && self.subject.as_deref().is_none_or(|it| event.caused_by() == Some(it))
     }
 }
 
@@ -93,7 +97,18 @@ impl Store {
         n_max: u64,
         filter: &EventFilter,
     ) -> Result<Result<EventPage, NoEvents>, StoreError> {
-        let (name, filter) = (tenant.clone(), filter.clone());
+        self.events_in(&Journal::Changes(tenant.clone()), after, n_max, filter).await
+    }
+
+    /// The events of a journal behind a number, or from the oldest one on, at most `n_max` of them.
+    pub async fn events_in(
+        &self,
+        journal: &Journal,
+        after: Option<u64>,
+        n_max: u64,
+        filter: &EventFilter,
+    ) -> Result<Result<EventPage, NoEvents>, StoreError> {
+        let (name, filter) = (journal.clone(), filter.clone());
         let read = async move |tx: Tx| {
             let Some(ends) = super::read_ends(&tx, &name).await? else {
                 return Ok(Err(NoEvents::NotBegun));
@@ -108,13 +123,13 @@ impl Store {
             let page = EventPage { events: Vec::new(), seen_to: after, last: ends.last };
             fill(&tx, &name, page, n_max, &filter).await.map(Ok)
         };
-        self.db.snapshot(SnapshotFor::Tenant(tenant), read).await
+        self.db.snapshot(journal.snapshot_for(), read).await
     }
 }
 
 async fn fill(
     tx: &Tx,
-    tenant: &TenantName,
+    journal: &Journal,
     mut page: EventPage,
     n_max: u64,
     filter: &EventFilter,
@@ -129,13 +144,13 @@ async fn fill(
         let n_wanted = n_max - page.events.len() as u64;
         let (after, to) = (page.seen_to, page.last.min(page.seen_to + n_at_once));
         let mut folded = Vec::new();
-        for stored in entries_from(tx, tenant, after, to).await? {
+        for stored in entries_from(tx, journal, after, to).await? {
             folded.extend(events_of(&stored, |number, _| (after + 1..=to).contains(&number))?);
         }
         if folded.len() as u64 != to - after {
             return Err(StoreError::corrupt("numbers are missing in the journal"));
         }
-        let events = unfold(tx, tenant, folded).await?;
+        let events = unfold(tx, journal.tenant(), folded).await?;
         let mut selected = events.into_iter().filter(|event| filter.is_met(event));
         page.events.extend(selected.by_ref().take(n_wanted as usize));
         // Where the page is full, the next one begins at the first event that has no place on it.
@@ -147,26 +162,33 @@ async fn fill(
 /// The entries that have any of the numbers behind `after`, up to `to`.
 async fn entries_from(
     tx: &Tx,
-    tenant: &TenantName,
+    journal: &Journal,
     after: u64,
     to: u64,
 ) -> Result<Vec<StoredEntry>, StoreError> {
-    let sql = concat!(
-        "SELECT ",
-        entry_columns!(),
-        " FROM event WHERE tenant = ?1 AND first <= ?3 AND first >= \
-         (SELECT MAX(first) FROM event WHERE tenant = ?1 AND first <= ?2) ORDER BY first"
+    let sql = journal_sql!(
+        journal.kind(),
+        "SELECT " columns " FROM " entries " WHERE tenant = ?1 AND first <= ?3 AND first >= "
+        "(SELECT MAX(first) FROM " entries " WHERE tenant = ?1 AND first <= ?2) ORDER BY first"
     );
-    let values = [tenant.as_str().into(), (after + 1).into(), to.into()];
+    let values = [journal.key().into(), (after + 1).into(), to.into()];
     tx.rows(sql, &values, super::unfolding::read_entry).await
 }
 
 impl Event {
+    /// The subject of the token whose request caused the event.
+    fn caused_by(&self) -> Option<&str> {
+        match &self.origin.as_ref()?.cause {
+            Cause::Request(subject) | Cause::Check(subject) => Some(subject),
+            _ => None,
+        }
+    }
+
     /// The Task that the event is about or comes from.
     pub fn task(&self) -> Option<TaskId> {
         match (&self.subject, self.origin.as_ref().map(|it| &it.cause)) {
             (EventSubject::Task(task), _) => Some(task.id),
-            (_, Some(gatehouse_core::event::Cause::Task(id))) => Some(*id),
+            (_, Some(Cause::Task(id))) => Some(*id),
             _ => None,
         }
     }

@@ -8,8 +8,8 @@
 use gatehouse_core::TenantName;
 
 use super::feed::{EventPage, NoEvents};
-use super::numbering;
-use super::unfolding::{entry_columns, events_of, read_entry, unfold};
+use super::unfolding::{events_of, read_entry, unfold};
+use super::{Journal, JournalKind, numbering};
 use crate::Store;
 use crate::db::{SnapshotFor, Tx, Value};
 use crate::error::StoreError;
@@ -28,7 +28,7 @@ impl Store {
     ) -> Result<Result<EventPage, NoEvents>, StoreError> {
         let name = tenant.clone();
         let read = async move |tx: Tx| {
-            let Some(ends) = super::read_ends(&tx, &name).await? else {
+            let Some(ends) = super::read_ends(&tx, &Journal::Changes(name.clone())).await? else {
                 return Ok(Err(NoEvents::NotBegun));
             };
             if after > ends.last {
@@ -42,10 +42,9 @@ impl Store {
                 seen_to = left - 1;
             }
             for first in firsts.into_iter().take(ENTRIES_SEEN_MAX) {
-                let sql = concat!(
-                    "SELECT ",
-                    entry_columns!(),
-                    " FROM event WHERE tenant = ?1 AND first = ?2"
+                let sql = journal_sql!(
+                    JournalKind::Changes,
+                    "SELECT " columns " FROM " entries " WHERE tenant = ?1 AND first = ?2"
                 );
                 let values = [name.as_str().into(), first.into()];
                 let stored = tx.row(sql, &values, read_entry).await?;
@@ -60,7 +59,7 @@ impl Store {
                     break;
                 }
             }
-            let events = unfold(&tx, &name, folded).await?;
+            let events = unfold(&tx, Some(&name), folded).await?;
             Ok(Ok(EventPage { events, seen_to, last: ends.last }))
         };
         self.db.snapshot(SnapshotFor::Tenant(tenant), read).await

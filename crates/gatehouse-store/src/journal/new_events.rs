@@ -10,6 +10,7 @@ use gatehouse_core::event::{
 };
 use gatehouse_core::{Access, Status, TenantName};
 
+use super::Journal;
 use crate::db::{Dialect, Tx};
 use crate::error::StoreError;
 
@@ -110,30 +111,33 @@ impl NewEvents {
                 entries.push(Entry::Accesses(stretch));
             }
         }
-        write_all(tx, tenant, &entries).await
+        write_all(tx, &Journal::Changes(tenant.clone()), &entries).await
     }
 }
 
 /// Writes entries in this order, without numbers.
 pub(crate) async fn write_all(
     tx: &Tx,
-    tenant: &TenantName,
+    journal: &Journal,
     entries: &[Entry],
 ) -> Result<(), StoreError> {
     if entries.is_empty() {
         return Ok(());
     }
     let sql = match tx.dialect() {
-        Dialect::Sqlite => {
-            "INSERT INTO event_new (tenant, draw, at, entry) \
-             SELECT ?1, COALESCE(MAX(draw), 0) + 1, ?2, ?3 FROM event_new WHERE tenant = ?1"
-        }
-        Dialect::Postgres => "INSERT INTO event_new (tenant, at, entry) VALUES (?1, ?2, ?3)",
+        Dialect::Sqlite => journal_sql!(
+            journal.kind(),
+            "INSERT INTO " new_entries " (tenant, draw, at, entry) "
+            "SELECT ?1, COALESCE(MAX(draw), 0) + 1, ?2, ?3 FROM " new_entries " WHERE tenant = ?1"
+        ),
+        Dialect::Postgres => journal_sql!(
+            journal.kind(), "INSERT INTO " new_entries " (tenant, at, entry) VALUES (?1, ?2, ?3)"
+        ),
     };
     let at = tx.now().await?;
     try_join_all(entries.iter().map(async |entry| {
         let bytes = entry.encode();
-        let values = [tenant.as_str().into(), at.into(), bytes.as_slice().into()];
+        let values = [journal.key().into(), at.into(), bytes.as_slice().into()];
         tx.execute(sql, &values).await
     }))
     .await

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gatehouse_core::event::audit::{RefusalEntry, SetupEntry, TokenEntry};
 use gatehouse_core::event::{
     AccessState, Cause, ChangedFields, Entry, EventType, Origin, Stretch, TaskEntry,
 };
@@ -25,11 +26,11 @@ pub struct Event {
     pub event_type: EventType,
     /// Where it comes from; `None` where the server itself is the cause.
     pub origin: Option<Origin>,
-    /// The access or the Task that has changed.
+    /// The subject.
     pub subject: EventSubject,
 }
 
-/// The access or the Task that an event is about.
+/// The subject of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventSubject {
     /// An access.
@@ -47,6 +48,14 @@ pub enum EventSubject {
     Task(TaskEntry),
     /// The journal itself.
     Journal,
+    /// An object of the setup, before and after the change.
+    Setup(SetupEntry),
+    /// Issued tokens.
+    Tokens(TokenEntry),
+    /// A revoked token, by its identifier.
+    TokenRevoke(String),
+    /// Refused requests.
+    Refusals(RefusalEntry),
 }
 
 /// A numbered entry.
@@ -58,14 +67,7 @@ pub(crate) struct StoredEntry {
     pub(crate) mac: Mac,
 }
 
-/// The columns of an entry, in the order that [`read_entry`] reads them.
-macro_rules! entry_columns {
-    () => {
-        "first, n, at, entry, mac"
-    };
-}
-pub(crate) use entry_columns;
-
+/// Reads the columns of an entry.
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<StoredEntry, StoreError> {
     let mac = chain::mac_of(row.bytes_ref(4)?)?;
     let (first, n, at, bytes) = (row.count(0)?, row.count(1)?, row.time(2)?, row.bytes(3)?);
@@ -84,8 +86,7 @@ pub(crate) struct FoldedEvent {
 
 enum FoldedSubject {
     Access { number: u64, state: AccessState, version: u64, changed: ChangedFields },
-    Task(TaskEntry),
-    Journal,
+    Whole(EventSubject),
 }
 
 /// The events of an entry that are wanted: by number, and by the running number of their access.
@@ -97,30 +98,29 @@ pub(crate) fn events_of(
     if entry.n_events() != stored.n {
         return Err(StoreError::corrupt("an entry of the journal has more or fewer events"));
     }
-    let one = |subject: FoldedSubject, event_type, origin| FoldedEvent {
+    let event_type = entry.event_type();
+    let (subject, origin) = match entry {
+        Entry::Accesses(stretch) => {
+            let items = (0..).zip(&stretch.items);
+            let wanted = items.filter(|(n, item)| is_wanted(stored.first + n, Some(item.number)));
+            return Ok(wanted.map(|(n, _)| event_of_access(stored, &stretch, n)).collect());
+        }
+        Entry::Task(it) => (EventSubject::Task(it.clone()), Some(it.origin)),
+        Entry::Start => (EventSubject::Journal, None),
+        Entry::Setup(it) => (EventSubject::Setup(it.clone()), Some(it.origin)),
+        Entry::Tokens(it) => (EventSubject::Tokens(it.clone()), Some(it.origin)),
+        Entry::TokenRevoke(id, origin) => (EventSubject::TokenRevoke(id), Some(origin)),
+        Entry::Refusals(it) => (EventSubject::Refusals(it.clone()), Some(it.origin)),
+    };
+    let event = FoldedEvent {
         number: stored.first,
         id: event_id(stored, 0),
         at: stored.at,
         event_type,
         origin,
-        subject,
+        subject: FoldedSubject::Whole(subject),
     };
-    let is_wanted_one = is_wanted(stored.first, None);
-    Ok(match entry {
-        Entry::Accesses(stretch) => (0..)
-            .zip(&stretch.items)
-            .filter(|(n, item)| is_wanted(stored.first + n, Some(item.number)))
-            .map(|(n, _)| event_of_access(stored, &stretch, n))
-            .collect(),
-        Entry::Task(task) if is_wanted_one => {
-            let origin = Some(task.origin.clone());
-            vec![one(FoldedSubject::Task(task), EventType::TaskStateChange, origin)]
-        }
-        Entry::Start if is_wanted_one => {
-            vec![one(FoldedSubject::Journal, EventType::JournalStart, None)]
-        }
-        Entry::Task(_) | Entry::Start => Vec::new(),
-    })
+    Ok(is_wanted(stored.first, None).then_some(event).into_iter().collect())
 }
 
 fn event_of_access(stored: &StoredEntry, stretch: &Stretch, n: u64) -> FoldedEvent {
@@ -151,20 +151,25 @@ fn event_id(stored: &StoredEntry, position: u64) -> EventId {
     EventId::in_entry(stored.at.unix_milliseconds(), &stored.mac, position)
 }
 
-/// Reads the accesses of events.
+/// Reads the accesses of events. The estate's have none.
 pub(crate) async fn unfold(
     tx: &Tx,
-    tenant: &TenantName,
+    tenant: Option<&TenantName>,
     folded: Vec<FoldedEvent>,
 ) -> Result<Vec<Event>, StoreError> {
     let numbers: BTreeSet<u64> = folded
         .iter()
         .filter_map(|event| match event.subject {
             FoldedSubject::Access { number, .. } => Some(number),
-            FoldedSubject::Task(_) | FoldedSubject::Journal => None,
+            FoldedSubject::Whole(_) => None,
         })
         .collect();
-    let accesses = bulk::read_accesses(tx, tenant, numbers.into_iter().collect()).await?;
+    let accesses = match tenant {
+        Some(tenant) if !numbers.is_empty() => {
+            bulk::read_accesses(tx, tenant, numbers.into_iter().collect()).await?
+        }
+        _ => Vec::new(),
+    };
     let accesses: BTreeMap<u64, Access> = accesses.into_iter().collect();
     let events = folded.into_iter().map(|event| {
         let FoldedEvent { number, id, at, event_type, origin, subject } = event;
@@ -176,8 +181,7 @@ pub(crate) async fn unfold(
                     .clone();
                 EventSubject::Access { access: Box::new(access), state, version, changed }
             }
-            FoldedSubject::Task(task) => EventSubject::Task(task),
-            FoldedSubject::Journal => EventSubject::Journal,
+            FoldedSubject::Whole(subject) => subject,
         };
         Ok(Event { number, id, at, event_type, origin, subject })
     });

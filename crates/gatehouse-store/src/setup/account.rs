@@ -4,11 +4,13 @@
 //! twice, not even for an account that was deleted and created again.
 
 use gatehouse_core::account::{ACCOUNTS_MAX, AddressSource};
+use gatehouse_core::event::audit::SetupObject;
 use gatehouse_core::{Account, AccountName, Page, PageRequest, TenantName};
 
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::journal::audit::Audited;
 use crate::{Put, Store};
 
 /// The columns of an account, in the order that [`read`] reads them.
@@ -103,8 +105,9 @@ impl Store {
         &self,
         tenant: &TenantName,
         change: AccountChange,
+        audited: &Audited<StoredAccount>,
     ) -> Result<Result<AccountPut, PutAccountRefused>, StoreError> {
-        let tenant = tenant.clone();
+        let (tenant, audited) = (tenant.clone(), audited.clone());
         let AccountChange { account, settings, credentials, address_source, seen_version } = change;
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
@@ -127,6 +130,8 @@ impl Store {
                 if before.as_ref() != Some(&after) {
                     after.version = draw_version(&tx, &tenant).await?;
                     write_in(&tx, &tenant, &after).await?;
+                    let changed = (SetupObject::Account, after.account.name.as_str());
+                    audited.write(&tx, &tenant, changed, before.as_ref(), Some(&after)).await?;
                 }
                 Ok(Ok(AccountPut { before, after }))
             })
@@ -186,13 +191,19 @@ impl Store {
         &self,
         tenant: &TenantName,
         name: &AccountName,
+        audited: &Audited<StoredAccount>,
     ) -> Result<bool, StoreError> {
-        let (tenant, name) = (tenant.clone(), name.clone());
+        let (tenant, name, audited) = (tenant.clone(), name.clone(), audited.clone());
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
-                let sql = "DELETE FROM account WHERE tenant = ?1 AND name = ?2";
-                let n = tx.execute(sql, &[tenant.as_str().into(), name.as_str().into()]).await?;
-                Ok::<_, StoreError>(n == 1)
+                let values = [tenant.as_str().into(), name.as_str().into()];
+                let sql = concat!(stored_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
+                let before = tx.lock_row(sql, &values, read_stored).await?;
+                let Some(before) = before else { return Ok(false) };
+                tx.execute("DELETE FROM account WHERE tenant = ?1 AND name = ?2", &values).await?;
+                let changed = (SetupObject::Account, name.as_str());
+                audited.write(&tx, &tenant, changed, Some(&before), None).await?;
+                Ok::<_, StoreError>(true)
             })
             .await
     }

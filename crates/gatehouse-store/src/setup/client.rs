@@ -2,6 +2,7 @@
 
 use gatehouse_core::client::{Client, ClientId};
 use gatehouse_core::credential::StoredHash;
+use gatehouse_core::event::audit::SetupObject;
 use gatehouse_core::rights::{scopes_from_words, scopes_to_words};
 use gatehouse_core::{Page, PageRequest, TenantName};
 
@@ -9,7 +10,15 @@ use crate::Store;
 use crate::counts::counter;
 use crate::db::{Row, WriteKind};
 use crate::error::StoreError;
+use crate::journal::audit::Audited;
 use crate::revocation::{self, Revocation, RevocationKind};
+
+/// The columns of a client, in the order that [`read`] reads them.
+macro_rules! columns {
+    () => {
+        "id, name, scope, created_at"
+    };
+}
 
 impl Store {
     /// Creates a client with the hash of its secret; false when the tenant doesn't exist.
@@ -18,8 +27,10 @@ impl Store {
         tenant: &TenantName,
         client: &Client,
         secret: &StoredHash,
+        audited: &Audited<Client>,
     ) -> Result<bool, StoreError> {
         let (tenant, client, secret) = (tenant.clone(), client.clone(), secret.clone());
+        let audited = audited.clone();
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 // Locked, so that a tenant that is being deleted leaves no client behind.
@@ -38,6 +49,8 @@ impl Store {
                     client.created_at.into(),
                 ];
                 tx.execute(sql, &values).await?;
+                let changed = (SetupObject::Client, id.as_str());
+                audited.write(&tx, &tenant, changed, None, Some(&client)).await?;
                 Ok::<_, StoreError>(true)
             })
             .await
@@ -49,8 +62,11 @@ impl Store {
         tenant: &TenantName,
         id: &ClientId,
     ) -> Result<Option<(Client, StoredHash)>, StoreError> {
-        let sql = "SELECT id, name, scope, created_at, secret_hash FROM client \
-                   WHERE tenant = ?1 AND id = ?2";
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            ", secret_hash FROM client WHERE tenant = ?1 AND id = ?2"
+        );
         let read_both = |row: &Row<'_>| Ok((read(row)?, StoredHash::new(row.text(4)?)));
         let id = id.to_string();
         self.db.row(sql, &[tenant.as_str().into(), id.as_str().into()], read_both).await
@@ -92,8 +108,11 @@ impl Store {
                    FROM tenant t WHERE t.tenant = ?1";
         let total = self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
         let Some(total) = total else { return Ok(None) };
-        let sql = "SELECT id, name, scope, created_at FROM client WHERE tenant = ?1 \
-                   ORDER BY id LIMIT ?2 OFFSET ?3";
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM client WHERE tenant = ?1 ORDER BY id LIMIT ?2 OFFSET ?3"
+        );
         let values = [tenant.as_str().into(), request.size.into(), request.offset().into()];
         let items = self.db.rows(sql, &values, read).await?;
         Ok(Some(Page { request, items, total }))
@@ -104,15 +123,18 @@ impl Store {
         &self,
         tenant: &TenantName,
         id: &ClientId,
+        audited: &Audited<Client>,
     ) -> Result<Option<Revocation>, StoreError> {
-        let (tenant, id) = (tenant.clone(), id.to_string());
+        let (tenant, id, audited) = (tenant.clone(), id.to_string(), audited.clone());
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
-                let sql = "DELETE FROM client WHERE tenant = ?1 AND id = ?2";
-                let n = tx.execute(sql, &[tenant.as_str().into(), id.as_str().into()]).await?;
-                if n == 0 {
-                    return Ok(None);
-                }
+                let values = [tenant.as_str().into(), id.as_str().into()];
+                let sql =
+                    concat!("SELECT ", columns!(), " FROM client WHERE tenant = ?1 AND id = ?2");
+                let Some(before) = tx.lock_row(sql, &values, read).await? else { return Ok(None) };
+                tx.execute("DELETE FROM client WHERE tenant = ?1 AND id = ?2", &values).await?;
+                let changed = (SetupObject::Client, id.as_str());
+                audited.write(&tx, &tenant, changed, Some(&before), None).await?;
                 revocation::record_in(&tx, RevocationKind::Client, &id).await.map(Some)
             })
             .await

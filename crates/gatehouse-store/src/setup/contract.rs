@@ -1,5 +1,6 @@
 //! Contracts, and the numbers of their accesses.
 
+use gatehouse_core::event::audit::SetupObject;
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{
     BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, Status, TenantName,
@@ -10,6 +11,7 @@ use crate::counts::counter;
 use crate::counts::tally::{self, Tally, tally_columns};
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::journal::audit::Audited;
 use crate::{Put, Store};
 
 /// The columns of a contract, in the order that [`read`] reads them.
@@ -104,8 +106,9 @@ impl Store {
         &self,
         tenant: &TenantName,
         contract: &Contract,
+        audited: &Audited<Contract>,
     ) -> Result<Result<Put, PutContractRefused>, StoreError> {
-        let (tenant, contract) = (tenant.clone(), contract.clone());
+        let (tenant, contract, audited) = (tenant.clone(), contract.clone(), audited.clone());
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
                 // Creations hold this lock too, so they see the contract before or after the change.
@@ -123,6 +126,8 @@ impl Store {
                     }
                 }
                 write_in(&tx, &tenant, &contract).await?;
+                let changed = (SetupObject::Contract, contract.id.as_str());
+                audited.write(&tx, &tenant, changed, before.as_ref(), Some(&contract)).await?;
                 Ok(Ok(if before.is_some() { Put::Replaced } else { Put::Created }))
             })
             .await
@@ -166,15 +171,15 @@ impl Store {
         &self,
         tenant: &TenantName,
         id: &ContractId,
+        audited: &Audited<Contract>,
     ) -> Result<Option<Result<(), ContractInUse>>, StoreError> {
-        let (tenant, id) = (tenant.clone(), id.clone());
+        let (tenant, id, audited) = (tenant.clone(), id.clone(), audited.clone());
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
-                if counter::lock_tenant(&tx, &tenant).await?.is_none()
-                    || read_in(&tx, &tenant, &id).await?.is_none()
-                {
+                if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(None);
                 }
+                let Some(before) = read_in(&tx, &tenant, &id).await? else { return Ok(None) };
                 let n_accesses = n_in_use(&tx, &tenant, &id).await?;
                 if n_accesses > 0 {
                     return Ok(Some(Err(ContractInUse { n_accesses })));
@@ -184,6 +189,8 @@ impl Store {
                 let sql = "DELETE FROM tally WHERE tenant = ?1 AND contract_id = ?2";
                 tx.execute(sql, &values).await?;
                 counter::remove(&tx, &tenant, &NumberedSet::Contract(id.clone())).await?;
+                let changed = (SetupObject::Contract, id.as_str());
+                audited.write(&tx, &tenant, changed, Some(&before), None).await?;
                 Ok::<_, StoreError>(Some(Ok(())))
             })
             .await

@@ -1,5 +1,6 @@
 //! Tenants, as the operator sets them up.
 
+use gatehouse_core::event::audit::SetupObject;
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{Page, PageRequest, Tenant, TenantName, Timestamp};
 
@@ -7,6 +8,7 @@ use crate::counted_sets::{label_build, position};
 use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
+use crate::journal::audit::Audited;
 use crate::journal::beginning;
 use crate::revocation::{self, Revocation, RevocationKind};
 use crate::{Put, Store};
@@ -27,8 +29,12 @@ pub struct TenantInUse {
 
 impl Store {
     /// Creates the tenant, or replaces the existing one.
-    pub async fn put_tenant(&self, tenant: &Tenant) -> Result<Put, StoreError> {
-        let tenant = tenant.clone();
+    pub async fn put_tenant(
+        &self,
+        tenant: &Tenant,
+        audited: &Audited<Tenant>,
+    ) -> Result<Put, StoreError> {
+        let (tenant, audited) = (tenant.clone(), audited.clone());
         let put = self.db.write(WriteKind::Tenant(tenant.name.clone()), async move |tx| {
             let sql = "INSERT INTO tenant (tenant, time_zone, requests_per_second, \
                            page_number_max, label_keys) VALUES (?1, ?2, ?3, ?4, ?5) \
@@ -48,13 +54,19 @@ impl Store {
                 beginning::begin_with_tenant(&tx, &tenant.name).await?;
                 position::open(&tx, &tenant.name).await?;
                 label_build::declare(&tx, &tenant.name, &tenant.label_keys, false).await?;
+                let changed = (SetupObject::Tenant, tenant.name.as_str());
+                audited.write(&tx, &tenant.name, changed, None, Some(&tenant)).await?;
+                audited.write_to_estate(&tx, changed, None, Some(&tenant)).await?;
                 return Ok((Put::Created, false));
             }
+            let before = lock(&tx, &tenant.name).await?;
             let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3, \
                            page_number_max = ?4, label_keys = ?5 WHERE tenant = ?1";
             tx.execute(sql, &values).await?;
             let keys = &tenant.label_keys;
             let is_work = label_build::declare(&tx, &tenant.name, keys, true).await?;
+            let changed = (SetupObject::Tenant, tenant.name.as_str());
+            audited.write(&tx, &tenant.name, changed, before.as_ref(), Some(&tenant)).await?;
             Ok::<_, StoreError>((Put::Replaced, is_work))
         });
         let (put, has_set_work) = put.await?;
@@ -98,8 +110,9 @@ impl Store {
     pub async fn delete_tenant(
         &self,
         name: &TenantName,
+        audited: &Audited<Tenant>,
     ) -> Result<Option<Result<Vec<Revocation>, TenantInUse>>, StoreError> {
-        let name = name.clone();
+        let (name, audited) = (name.clone(), audited.clone());
         self.db
             .write(WriteKind::Tenant(name.clone()), async move |tx| {
                 // Locks in the order of transactions that accept and execute batches, so that they leave nothing behind
@@ -117,6 +130,9 @@ impl Store {
                 if counter.total > 0 {
                     return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
                 }
+                let before = read_in(&tx, &name).await?;
+                let changed = (SetupObject::Tenant, name.as_str());
+                audited.write_to_estate(&tx, changed, before.as_ref(), None).await?;
                 // Revoked too, because a client may be about to get a token.
                 let clients = "SELECT id FROM client WHERE tenant = ?1";
                 let clients = tx.rows(clients, &values, |row| row.text(0)).await?;
@@ -137,10 +153,13 @@ impl Store {
                     "DELETE FROM set_sum WHERE tenant = ?1",
                     "DELETE FROM set_build WHERE tenant = ?1",
                     "DELETE FROM label_build WHERE tenant = ?1",
-                    // First the journal, like a transaction that numbers events.
+                    // First the ends of a journal, like a transaction that numbers events.
                     "DELETE FROM journal WHERE tenant = ?1",
                     "DELETE FROM event_new WHERE tenant = ?1",
                     "DELETE FROM event WHERE tenant = ?1",
+                    "DELETE FROM audit_ends WHERE tenant = ?1",
+                    "DELETE FROM audit_new WHERE tenant = ?1",
+                    "DELETE FROM audit WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {
                     tx.execute(sql, &values).await?;
@@ -154,6 +173,12 @@ impl Store {
             })
             .await
     }
+}
+
+/// Locks a tenant's row.
+async fn lock(tx: &Tx, name: &TenantName) -> Result<Option<Tenant>, StoreError> {
+    let sql = concat!(columns!(), " WHERE tenant = ?1");
+    tx.lock_row(sql, &[name.as_str().into()], read).await
 }
 
 /// Reads a tenant in a transaction.

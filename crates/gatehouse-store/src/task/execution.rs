@@ -21,7 +21,7 @@ use crate::counts::{counter, tally};
 use crate::db::{Tx, Waiters, WriteKind};
 use crate::error::StoreError;
 use crate::failpoint::{Failpoint, Failpoints};
-use crate::journal::new_events;
+use crate::journal::{Journal, new_events};
 use crate::setup::contract;
 use crate::task::chunk::{ChunkTimer, ItemChunk, ItemResult, PlannedItems};
 use crate::task::{self, StoredTask, item, task_columns, unfinished};
@@ -258,7 +258,7 @@ impl Store {
                 end(&tx, &tenant, &mut task, lifetimes, now).await?;
                 write(&tx, &tenant, &task, None).await?;
                 let entry = Entry::Task(TaskEntry::of(&task, origin));
-                new_events::write_all(&tx, &tenant, &[entry]).await?;
+                new_events::write_all(&tx, &Journal::Changes(tenant.clone()), &[entry]).await?;
                 Ok(Some(Ok(task)))
             })
             .await
@@ -376,7 +376,7 @@ async fn close(
     }
     if task.state != from {
         let entry = TaskEntry::of(&task, Origin::of_task(&task));
-        new_events::write_all(tx, tenant, &[Entry::Task(entry)]).await?;
+        new_events::write_all(tx, &Journal::Changes(tenant.clone()), &[Entry::Task(entry)]).await?;
     }
     // Sent together: other transactions may wait during each of these round trips.
     let seen = try_join(work_queue::is_waiting(tx, WorkKind::UnfinishedTasks, now), tx.waiters());

@@ -52,9 +52,9 @@ async fn created_accesses_are_read_back() {
 async fn tenants_do_not_see_each_other() {
     for case in stores("tenants_do_not_see_each_other").await {
         set_up(&case.store).await;
-        case.store.put_tenant(&tenant("other")).await.unwrap();
+        case.store.put_tenant(&tenant("other"), &audited()).await.unwrap();
         let other: TenantName = "other".parse().unwrap();
-        case.store.put_contract(&other, &contract("c1", "o1")).await.unwrap().unwrap();
+        case.store.put_contract(&other, &contract("c1", "o1"), &audited()).await.unwrap().unwrap();
         let made = create(&case.store, new("c1", "ann")).await.unwrap();
         assert_eq!(case.store.access(&other, made.id).await.unwrap(), None);
         assert_eq!(case.store.access_by_username(&other, &made.username).await.unwrap(), None);
@@ -69,7 +69,7 @@ async fn refusals_say_why() {
         set_up(&case.store).await;
         create(&case.store, new("c1", "ann")).await.unwrap();
         let suspended = Contract { status: ContractStatus::Suspended, ..contract("c2", "o1") };
-        case.store.put_contract(&acme(), &suspended).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &suspended, &audited()).await.unwrap().unwrap();
         let nobody = "nobody".parse().unwrap();
         let refused = case.store.create_access(&nobody, new("c1", "x")).await.unwrap();
         assert_eq!(refused, Err(CreateRefused::NoTenant));
@@ -100,7 +100,7 @@ async fn a_quota_counts_accesses_that_have_not_ended() {
     for case in stores("a_quota_counts_accesses_that_have_not_ended").await {
         set_up(&case.store).await;
         let two = |end| Contract { n_accesses_max: Some(2), end, ..contract("c1", "o1") };
-        case.store.put_contract(&acme(), &two(Some(day(3)))).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &two(Some(day(3))), &audited()).await.unwrap().unwrap();
         let full = Err(CreateRefused::Refused(StateConflict::QuotaReached(2)));
         let first = create(&case.store, new("c1", "a")).await.unwrap();
         create(&case.store, new("c1", "b")).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_quota_counts_accesses_that_have_not_ended() {
 
         // Two accesses have ended, which frees quota even before their expiry is stored.
         case.clock.set(day(3));
-        case.store.put_contract(&acme(), &two(None)).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &two(None), &audited()).await.unwrap().unwrap();
         assert_eq!(n_live(&case, "c1").await, 0, "{}", case.kind);
         let after = create(&case.store, new("c1", "f")).await.unwrap();
         assert_eq!(n_live(&case, "c1").await, 1);
@@ -174,7 +174,7 @@ async fn one_of_many_first_connections_activates() {
             validity: Some("P30D".parse().unwrap()),
             ..contract("pre", "o3")
         };
-        case.store.put_contract(&acme(), &prepaid).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &prepaid, &audited()).await.unwrap().unwrap();
         let made = create(&case.store, new("pre", "ann")).await.unwrap();
         assert_eq!(made.status, Status::PendingActive);
 

@@ -33,7 +33,7 @@ pub(super) async fn try_put(
         address_source: AddressSource::Operator,
         seen_version: seen.map(|it| it.version),
     };
-    store.put_account(tenant, change).await.unwrap()
+    store.put_account(tenant, change, &audited()).await.unwrap()
 }
 
 /// Puts an account; refusals panic.
@@ -110,8 +110,8 @@ async fn a_version_rises_with_each_change_and_is_never_reused() {
             let put = put(&case.store, account, settings, credentials).await;
             assert_eq!(put.after.version, version, "{} {settings} {credentials:?}", case.kind);
         }
-        assert!(case.store.delete_account(&acme(), &given.name).await.unwrap());
-        assert!(!case.store.delete_account(&acme(), &given.name).await.unwrap());
+        assert!(case.store.delete_account(&acme(), &given.name, &audited()).await.unwrap());
+        assert!(!case.store.delete_account(&acme(), &given.name, &audited()).await.unwrap());
         let again = put(&case.store, &given, "{}", None).await;
         assert_eq!((again.put(), again.after.version), (Put::Created, start + 4), "{}", case.kind);
         assert_eq!(
@@ -133,7 +133,7 @@ async fn accounts_are_in_order_by_platform_then_name() {
         assert_eq!(case.store.accounts_page(&acme(), page(1, 2)).await.unwrap(), None);
         set_up(&case.store).await;
         assert_eq!(case.store.accounts(&acme()).await.unwrap(), Some(Vec::new()));
-        case.store.put_tenant(&tenant("other")).await.unwrap();
+        case.store.put_tenant(&tenant("other"), &audited()).await.unwrap();
         let foreign = account("ALPHA", "foreign");
         let other = "other".parse().unwrap();
         try_put(&case.store, &other, &foreign, "{}", None).await.unwrap();
@@ -177,7 +177,7 @@ async fn the_number_of_a_tenants_accounts_is_limited() {
         let more = account("ALPHA", "one more");
         let refused = try_put(&case.store, &acme(), &more, "{}", None).await;
         assert_eq!(refused, Err(PutAccountRefused::TooMany), "{}", case.kind);
-        assert!(case.store.delete_account(&acme(), &named("7")).await.unwrap());
+        assert!(case.store.delete_account(&acme(), &named("7"), &audited()).await.unwrap());
         put(&case.store, &more, "{}", None).await;
     }
 }
@@ -188,7 +188,7 @@ async fn a_tenant_is_deleted_with_its_accounts() {
         set_up(&case.store).await;
         let given = account("ALPHA", "a");
         put(&case.store, &given, "{}", Some(b"sealed")).await;
-        assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
+        assert!(case.store.delete_tenant(&acme(), &audited()).await.unwrap().unwrap().is_ok());
         set_up(&case.store).await;
         assert_eq!(case.store.account(&acme(), &given.name).await.unwrap(), None, "{}", case.kind);
     }
@@ -221,7 +221,7 @@ async fn an_account_that_has_changed_meanwhile_is_left_as_it_is() {
                 address_source: AddressSource::Tenant,
                 seen_version,
             };
-            let refused = case.store.put_account(&acme(), change).await.unwrap();
+            let refused = case.store.put_account(&acme(), change, &audited()).await.unwrap();
             assert_eq!(refused, Err(PutAccountRefused::Changed), "{}", case.kind);
         }
         let kept = case.store.account(&acme(), &given.name).await.unwrap();

@@ -82,11 +82,12 @@ async fn nothing_in_the_schema_reaches_over_tenants() {
                   WHERE connamespace = current_schema()::regnamespace \
                   AND contype NOT IN ('p', 'u', 'n') \
                   UNION ALL SELECT proname::text, 'function' FROM pg_proc \
-                  WHERE pronamespace = current_schema()::regnamespace";
+                  WHERE pronamespace = current_schema()::regnamespace ORDER BY 1";
     assert_eq!(
         names(&store, others).await,
-        // A tenant's entries draw from it in the order of their changes; the draws of different tenants have no order.
-        [("event_new_draw_seq".to_owned(), "S".to_owned())],
+        // A tenant's entries draw from them in the order of their changes; the draws of different tenants have no order.
+        [("audit_new_draw_seq", "S"), ("event_new_draw_seq", "S")]
+            .map(|(name, kind)| (name.to_owned(), kind.to_owned())),
         "sequences, views, triggers, foreign keys, functions"
     );
 }

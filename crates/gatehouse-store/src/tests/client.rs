@@ -17,13 +17,13 @@ async fn a_client_is_stored_as_given_until_it_is_deleted() {
         let store = &case.store;
         let secret = StoredHash::new("hash".into());
         let (first, second) = (client("b", Some("the broker")), client("a", None));
-        let nowhere = store.create_client(&acme(), &first, &secret).await.unwrap();
+        let nowhere = store.create_client(&acme(), &first, &secret, &audited()).await.unwrap();
         assert!(!nowhere, "{}: no tenant, no client", case.kind);
         assert_eq!(store.clients(&acme(), PageRequest { number: 1, size: 9 }).await.unwrap(), None);
 
         set_up(store).await;
         for it in [&first, &second] {
-            assert!(store.create_client(&acme(), it, &secret).await.unwrap());
+            assert!(store.create_client(&acme(), it, &secret, &audited()).await.unwrap());
         }
         let found = store.client(&acme(), &first.id).await.unwrap();
         assert_eq!(found, Some((first.clone(), secret.clone())), "{}", case.kind);
@@ -35,12 +35,12 @@ async fn a_client_is_stored_as_given_until_it_is_deleted() {
             let page = page.unwrap();
             assert_eq!((page.items, page.total), (expected, 2), "{}", case.kind);
         }
-        assert_eq!(store.delete_client(&other, &first.id).await.unwrap(), None);
-        let ended = store.delete_client(&acme(), &first.id).await.unwrap().unwrap();
+        assert_eq!(store.delete_client(&other, &first.id, &audited()).await.unwrap(), None);
+        let ended = store.delete_client(&acme(), &first.id, &audited()).await.unwrap().unwrap();
         assert_eq!(store.revocations().await.unwrap(), [ended], "{}", case.kind);
-        assert_eq!(store.delete_client(&acme(), &first.id).await.unwrap(), None);
+        assert_eq!(store.delete_client(&acme(), &first.id, &audited()).await.unwrap(), None);
 
-        assert!(store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
+        assert!(store.delete_tenant(&acme(), &audited()).await.unwrap().unwrap().is_ok());
         set_up(store).await;
         let page = store.clients(&acme(), PageRequest { number: 1, size: 9 }).await.unwrap();
         assert_eq!(page.unwrap().total, 0, "{}: clients go with their tenant", case.kind);
@@ -61,8 +61,9 @@ async fn a_second_process_may_write_beside_a_server() {
     let (tenant, secret) = (acme(), StoredHash::new("hash".into()));
     for n in 0..20 {
         let made = client(&format!("c{n}"), None);
+        let audited = audited();
         let (one, two) = tokio::join!(
-            beside.create_client(&tenant, &made, &secret),
+            beside.create_client(&tenant, &made, &secret, &audited),
             server.create_access(&tenant, new("c1", &format!("u{n}"))),
         );
         assert!(one.unwrap() && two.unwrap().is_ok());

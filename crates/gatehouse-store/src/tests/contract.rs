@@ -5,7 +5,7 @@ use gatehouse_core::{ContractId, PageRequest};
 #[tokio::test]
 async fn a_contract_is_stored_as_given() {
     for case in stores("a_contract_is_stored_as_given").await {
-        case.store.put_tenant(&tenant("acme")).await.unwrap();
+        case.store.put_tenant(&tenant("acme"), &audited()).await.unwrap();
         let full = Contract {
             billing_model: BillingModel::Prepaid,
             status: ContractStatus::Suspended,
@@ -20,7 +20,10 @@ async fn a_contract_is_stored_as_given() {
             (contract("a b/c", "o1"), Put::Replaced),
             (Contract { offering_id: "o2".parse().unwrap(), ..full }, Put::Replaced),
         ] {
-            assert_eq!(case.store.put_contract(&acme(), &given).await.unwrap(), Ok(put));
+            assert_eq!(
+                case.store.put_contract(&acme(), &given, &audited()).await.unwrap(),
+                Ok(put)
+            );
             let read = case.store.contract(&acme(), &given.id, day(0)).await.unwrap().unwrap();
             assert_eq!((read.contract, read.n_live), (given, 0), "{}", case.kind);
         }
@@ -35,15 +38,15 @@ async fn a_contract_with_accesses_keeps_its_offering_and_billing() {
         let in_use = ContractInUse { n_accesses: 1 };
         let prepaid = Contract { billing_model: BillingModel::Prepaid, ..contract("c1", "o1") };
         for changed in [contract("c1", "o2"), prepaid] {
-            let put = case.store.put_contract(&acme(), &changed).await.unwrap();
+            let put = case.store.put_contract(&acme(), &changed, &audited()).await.unwrap();
             assert_eq!(put, Err(PutContractRefused::InUse(in_use)), "{}", case.kind);
         }
         let suspended = Contract { status: ContractStatus::Suspended, ..contract("c1", "o1") };
-        let put = case.store.put_contract(&acme(), &suspended).await.unwrap();
+        let put = case.store.put_contract(&acme(), &suspended, &audited()).await.unwrap();
         assert_eq!(put, Ok(Put::Replaced));
 
         let id: ContractId = "c1".parse().unwrap();
-        let deleted = case.store.delete_contract(&acme(), &id).await.unwrap();
+        let deleted = case.store.delete_contract(&acme(), &id, &audited()).await.unwrap();
         assert_eq!(deleted, Some(Err(in_use)), "{}", case.kind);
     }
 }
@@ -53,10 +56,14 @@ async fn a_contract_without_accesses_can_be_deleted_and_created_again() {
     for case in stores("a_contract_without_accesses_can_go").await {
         set_up(&case.store).await;
         let id: ContractId = "c1".parse().unwrap();
-        assert_eq!(case.store.delete_contract(&acme(), &id).await.unwrap(), Some(Ok(())));
-        assert_eq!(case.store.delete_contract(&acme(), &id).await.unwrap(), None);
+        assert_eq!(
+            case.store.delete_contract(&acme(), &id, &audited()).await.unwrap(),
+            Some(Ok(()))
+        );
+        assert_eq!(case.store.delete_contract(&acme(), &id, &audited()).await.unwrap(), None);
         assert_eq!(case.store.contract(&acme(), &id, day(0)).await.unwrap(), None);
-        let again = case.store.put_contract(&acme(), &contract("c1", "o9")).await.unwrap();
+        let again =
+            case.store.put_contract(&acme(), &contract("c1", "o9"), &audited()).await.unwrap();
         assert_eq!(again, Ok(Put::Created));
         case.store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
     }
@@ -67,7 +74,8 @@ async fn contracts_are_listed_by_identifier() {
     for case in stores("contracts_are_listed_by_identifier").await {
         let page = |number, size| PageRequest { number, size };
         assert_eq!(case.store.contracts(&acme(), page(1, 2), day(0)).await.unwrap(), None);
-        let put = case.store.put_contract(&acme(), &contract("c1", "o1")).await.unwrap();
+        let put =
+            case.store.put_contract(&acme(), &contract("c1", "o1"), &audited()).await.unwrap();
         assert_eq!(put, Err(PutContractRefused::NoTenant));
         set_up(&case.store).await;
         for (number, expected) in [(1, "c1 c2"), (2, "c3"), (3, "")] {

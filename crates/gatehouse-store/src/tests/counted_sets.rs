@@ -106,7 +106,7 @@ async fn building_waits_for_the_end_of_older_servers() {
     let unbuilt = UnbuiltSets { tenant: acme(), label: None, n_built: 0, n_accesses: 1 };
     assert_eq!(store.unbuilt_sets().await.unwrap(), [unbuilt]);
     // A tenant of this time gets its sets later, too.
-    store.put_tenant(&tenant("umbra")).await.unwrap();
+    store.put_tenant(&tenant("umbra"), &audited()).await.unwrap();
     clock.set(day(0).plus_milliseconds(61_000));
     assert!(!store.has_server_without_labels().await.unwrap());
     assert_eq!(
@@ -193,9 +193,9 @@ async fn a_deleted_tenant_leaves_no_sets() {
     for case in stores("leaves_no_sets").await {
         set_up(&case.store).await;
         for id in ["c1", "c2", "c3"] {
-            case.store.delete_contract(&acme(), &id.parse().unwrap()).await.unwrap();
+            case.store.delete_contract(&acme(), &id.parse().unwrap(), &audited()).await.unwrap();
         }
-        assert!(case.store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok());
+        assert!(case.store.delete_tenant(&acme(), &audited()).await.unwrap().unwrap().is_ok());
         for sql in ["SELECT 1 FROM set_build", "SELECT 1 FROM set_part", "SELECT 1 FROM set_sum"] {
             assert!(case.store.db.rows(sql, &[], |_| Ok(())).await.unwrap().is_empty(), "{sql}");
         }

@@ -67,7 +67,7 @@ async fn encrypt(admin: &str, authority: &Authority, server: &Signed) {
 /// store reports.
 async fn open(url: &str) -> Result<(u64, u64, Option<String>), StoreError> {
     let store = Store::open_postgres(&url.parse()?, Clock::machine()).await?;
-    store.put_tenant(&tenant("acme")).await?;
+    store.put_tenant(&tenant("acme"), &audited()).await?;
     assert!(store.tenant(&acme()).await?.is_some());
     let seen = "SELECT COUNT(*) FILTER (WHERE ssl), COUNT(*) FILTER (WHERE NOT ssl), MAX(client_dn) \
                 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \

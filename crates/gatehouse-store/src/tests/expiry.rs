@@ -54,7 +54,7 @@ async fn set_up_ends(case: &Case) {
         ..contract("pre", "o3")
     };
     for contract in [ending, prepaid] {
-        case.store.put_contract(&acme(), &contract).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &contract, &audited()).await.unwrap().unwrap();
     }
 }
 
@@ -125,7 +125,7 @@ async fn ends_of_one_minute_share_a_row_that_is_due_when_it_is_over() {
     for case in stores("ends_of_one_minute_are_one_piece").await {
         set_up_ends(&case).await;
         let ending = Contract { end: Some(day(3).plus_milliseconds(1)), ..contract("later", "o2") };
-        case.store.put_contract(&acme(), &ending).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &ending, &audited()).await.unwrap().unwrap();
         let many = (0..20).map(|n| new(["ending", "later"][n % 2], &format!("u{n}"))).collect();
         case.store.create_accesses(&acme(), many).await.unwrap();
         let sql = "SELECT name, due_at FROM due ORDER BY name";
@@ -152,7 +152,7 @@ async fn an_end_without_end_is_due_within_the_calendar() {
     for case in stores("an_end_without_end").await {
         set_up(&case.store).await;
         let last = Contract { end: Some(Timestamp::LATEST), ..contract("last", "o2") };
-        case.store.put_contract(&acme(), &last).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &last, &audited()).await.unwrap().unwrap();
         create(&case.store, "last", "ann").await;
         let next = case.store.next_due(&[WorkKind::ExpiringAccesses]).await.unwrap();
         assert_eq!(next, Some(Timestamp::LATEST), "{}", case.kind);

@@ -205,7 +205,7 @@ async fn a_write_that_loses_a_deadlock_is_retried() {
     let url = empty_schema("loses_a_race").await;
     let store = Store::open_postgres(&url, Clock::machine()).await.unwrap();
     for name in ["a", "b"] {
-        assert_eq!(store.put_tenant(&tenant(name)).await.unwrap(), Put::Created);
+        assert_eq!(store.put_tenant(&tenant(name), &audited()).await.unwrap(), Put::Created);
     }
     // Each locks the row that the other wants next; PostgreSQL aborts one of them, whose retry succeeds.
     let both = std::sync::Arc::new(tokio::sync::Barrier::new(2));

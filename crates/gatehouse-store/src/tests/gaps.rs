@@ -71,7 +71,7 @@ async fn many_writers_with_colliding_usernames_leave_no_gap() {
     for case in stores("many_writers_with_colliding_usernames_leave_no_gap").await {
         set_up(&case.store).await;
         let few = Contract { n_accesses_max: Some(17), ..contract("few", "o2") };
-        case.store.put_contract(&acme(), &few).await.unwrap().unwrap();
+        case.store.put_contract(&acme(), &few, &audited()).await.unwrap().unwrap();
         let second = match case.place {
             // One process owns a SQLite file.
             Place::Sqlite(_) => case.store.clone(),

@@ -54,7 +54,7 @@ async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
     assert!(one.is_shared() && other.is_shared());
     let is_there = async |name: &str| other.tenant(&name.parse().unwrap()).await.unwrap().is_some();
 
-    assert_eq!(one.put_tenant(&tenant("answered")).await.unwrap(), Put::Created);
+    assert_eq!(one.put_tenant(&tenant("answered"), &audited()).await.unwrap(), Put::Created);
     assert!(is_there("answered").await, "one database for both");
     let n_commits = fates.n_commits();
     for (fate, name, happens) in [
@@ -63,7 +63,7 @@ async fn a_write_is_lost_committed_or_undone_as_the_network_says() {
         (CallFate::LostCommitted, "committed", true),
     ] {
         fates.lay_out([fate]);
-        let put = one.put_tenant(&tenant(name)).await;
+        let put = one.put_tenant(&tenant(name), &audited()).await;
         let is_told = match fate {
             CallFate::Unavailable => matches!(put, Err(StoreError::Unavailable(_))),
             _ => matches!(put, Err(StoreError::OutcomeUnknown(_))),

@@ -30,7 +30,7 @@ async fn fill(store: &Store, n: u32) {
         let made = store.create_access(&acme(), new(contract, &format!("user-{nth}"))).await;
         made.unwrap().unwrap();
     }
-    store.put_tenant(&tenant("empty")).await.unwrap();
+    store.put_tenant(&tenant("empty"), &audited()).await.unwrap();
 }
 
 fn fully(path: &Path) -> Integrity {

@@ -12,7 +12,7 @@ use crate::db::WriteKind;
 use crate::journal::feed::{EventFilter, EventPage, NoEvents};
 use crate::journal::unfolding::{Event, EventSubject};
 use crate::journal::verification::ChainBreak;
-use crate::{ChainKey, Mac};
+use crate::{ChainKey, Journal, JournalKind, Mac};
 
 async fn create(store: &Store, contract: &str, username: &str) -> Access {
     store.create_access(&acme(), new(contract, username)).await.unwrap().unwrap()
@@ -28,11 +28,11 @@ fn mac(bytes: &[u8]) -> Mac {
     mac
 }
 
-fn key() -> ChainKey {
+pub(super) fn key() -> ChainKey {
     ChainKey::new(mac, |bytes, it| mac(bytes) == *it)
 }
 
-async fn number_all(store: &Store) {
+pub(super) async fn number_all(store: &Store) {
     while store.number_events(&key()).await.unwrap() > 0 {}
 }
 
@@ -87,7 +87,8 @@ async fn assert_followed(store: &Store, events: &[Event], kind: &str) {
     for access in &all {
         assert_eq!(shown(&copy[&access.id]), shown(access), "{kind}");
     }
-    let checked = store.check_journal(&acme(), &key()).await.unwrap().unwrap();
+    let checked =
+        store.check_journal(&Journal::Changes(acme()), &key(), None).await.unwrap().unwrap();
     assert_eq!((checked.first_break, checked.n_events), (None, events.len() as u64), "{kind}");
 }
 
@@ -178,7 +179,7 @@ async fn with_four_entries(store: &Store) {
     number_all(store).await;
 }
 
-async fn run(store: &Store, sql: &'static str) {
+pub(super) async fn run(store: &Store, sql: &'static str) {
     let done = store.db.write(WriteKind::Server, async move |tx| tx.execute(sql, &[]).await);
     assert!(done.await.unwrap() > 0, "{sql}");
 }
@@ -211,7 +212,7 @@ async fn what_is_done_behind_the_servers_back_breaks_the_chain_where_it_was_done
         for case in stores(&format!("journal_tampered_{n}")).await {
             with_four_entries(&case.store).await;
             run(&case.store, sql).await;
-            let checked = case.store.check_journal(&acme(), &key()).await.unwrap().unwrap();
+            let checked = case.store.check_journal(&Journal::Changes(acme()), &key(), None).await.unwrap().unwrap();
             assert_eq!(checked.first_break, Some(expected), "{}: {sql}", case.kind);
         }
     }
@@ -224,7 +225,7 @@ async fn old_events_are_deleted_and_the_others_stay_in_their_chain() {
         case.clock.set(day(10));
         create(&case.store, "c1", "dan").await;
         number_all(&case.store).await;
-        while case.store.delete_old_events(day(5)).await.unwrap() {}
+        while case.store.delete_old_events(JournalKind::Changes, day(5)).await.unwrap() {}
         let none = EventFilter::default();
         let too_old = case.store.events(&acme(), Some(3), 10, &none).await.unwrap();
         assert_eq!(too_old, Err(NoEvents::Deleted { oldest: 5 }), "{}", case.kind);
@@ -235,13 +236,23 @@ async fn old_events_are_deleted_and_the_others_stay_in_their_chain() {
         }
         let ahead = case.store.events(&acme(), Some(6), 10, &none).await.unwrap();
         assert_eq!(ahead, Err(NoEvents::Ahead { last: 5 }), "{}", case.kind);
-        let checked = case.store.check_journal(&acme(), &key()).await.unwrap().unwrap();
+        let checked = case
+            .store
+            .check_journal(&Journal::Changes(acme()), &key(), None)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!((checked.first_break, checked.n_events), (None, 1), "{}", case.kind);
-        while case.store.delete_old_events(day(20)).await.unwrap() {}
+        while case.store.delete_old_events(JournalKind::Changes, day(20)).await.unwrap() {}
         create(&case.store, "c1", "eve").await;
         number_all(&case.store).await;
         assert_eq!(page(&case.store, None, 10).await.events[0].number, 6, "{}", case.kind);
-        let checked = case.store.check_journal(&acme(), &key()).await.unwrap().unwrap();
+        let checked = case
+            .store
+            .check_journal(&Journal::Changes(acme()), &key(), None)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!((checked.first_break, checked.n_events), (None, 1), "{}", case.kind);
     }
 }
@@ -278,8 +289,8 @@ async fn a_damaged_entry_of_one_tenant_holds_up_no_other() {
         set_up(&case.store).await;
         create(&case.store, "c1", "ann").await;
         let zoo: TenantName = "zoo".parse().unwrap();
-        case.store.put_tenant(&tenant("zoo")).await.unwrap();
-        case.store.put_contract(&zoo, &contract("c1", "o1")).await.unwrap().unwrap();
+        case.store.put_tenant(&tenant("zoo"), &audited()).await.unwrap();
+        case.store.put_contract(&zoo, &contract("c1", "o1"), &audited()).await.unwrap().unwrap();
         case.store.create_access(&zoo, new("c1", "zed")).await.unwrap().unwrap();
         run(
             &case.store,

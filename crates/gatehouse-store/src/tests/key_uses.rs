@@ -47,7 +47,7 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
         scopes: scopes_from_words("admin"),
         created_at: day(0),
     };
-    assert!(store.create_client(&acme(), &client, &hash(key, "secret")).await.unwrap());
+    assert!(store.create_client(&acme(), &client, &hash(key, "secret"), &audited()).await.unwrap());
     let kept = account("ALPHA", &format!("account {n}"));
     let sealed = seal(key, "credentials");
     put(store, &kept, "{}", Some(&sealed)).await;

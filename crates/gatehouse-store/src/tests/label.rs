@@ -46,7 +46,7 @@ async fn label(store: &Store, id: AccessId, patch: LabelPatch) {
 /// Filters by these keys from now on.
 async fn declare(store: &Store, keys: &[&str]) {
     let keys = keys.iter().map(|key| key.parse().unwrap()).collect();
-    store.put_tenant(&Tenant { label_keys: keys, ..tenant("acme") }).await.unwrap();
+    store.put_tenant(&Tenant { label_keys: keys, ..tenant("acme") }, &audited()).await.unwrap();
 }
 
 async fn build(store: &Store) {

@@ -86,7 +86,7 @@ fn ids(listed: &Listed) -> Vec<AccessId> {
 async fn set_up_for_lists(store: &Store) {
     set_up(store).await;
     let late = Contract { start: Some(day(10)), end: Some(day(30)), ..contract("late", "o2") };
-    store.put_contract(&acme(), &late).await.unwrap().unwrap();
+    store.put_contract(&acme(), &late, &audited()).await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -228,7 +228,7 @@ async fn idempotency_keys_are_deleted_with_their_tenant() {
     for Case { kind, store, .. } in stores("request_tenant").await {
         set_up(&store).await;
         store.accept_task(&acme(), batch(1, "k", 1)).await.unwrap();
-        assert!(store.delete_tenant(&acme()).await.unwrap().unwrap().is_ok(), "{kind}");
+        assert!(store.delete_tenant(&acme(), &audited()).await.unwrap().unwrap().is_ok(), "{kind}");
         set_up(&store).await;
         store.accept_task(&acme(), batch(2, "k", 2)).await.unwrap();
     }

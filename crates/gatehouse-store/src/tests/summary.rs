@@ -15,7 +15,7 @@ async fn set_status_of(case: &Case, username: &str, target: TargetStatus) {
 async fn live_through_a_few_days(case: &Case) {
     set_up(&case.store).await;
     let ending = Contract { end: Some(day(3)), ..contract("ending", "o2") };
-    case.store.put_contract(&acme(), &ending).await.unwrap().unwrap();
+    case.store.put_contract(&acme(), &ending, &audited()).await.unwrap().unwrap();
     for (n, contract) in ["ending", "ending", "c1", "ending"].into_iter().enumerate() {
         case.clock.set(day(n as i64 / 2));
         let new = NewAccess {

@@ -85,7 +85,7 @@ async fn a_batch_takes_the_usernames_of_expired_accesses() {
     for Case { kind, store, clock, .. } in stores("task_takes_usernames").await {
         set_up(&store).await;
         let ending = Contract { end: Some(day(1)), ..contract("ending", "o2") };
-        store.put_contract(&acme(), &ending).await.unwrap().unwrap();
+        store.put_contract(&acme(), &ending, &audited()).await.unwrap().unwrap();
         let names: Vec<_> = (0..N).map(|n| format!("u{n}")).collect();
         let first = names.iter().map(|name| new("ending", name)).collect();
         assert!(store.create_accesses(&acme(), first).await.unwrap().iter().all(Result::is_ok));
@@ -382,7 +382,7 @@ async fn a_batch_reserves_its_quota_and_gives_it_back() {
     for Case { kind, store, .. } in stores("task_room").await {
         set_up(&store).await;
         let limited = Contract { n_accesses_max: Some(5), ..contract("c1", "o1") };
-        store.put_contract(&acme(), &limited).await.unwrap().unwrap();
+        store.put_contract(&acme(), &limited, &audited()).await.unwrap().unwrap();
         for (n, n_items) in [(1, 4), (2, 2), (3, 1)] {
             accept(&store, creation(n, "c1", n_items)).await;
         }

@@ -69,7 +69,7 @@ async fn a_creation_stores_the_expiry_of_the_access_that_held_its_username() {
     for Case { kind, store, clock, .. } in stores("username_meets_an_end").await {
         set_up(&store).await;
         let ending = |end| Contract { n_accesses_max: Some(1), end, ..contract("ending", "o2") };
-        store.put_contract(&acme(), &ending(Some(day(1)))).await.unwrap().unwrap();
+        store.put_contract(&acme(), &ending(Some(day(1))), &audited()).await.unwrap().unwrap();
         let first = create(&store, "ending", "ann").await.unwrap();
         clock.set(day(1));
         // The end has come, and the expiry isn't stored.
@@ -78,7 +78,7 @@ async fn a_creation_stores_the_expiry_of_the_access_that_held_its_username() {
         let refused = create(&store, "ending", "ann").await.unwrap_err();
         assert!(matches!(refused, CreateRefused::Refused(_)), "{kind}: {refused:?}");
         assert_sound(&store, kind).await;
-        store.put_contract(&acme(), &ending(None)).await.unwrap().unwrap();
+        store.put_contract(&acme(), &ending(None), &audited()).await.unwrap().unwrap();
         let second = create(&store, "ending", "ann").await.unwrap();
         let ended = written(&store, first.id).await;
         assert_eq!((ended.status, ended.end), (Status::Terminated, Some(day(1))), "{kind}");

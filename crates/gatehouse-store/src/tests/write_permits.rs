@@ -17,8 +17,8 @@ async fn writes_of_one_tenant_that_hang_leave_connections_to_the_others() {
     for case in cases.filter(|case| case.kind == "PostgreSQL") {
         let (store, victim) = (&case.store, "victim".parse::<TenantName>().unwrap());
         set_up(store).await;
-        store.put_tenant(&tenant("victim")).await.unwrap();
-        store.put_contract(&victim, &contract("c1", "o1")).await.unwrap().unwrap();
+        store.put_tenant(&tenant("victim"), &audited()).await.unwrap();
+        store.put_contract(&victim, &contract("c1", "o1"), &audited()).await.unwrap().unwrap();
         let made = store.create_access(&acme(), new("c1", "ann")).await.unwrap().unwrap();
         let (held, holding) = tokio::sync::oneshot::channel();
         let (release, released) = tokio::sync::oneshot::channel::<()>();

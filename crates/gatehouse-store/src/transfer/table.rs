@@ -141,6 +141,37 @@ pub(crate) const TABLES: &[Table] = &[
             1,
         )
     },
+    Table {
+        name: "audit_new",
+        ..table(&[text("tenant"), integer("draw"), integer("at"), bytes("entry")], 2)
+    },
+    Table {
+        name: "audit",
+        ..table(
+            &[
+                text("tenant"),
+                integer("first"),
+                integer("n"),
+                integer("at"),
+                bytes("entry"),
+                bytes("mac"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "audit_ends",
+        ..table(
+            &[
+                text("tenant"),
+                integer("last"),
+                bytes("mac"),
+                integer("deleted_to"),
+                bytes("deleted_mac"),
+            ],
+            1,
+        )
+    },
     Table { name: "set_build", ..table(&[text("tenant"), integer("built_to")], 1) },
     Table {
         name: "label_build",

@@ -2,6 +2,7 @@
 //! directory or the database itself, also while a server runs.
 
 use clap::{Args, Subcommand};
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::rights::{parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId, PageRequest, TenantName};
 use gatehouse_server::app::App;
@@ -92,7 +93,7 @@ impl Create {
         let name = self.name.map(|name| name.parse()).transpose();
         let name = name.map_err(|bad| format!("--name {bad}"))?;
         let (app, tenant) = self.tenant_settings.open().await?;
-        let made = app.create_client(&tenant, name, scopes).await;
+        let made = app.create_client(&tenant, name, scopes, &Origin::of(Cause::Command)).await;
         app.store.close().await;
         let made = made.map_err(|why| why.to_string())?;
         let (client, secret) = (&made.client, made.secret.reveal());
@@ -144,7 +145,7 @@ impl Delete {
         let id = self.id.parse::<ClientId>();
         let id = id.map_err(|bad| format!("CLIENT_ID {bad}, not `{}`", self.id))?;
         let (app, tenant) = self.tenant_settings.open().await?;
-        let deleted = app.delete_client(&tenant, &id).await;
+        let deleted = app.delete_client(&tenant, &id, &Origin::of(Cause::Command)).await;
         app.store.close().await;
         deleted.map_err(|why| why.to_string())?;
         println!("{id} is deleted; tokens that it has got are refused within a second");

@@ -10,7 +10,7 @@ use gatehouse_core::{PageRequest, Timestamp};
 use gatehouse_server::app::{App, Error};
 use gatehouse_server::auth::{Issuer, IssuerStatus};
 use gatehouse_server::config::Config;
-use gatehouse_server::keys;
+use gatehouse_server::keys::{self, journal_key};
 use gatehouse_server::restore::refuse_unfinished;
 use gatehouse_server::serve::{Validity, check_tls};
 use gatehouse_server::transfer::refuse_moved;
@@ -18,14 +18,15 @@ use gatehouse_store::{
     Clock, DatabaseUrl, LiveReplica, Replica, Store, StoreError, UnbuiltSets, UsernameReuse,
 };
 
+use crate::commands::audit::verify::check_journals;
 use crate::commands::serve::Settings;
 use crate::runtime;
 
 /// Check settings, keys, store, clock and issuers, and advise on what is wrong
 #[derive(Args)]
 pub(crate) struct Doctor {
-    /// Also check every page of the embedded store, compare all counts with the accesses, and open every account; takes
-    /// a while
+    /// Also check every page of the embedded store and every journal, compare all counts with the accesses, and open
+    /// every account; takes a while
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
@@ -142,7 +143,7 @@ impl Doctor {
             findings.wrong(&advice(&location, &why));
         }
         if self.deep
-            && let Err(why) = examine_accounts(config, clock, &store, findings).await
+            && let Err(why) = examine_sealed(config, clock, &store, findings).await
         {
             findings.wrong(&advice(&location, &why));
         }
@@ -233,8 +234,9 @@ fn examine_connectors(config: &Config, findings: &mut Findings) {
 
 const PAGE_SIZE: u64 = 100;
 
-/// Checks that every account's credentials can be opened and satisfy its connector. Sends no requests to platforms.
-async fn examine_accounts(
+/// Checks the journals' chains, and that every account's credentials can be opened and satisfy its connector. Sends no
+/// requests to platforms.
+async fn examine_sealed(
     config: &Config,
     clock: Clock,
     store: &Store,
@@ -255,7 +257,23 @@ async fn examine_accounts(
             return Ok(());
         }
     };
-    let app = App::new(store.clone(), Arc::new(vault), clock, config.tasks.clone(), platforms);
+    let vault = Arc::new(vault);
+    let journal_key = match journal_key::find(store, &vault).await {
+        Ok(key) => key,
+        Err(why) => {
+            findings.wrong(&why.to_string());
+            None
+        }
+    };
+    let app = App::new(store.clone(), vault, clock, config.tasks.clone(), platforms);
+    if let Some(key) = journal_key {
+        let app = app.clone().with_journal_key(key);
+        let tell = &mut |line: Result<String, String>| match line {
+            Ok(good) => findings.good(&good),
+            Err(wrong) => findings.wrong(&wrong),
+        };
+        check_journals(&app, &[], tell).await?;
+    }
     for tenant in store.every_tenant().await? {
         let name = &tenant.name;
         let (mut n_accounts, mut n_wrong) = (0, 0);

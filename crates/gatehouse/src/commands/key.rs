@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use gatehouse_server::app::App;
 use gatehouse_server::app::reseal::{KeyShares, Resealed};
 use gatehouse_server::config::Config;
-use gatehouse_server::keys::{self, KeysInUse, TokenKeyStore};
+use gatehouse_server::keys::{self, KeysInUse, TokenKeyStore, journal_key};
 use gatehouse_store::{Clock, KeyUseKind};
 
 use crate::commands::serve::Settings;
@@ -113,6 +113,8 @@ impl KeyContext {
             }
         }
         all.of_token_key = self.token_store.sealing_key().await.map_err(|why| why.to_string())?;
+        let journal = journal_key::sealing_key(&self.app.store).await;
+        all.of_journal_key = journal.map_err(|why| why.to_string())?;
         Ok(all)
     }
 
@@ -127,6 +129,8 @@ struct Shares {
     of_tenants: KeyShares,
     /// The key that seals the token key.
     of_token_key: Option<String>,
+    /// The key that seals the journal key.
+    of_journal_key: Option<String>,
 }
 
 /// Columns of the table, each with its kind of use.
@@ -147,8 +151,10 @@ impl Shares {
         let kinds = self.of_tenants.iter().find(is_it).map_or(&none, |(_, kinds)| kinds);
         let mut row: Vec<u64> =
             COLUMNS.iter().map(|(_, kind)| kinds.get(kind).copied().unwrap_or_default()).collect();
-        let seals_token = self.of_token_key.as_ref().is_some_and(|it| fingerprint.starts_with(it));
-        row.push(u64::from(seals_token));
+        for sealing in [&self.of_token_key, &self.of_journal_key] {
+            let is_it = sealing.as_ref().is_some_and(|it| fingerprint.starts_with(it));
+            row.push(u64::from(is_it));
+        }
         row
     }
 
@@ -166,7 +172,7 @@ impl Status {
         let in_use = KeysInUse::read(&context.app.store).await.map_err(|why| why.to_string())?;
         context.close().await;
         let titles: String = COLUMNS.iter().map(|(title, _)| format!("  {title:>9}")).collect();
-        println!("{:32}  {:8}{titles}  {:>9}", "MASTER KEY", "IS", "TOKEN KEY");
+        println!("{:32}  {:8}{titles}  {:>9}  {:>9}", "MASTER KEY", "IS", "TOKEN KEY", "JOURNAL");
         let given = &context.given;
         for (n, fingerprint) in given.iter().enumerate() {
             let is_used = in_use.as_ref().is_some_and(|it| it.contains(fingerprint));
@@ -203,6 +209,8 @@ impl Reseal {
         let mut sum = Resealed::default();
         let token = context.token_store.reseal().await.map_err(|why| why.to_string())?;
         sum.n_done += u64::from(token);
+        let journal = journal_key::reseal(&context.app.store, &context.app.vault).await;
+        sum.n_done += u64::from(journal.map_err(|why| why.to_string())?);
         for tenant in context.app.store.every_tenant().await.map_err(|why| why.explained())? {
             let name = &tenant.name;
             let resealed = context.app.reseal(name).await;
@@ -246,13 +254,16 @@ impl Retire {
             ));
         }
         let fingerprint = self.fingerprint_among(given);
-        let sealed = context.token_store.sealing_key().await.map_err(|why| why.to_string())?;
-        if sealed.is_some_and(|name| fingerprint.starts_with(&name)) {
-            return Err(
-                "the token key is sealed with it, and no server could start without it: reseal it \
-                        with `gatehouse key reseal`"
-                    .into(),
-            );
+        let token_key = context.token_store.sealing_key().await.map_err(|why| why.to_string())?;
+        let journal_key = journal_key::sealing_key(&context.app.store).await;
+        let journal_key = journal_key.map_err(|why| why.to_string())?;
+        for (what, sealed) in [("token", token_key), ("journal", journal_key)] {
+            if sealed.is_some_and(|name| fingerprint.starts_with(&name)) {
+                return Err(format!(
+                    "the {what} key is sealed with it, and no server could start without it: reseal it \
+                     with `gatehouse key reseal`"
+                ));
+            }
         }
         if !self.force {
             if let Some(server) = self.server_with(context, &fingerprint).await? {

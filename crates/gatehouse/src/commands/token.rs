@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use gatehouse_core::TenantName;
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::rights::{Tenants, parse_scopes};
 use gatehouse_server::auth::{Auth, Grant};
 use gatehouse_server::config::Config;
@@ -112,7 +113,7 @@ impl Revoke {
         }
         let config = self.settings.load(&[])?;
         let app = open_store::open(&config, Intent::Read).await?;
-        let ended = app.store.revoke_token(&id).await;
+        let ended = app.store.revoke_token(&id, &Origin::of(Cause::Command)).await;
         app.store.close().await;
         ended.map_err(|why| why.explained())?;
         println!("token {id} is refused from now on");
@@ -124,7 +125,14 @@ async fn issue(config: &Config, grant: &Grant) -> Result<String, String> {
     let clock = Clock::machine();
     let key = keys::open_token_key(config, clock.clone()).await.map_err(|why| why.to_string())?;
     let auth = Auth::new(key, config.auth.audience.clone());
-    Ok(auth.issue(grant, clock.now()))
+    let (app, now) = (open_store::open(config, Intent::Read).await?, clock.now());
+    let token = auth.issue(grant, now);
+    // No token without a trace.
+    let entries = grant.audited(&token, &Origin::of(Cause::Command), now);
+    let written = app.store.write_audit(entries).await;
+    app.store.close().await;
+    written.map_err(|why| why.explained())?;
+    Ok(token.text)
 }
 
 /// The token's `jti` claim.

@@ -69,7 +69,7 @@ impl Demo {
 
     /// The text that invites to the next steps, with a token.
     pub(crate) fn invitation(&self, server: &Server, url: &str) -> String {
-        let token = server.auth().issue(&Self::grant(), server.now());
+        let token = server.issue(&Self::grant());
         let products = self.platforms_section();
         let path = path_line();
         format!(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gatehouse_connectors::{PlatformOptions, Platforms};
 use gatehouse_server::app::App;
 use gatehouse_server::config::Config;
-use gatehouse_server::keys;
+use gatehouse_server::keys::{self, journal_key};
 use gatehouse_server::restore::refuse_unfinished;
 use gatehouse_server::transfer::refuse_moved;
 use gatehouse_store::{Clock, Store};
@@ -28,7 +28,13 @@ pub(crate) async fn open(config: &Config, intent: Intent) -> Result<App, String>
     };
     let vault = Arc::new(vault.map_err(|why| why.to_string())?);
     let platforms = Platforms::new(PlatformOptions::default()).map_err(|why| why.to_string())?;
-    Ok(App::new(store, vault, Clock::machine(), config.tasks.clone(), Arc::new(platforms)))
+    let journal = journal_key::find(&store, &vault).await.map_err(|why| why.to_string())?;
+    let tasks = config.tasks.clone();
+    let app = App::new(store, vault, Clock::machine(), tasks, Arc::new(platforms));
+    Ok(match journal {
+        Some(key) => app.with_journal_key(key),
+        None => app,
+    })
 }
 
 /// Opens a store that a server has created, next to that server.

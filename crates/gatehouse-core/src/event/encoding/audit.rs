@@ -4,7 +4,7 @@
 //! 4 setup:    object, ID, which of before and after there are, these, origin
 //! 5 tokens:   number, since, expiry, subject, tenants, scopes, ID, origin
 //! 6 revoked:  ID, origin
-//! 7 refusals: reason, number, since, origin
+//! 7 refusals: reason, number, since, client, origin
 //! ```
 
 use super::{InvalidEntry, Reader, index_in, put_origin, put_text, put_varint};
@@ -36,6 +36,7 @@ pub(super) fn put_refusals(bytes: &mut Vec<u8>, entry: &RefusalEntry) {
     bytes.push(index_in(&RefusalReason::ALL, &entry.reason));
     put_varint(bytes, entry.n);
     bytes.extend(entry.since.as_millisecond().to_be_bytes());
+    put_text(bytes, &entry.client);
     put_origin(bytes, &entry.origin);
 }
 
@@ -64,7 +65,7 @@ impl Reader<'_> {
 
     pub(super) fn refusals(&mut self) -> Result<RefusalEntry, InvalidEntry> {
         let reason = self.one_of(&RefusalReason::ALL)?;
-        let (n, since, origin) = (self.varint()?, self.time()?, self.origin()?);
-        Ok(RefusalEntry { reason, n, since, origin })
+        let (n, since, client) = (self.varint()?, self.time()?, self.text()?.to_owned());
+        Ok(RefusalEntry { reason, client, n, since, origin: self.origin()? })
     }
 }

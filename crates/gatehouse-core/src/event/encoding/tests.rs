@@ -86,10 +86,11 @@ fn of_audit() -> impl Strategy<Value = Entry> {
         },
     );
     let reason = prop::sample::select(RefusalReason::ALL.to_vec());
-    let refusals =
-        (reason, any::<u64>(), time(), origin()).prop_map(|(reason, n, since, origin)| {
-            Entry::Refusals(RefusalEntry { reason, n, since, origin })
-        });
+    let refusals = (reason, ".{0,9}", any::<u64>(), time(), origin()).prop_map(
+        |(reason, client, n, since, origin)| {
+            Entry::Refusals(RefusalEntry { reason, client, n, since, origin })
+        },
+    );
     let revoked = (".{0,9}", origin()).prop_map(|(id, origin)| Entry::TokenRevoke(id, origin));
     prop_oneof![setup, tokens, refusals, revoked]
 }

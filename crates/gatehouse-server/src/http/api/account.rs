@@ -159,7 +159,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
         true => AddressSource::Operator,
         false => AddressSource::Tenant,
     };
-    let made = call.app().put_account(call.tenant(), &input, by).await?;
+    let made = call.app().put_account(call.tenant(), &input, by, &call.origin).await?;
     let changed = match made.put {
         gatehouse_store::Put::Created => None,
         gatehouse_store::Put::Replaced => Some(made.changed),
@@ -183,7 +183,7 @@ pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &AccountName) -> Op
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
     let name: AccountName = call.param("accountName", "account")?;
-    call.app().delete_account(call.tenant(), &name).await?;
+    call.app().delete_account(call.tenant(), &name, &call.origin).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

@@ -92,7 +92,8 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
 
 async fn create(call: Call) -> Result<Reply, Problem> {
     let (name, scopes) = call.object(read_new)?;
-    let created = call.app().create_client(call.tenant(), name, scopes.value()).await?;
+    let created =
+        call.app().create_client(call.tenant(), name, scopes.value(), &call.origin).await?;
     let id = created.client.id.to_string();
     let location = format!("{}/{}", call.address.request_url(), encoded(&id));
     let body = client_body(&created.client, Some(created.secret.reveal()));
@@ -121,6 +122,6 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
     let id: ClientId = call.param("clientId", "client")?;
-    call.app().delete_client(call.tenant(), &id).await?;
+    call.app().delete_client(call.tenant(), &id, &call.origin).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

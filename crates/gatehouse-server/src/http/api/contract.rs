@@ -165,7 +165,7 @@ async fn put(call: Call) -> Result<Reply, Problem> {
     })?;
     let contract = call.object(|body| read_body(body, &id))?;
     let contract = contract.expect("a body without faults has every required field");
-    let put = call.app().put_contract(call.tenant(), &contract).await?;
+    let put = call.app().put_contract(call.tenant(), &contract, &call.origin).await?;
     Ok(call.reply_to_put(put, &contract_body(&contract)))
 }
 
@@ -180,7 +180,7 @@ pub(in crate::http) fn read_body(mut body: Reader<'_>, id: &ContractId) -> Optio
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
     let id: ContractId = call.param("contractId", "contract")?;
-    call.app().delete_contract(call.tenant(), &id).await?;
+    call.app().delete_contract(call.tenant(), &id, &call.origin).await?;
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }
 

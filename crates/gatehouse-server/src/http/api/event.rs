@@ -50,12 +50,13 @@ pub(in crate::http) const HISTORY: Operation = Operation {
 
 async fn list(mut call: Call) -> Result<Reply, Problem> {
     let filter = EventFilter {
-        types: types(&mut call),
+        types: types(&mut call, &EventType::CHANGES),
         access: parsed(&mut call, "accessId", "the identifier of an access"),
         contract: parsed(&mut call, "contractId", "the identifier of a contract"),
         task: parsed(&mut call, "taskId", "the identifier of a Task"),
-        from: parsed::<Timestamp>(&mut call, FROM, "a time such as 2026-11-15T03:43:54Z"),
-        before: parsed::<Timestamp>(&mut call, BEFORE, "a time such as 2026-11-15T03:43:54Z"),
+        from: instant(&mut call, FROM),
+        before: instant(&mut call, BEFORE),
+        subject: None,
     };
     let after = after(&mut call);
     let size = paging::page_or_default(&mut call)?.size;
@@ -64,7 +65,7 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
     if page == Err(NoEvents::NotBegun) && store.tenant(call.tenant()).await?.is_none() {
         return Err(Error::NoTenant(call.tenant().to_string()).into());
     }
-    reply(&call, page, after)
+    reply_with_changes(&call, page, after)
 }
 
 async fn history(mut call: Call) -> Result<Reply, Problem> {
@@ -75,13 +76,28 @@ async fn history(mut call: Call) -> Result<Reply, Problem> {
     let number = store.number_of_access(call.tenant(), id).await?;
     let number = number.ok_or_else(|| Error::NotFound("access", id.to_string()))?;
     let page = store.history(call.tenant(), number, after.unwrap_or_default(), size).await?;
-    reply(&call, page, after)
+    reply_with_changes(&call, page, after)
 }
 
-fn reply(
+fn reply_with_changes(
     call: &Call,
     page: Result<EventPage, NoEvents>,
     after: Option<u64>,
+) -> Result<Reply, Problem> {
+    reply(call, page, after, |page| {
+        let mut writer = EventWriter::new(&call.address, call.tenant());
+        let mut json = Json::with_capacity(2 + page.events.len() * EVENT_BYTES);
+        json.list(&page.events, |json, event| writer.write(json, event));
+        json
+    })
+}
+
+/// The response with a page of events.
+pub(super) fn reply(
+    call: &Call,
+    page: Result<EventPage, NoEvents>,
+    after: Option<u64>,
+    write: impl FnOnce(&EventPage) -> Json,
 ) -> Result<Reply, Problem> {
     let after = after.unwrap_or_default();
     let page = page.map_err(|none| match none {
@@ -89,10 +105,7 @@ fn reply(
         NoEvents::Deleted { oldest } => Error::EventsDeleted { after, oldest }.into(),
         NoEvents::Ahead { last } => Error::EventsAhead { after, last }.into(),
     })?;
-    let mut writer = EventWriter::new(&call.address, call.tenant());
-    let mut json = Json::with_capacity(2 + page.events.len() * EVENT_BYTES);
-    json.list(&page.events, |json, event| writer.write(json, event));
-    let reply = Reply::whole(StatusCode::OK, JSON, json.finish());
+    let reply = Reply::whole(StatusCode::OK, JSON, write(&page).finish());
     let reply = reply.with(X_EVENT_NUMBER, &page.seen_to.to_string());
     let reply = match page.seen_to < page.last {
         true => reply.with(header::LINK, &next(call, page.seen_to)),
@@ -110,18 +123,24 @@ fn next(call: &Call, seen_to: u64) -> String {
     format!("<{}?{}>; rel=\"next\"", call.address.request_url(), query.join("&"))
 }
 
-fn after(call: &mut Call) -> Option<u64> {
+pub(super) fn after(call: &mut Call) -> Option<u64> {
     parsed(call, AFTER, "the number of an event, or 0")
 }
 
-fn types(call: &mut Call) -> Vec<EventType> {
+pub(super) fn instant(call: &mut Call, name: &'static str) -> Option<Timestamp> {
+    parsed(call, name, "a time such as 2026-11-15T03:43:54Z")
+}
+
+/// The wanted types, of those that there are.
+pub(super) fn types(call: &mut Call, all: &[EventType]) -> Vec<EventType> {
     let Some(words) = call.query.value(EVENT_TYPE).map(str::to_owned) else { return Vec::new() };
     let mut types = Vec::new();
     for word in words.split(',') {
-        match EventType::from_word(word) {
-            Some(it) => types.push(it),
+        match all.iter().find(|it| it.as_str() == word) {
+            Some(it) => types.push(*it),
             None => {
-                let known = EventType::ALL.map(EventType::as_str).join(", ");
+                let known: Vec<_> = all.iter().map(|it| it.as_str()).collect();
+                let known = known.join(", ");
                 let reason = format!("must be some of {known}, not `{}`", shortened(word));
                 call.query.fault(EVENT_TYPE, reason);
             }

@@ -26,24 +26,7 @@ impl<'a> EventWriter<'a> {
 
     pub(in crate::http) fn write(&mut self, json: &mut Json, event: &Event) {
         json.raw("{");
-        json.first_field(&event::EVENT_ID);
-        json.word(event.id.to_string());
-        json.field(&event::EVENT_TIME);
-        json.word(event.at.shown().as_str());
-        json.field(&event::EVENT_TYPE);
-        json.word(event.event_type.as_str());
-        if let Some(origin) = &event.origin
-            && !origin.correlation_id.is_empty()
-        {
-            json.field(&event::CORRELATION_ID);
-            json.quoted(&origin.correlation_id);
-        }
-        json.field(&event::NUMBER);
-        json.value(&event.number);
-        if let Some(origin) = &event.origin {
-            json.field(&event::ORIGIN);
-            write_origin(json, origin);
-        }
+        write_head(json, event);
         match &event.subject {
             EventSubject::Access { access, state, version, changed } => {
                 self.write_access(json, access, state, *version, *changed);
@@ -55,7 +38,8 @@ impl<'a> EventWriter<'a> {
                 write_task(json, entry);
                 json.raw("}");
             }
-            EventSubject::Journal => {
+            // The others are in the audit.
+            _ => {
                 json.field(&event::EVENT);
                 json.raw("{}");
             }
@@ -159,6 +143,28 @@ impl<'a> EventWriter<'a> {
     }
 }
 
+/// Writes the fields that every event has, and its origin.
+pub(super) fn write_head(json: &mut Json, event: &Event) {
+    json.first_field(&event::EVENT_ID);
+    json.word(event.id.to_string());
+    json.field(&event::EVENT_TIME);
+    json.word(event.at.shown().as_str());
+    json.field(&event::EVENT_TYPE);
+    json.word(event.event_type.as_str());
+    if let Some(origin) = &event.origin
+        && !origin.correlation_id.is_empty()
+    {
+        json.field(&event::CORRELATION_ID);
+        json.quoted(&origin.correlation_id);
+    }
+    json.field(&event::NUMBER);
+    json.value(&event.number);
+    if let Some(origin) = &event.origin {
+        json.field(&event::ORIGIN);
+        write_origin(json, origin);
+    }
+}
+
 fn write_origin(json: &mut Json, origin: &Origin) {
     let (kind, subject, task) = match &origin.cause {
         Cause::Request(subject) => ("request", Some(subject), None),
@@ -166,11 +172,12 @@ fn write_origin(json: &mut Json, origin: &Origin) {
         Cause::Expiry => ("expiry", None, None),
         Cause::Check(subject) => ("check", Some(subject), None),
         Cause::Server => ("server", None, None),
+        Cause::Command => ("command", None, None),
     };
     json.raw("{");
     json.first_field(&event::KIND);
     json.word(kind);
-    if let Some(subject) = subject {
+    if let Some(subject) = subject.filter(|it| !it.is_empty()) {
         json.field(&event::SUBJECT);
         json.quoted(subject);
     }

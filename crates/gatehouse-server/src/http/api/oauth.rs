@@ -4,6 +4,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use gatehouse_core::event::audit::RefusalReason;
+use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::rights::{Scope, parse_scopes, scopes_to_words};
 use gatehouse_core::{Client, ClientId};
 use http::{HeaderMap, StatusCode, header};
@@ -11,6 +13,8 @@ use percent_encoding::percent_decode_str;
 use std::collections::BTreeSet;
 
 use crate::app::Error;
+use crate::app::audit_counts::Refusal;
+use crate::app::client::WrongClient;
 use crate::auth::Grant;
 use crate::fields::Body;
 use crate::fields::client;
@@ -60,10 +64,13 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
     let client = client.inspect_err(|error| {
         if matches!(error, Error::TooManyGuesses(..)) {
             log_refusal(&call, &id, "too many failed checks");
+            // Only failures of an existing client are counted.
+            count_refusal(&call, &id, true);
         }
     })?;
-    let client = client.ok_or_else(|| {
+    let client = client.map_err(|WrongClient { exists }| {
         log_refusal(&call, &id, "refused");
+        count_refusal(&call, &id, exists);
         unknown_client()
     })?;
     let scopes = granted(&client, form.value(oauth::REQUESTED_SCOPE.name)?)?;
@@ -74,14 +81,30 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
         lifetime_seconds,
         scopes,
     };
+    let cause = Cause::Request(grant.subject.clone());
+    let token = call.issue(&grant, &Origin { cause, ..call.origin.clone() });
     let token = Body::default()
-        .put(oauth::ACCESS_TOKEN, call.server.auth.issue(&grant, call.app().now()))
+        .put(oauth::ACCESS_TOKEN, token)
         .put(oauth::TOKEN_TYPE, "Bearer")
         .put(oauth::EXPIRES_IN, lifetime_seconds)
         .put(client::SCOPE, scopes_to_words(&grant.scopes));
     Ok(Reply::json(StatusCode::OK, &token)
         .with(header::CACHE_CONTROL, "no-store")
         .with(header::PRAGMA, "no-cache"))
+}
+
+/// Counts a refused client for the audit of its tenant.
+fn count_refusal(call: &Call, id: &str, exists: bool) {
+    let client: Option<ClientId> = id.parse().ok();
+    let refusal = Refusal {
+        tenant: client.map(|it| it.tenant().clone()),
+        reason: RefusalReason::Client,
+        client: exists.then_some(id),
+        subject: "",
+        correlation_id: &call.origin.correlation_id,
+        peer: call.origin.peer.clone(),
+    };
+    call.app().audit_counts.count_refusal(refusal, call.app().now());
 }
 
 /// Logs a refused client: with its identifier if that is a valid one, never with the secret.

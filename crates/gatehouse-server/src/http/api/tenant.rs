@@ -102,7 +102,7 @@ async fn read(call: Call) -> Result<Reply, Problem> {
 async fn put(call: Call) -> Result<Reply, Problem> {
     let tenant = call.object(|body| read_body(body, call.tenant()))?;
     let tenant = tenant.expect("a body without faults has every required field");
-    let put = call.app().put_tenant(&tenant).await?;
+    let put = call.app().put_tenant(&tenant, &call.origin).await?;
     call.server.rates.invalidate(&tenant.name);
     Ok(call.reply_to_put(put, &tenant_body(&tenant)))
 }
@@ -117,7 +117,7 @@ pub(in crate::http) fn read_body(mut body: Reader<'_>, name: &TenantName) -> Opt
 }
 
 async fn delete(call: Call) -> Result<Reply, Problem> {
-    call.app().delete_tenant(call.tenant()).await?;
+    call.app().delete_tenant(call.tenant(), &call.origin).await?;
     call.server.rates.invalidate(call.tenant());
     Ok(Reply::empty(StatusCode::NO_CONTENT))
 }

@@ -13,9 +13,18 @@ use crate::fields::product::product_id;
 use crate::fields::shape::{self, job, name};
 use crate::fields::tenant::tenant_name;
 use crate::http::route::idempotency;
-use crate::http::route::query::{AFTER, BEFORE, BY, EVENT_TYPE, FIELDS, FROM, Q, SORT};
+use crate::http::route::query::{AFTER, BEFORE, BY, EVENT_TYPE, FIELDS, FROM, Q, SORT, SUBJECT};
 use crate::http::route::resource::{Operation, Pages, Resource};
 use crate::reader::{Direction, Form, Instant};
+
+/// The types of events that an operation lists.
+fn event_types(operation: &Operation) -> Vec<&'static str> {
+    let types: &[EventType] = match operation.query.contains(&SUBJECT) {
+        true => &EventType::AUDIT,
+        false => &EventType::CHANGES,
+    };
+    types.iter().map(|it| it.as_str()).collect()
+}
 
 /// The parameters of an operation, the most useful first.
 ///
@@ -68,8 +77,13 @@ pub(super) fn parameters(
             "style": "form", "explode": false,
             "schema": {
                 "type": "array", "minItems": 1,
-                "items": {"type": "string", "enum": EventType::ALL.map(EventType::as_str)},
+                "items": {"type": "string", "enum": event_types(operation)},
             },
+        }),
+        SUBJECT => json!({
+            "name": SUBJECT, "in": "query",
+            "description": "Only events that requests with this subject's tokens have caused",
+            "schema": {"type": "string", "minLength": 1},
         }),
         "accessId" => json!({
             "name": "accessId", "in": "query", "description": "Only events of this access",

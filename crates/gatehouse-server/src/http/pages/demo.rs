@@ -26,7 +26,7 @@ pub(in crate::http) fn token(call: &Call) -> Option<DemoToken<'_>> {
     if !is_local_browser(call.connection, &call.parts) {
         return None;
     }
-    let token = call.server.auth.issue(grant, call.app().now());
+    let token = call.issue(grant, &call.origin);
     Some(DemoToken { tenant: grant.tenants.first()?, token })
 }
 

@@ -18,7 +18,7 @@ use super::query::{Query, X_IGNORED_PARAMS};
 use super::server_context::ServerContext;
 use crate::app::requester::Requester;
 use crate::app::{App, Error};
-use crate::auth::Caller;
+use crate::auth::{Caller, Grant};
 use crate::config::Limits;
 use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
@@ -76,6 +76,14 @@ impl Call {
     /// The caller of slow hashes: the tenant, and the client's disconnection.
     pub(crate) fn hash_caller(&self) -> HashCaller<'_> {
         HashCaller { tenant: self.tenant(), disconnection: &self.disconnection }
+    }
+
+    /// Issues a token, and counts it for the audit.
+    pub(crate) fn issue(&self, grant: &Grant, origin: &Origin) -> String {
+        let (app, now) = (self.app(), self.app().now());
+        let token = self.server.auth.issue(grant, now);
+        app.audit_counts.count_token(grant, &token, origin, now);
+        token.text
     }
 
     /// Who asks for a change.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
+use gatehouse_core::event::audit::RefusalReason;
 use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::rights::Scope;
 use gatehouse_core::{ProductId, TenantName};
@@ -27,6 +28,7 @@ use super::query::{Query, X_IGNORED_PARAMS};
 use super::resource::{BodySize, Need, Operation, PathObject, Resource};
 use super::route_table::RouteMatch;
 use crate::app::Error;
+use crate::app::audit_counts::Refusal;
 use crate::auth::Caller;
 use crate::http::HttpApi;
 use crate::http::answer::answer_body::AnswerBody;
@@ -252,8 +254,13 @@ where
     record.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     let mut caller = None;
     if !resource.is_public() && connection.listener == ListenerKind::Main {
-        let caller = caller.insert(authenticate(api, parts, record).await?);
-        authorize(caller, resource, operation, tenant)?;
+        let authenticated = authenticate(api, parts, record).await.inspect_err(|refused| {
+            count_refusal(api, connection, correlation, record, refused, None);
+        });
+        let caller = caller.insert(authenticated?);
+        authorize(caller, resource, operation, tenant).inspect_err(|refused| {
+            count_refusal(api, connection, correlation, record, refused, Some(caller));
+        })?;
         if resource.is_of_tenants() {
             count(api, tenant, record).await?;
         }
@@ -310,6 +317,35 @@ fn refuse_method(method: &Method, resource: &Resource) -> Problem {
     let method = shortened(method.as_str());
     let detail = format!("this path does not support {method}; its methods are {allow}");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Wrong method", detail).with(header::ALLOW, &allow)
+}
+
+/// Counts a refused request for the audit of its tenant.
+fn count_refusal(
+    api: &HttpApi,
+    connection: ConnectionInfo,
+    correlation: &Correlation,
+    record: &RequestRecord<'_>,
+    refused: &Problem,
+    caller: Option<&Caller>,
+) {
+    let reason = match (caller, &record.tenant) {
+        // An issuer that can't be reached has refused no token.
+        (None, _) if refused.status != StatusCode::UNAUTHORIZED => return,
+        (None, _) => RefusalReason::Token,
+        (Some(caller), Some(tenant)) if covers(caller, tenant).is_err() => RefusalReason::Tenant,
+        (Some(caller), None) if !caller.rights.cover_all() => RefusalReason::Tenant,
+        (Some(_), _) => RefusalReason::Scope,
+    };
+    let app = &api.server.app;
+    let refusal = Refusal {
+        tenant: record.tenant.as_ref().and_then(|name| name.parse().ok()),
+        reason,
+        client: None,
+        subject: record.subject.as_deref().unwrap_or_default(),
+        correlation_id: &correlation.id,
+        peer: connection.peer.to_string(),
+    };
+    app.audit_counts.count_refusal(refusal, app.now());
 }
 
 async fn authenticate(

@@ -35,6 +35,9 @@ pub(crate) const AFTER: &str = "after";
 /// Parameter: types of events.
 pub(crate) const EVENT_TYPE: &str = "eventType";
 
+/// Parameter: the subject of a token.
+pub(crate) const SUBJECT: &str = "subject";
+
 /// Parameters: the time of events.
 pub(crate) const FROM: &str = "from";
 pub(crate) const BEFORE: &str = "before";

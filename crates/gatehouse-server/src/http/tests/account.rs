@@ -1,5 +1,6 @@
 use super::*;
 use crate::app::Error;
+use crate::app::requester::testing::audited;
 use crate::http::answer::problem::Problem;
 use crate::reader::Fault;
 use gatehouse_connectors::AccountSetup;
@@ -224,7 +225,7 @@ async fn credentials_sealed_for_one_account_open_no_other() {
         address_source: b.address_source,
         seen_version: Some(b.version),
     };
-    app.store.put_account(&acme, change).await.unwrap().unwrap();
+    app.store.put_account(&acme, change, &audited()).await.unwrap().unwrap();
     let response = gate.put(&format!("{ADMIN}/b"), &account("ALPHA", "")).await;
     assert_eq!(response.faults(), (400, "credentials".into()), "{}", response.body);
     assert_eq!(gate.put(&format!("{ADMIN}/b"), &with_secret("ALPHA")).await.status, 200);

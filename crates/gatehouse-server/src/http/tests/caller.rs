@@ -15,7 +15,7 @@ async fn me_returns_the_rights_of_a_token() {
         scopes: scopes_from_words("admin access:read"),
         lifetime_seconds: 60,
     };
-    let token = gate.gate.auth().issue(&grant, gate.clock.now());
+    let token = gate.gate.auth().issue(&grant, gate.clock.now()).text;
     insta::assert_snapshot!(me(&gate, &token).await.snapshot(), @r#"
     200
     content-type: application/json
@@ -47,7 +47,7 @@ async fn me_accepts_every_token_also_one_without_rights() {
         scopes: Default::default(),
         lifetime_seconds: i64::MAX,
     };
-    let token = gate.gate.auth().issue(&grant, gate.clock.now());
+    let token = gate.gate.auth().issue(&grant, gate.clock.now()).text;
     let response = me(&gate, &token).await;
     let nothing = r#"{"tenants":[],"scope":"","expiresAt":"9999-12-31T23:59:59.999Z"}"#;
     assert_eq!((response.status, response.body.as_str()), (200, nothing));
@@ -64,6 +64,6 @@ async fn me_needs_a_token() {
         scopes: scopes_from_words(ALL_SCOPES),
         lifetime_seconds: -61,
     };
-    let late = gate.gate.auth().issue(&grant, gate.clock.now());
+    let late = gate.gate.auth().issue(&grant, gate.clock.now()).text;
     assert_eq!(me(&gate, &late).await.status, 401);
 }

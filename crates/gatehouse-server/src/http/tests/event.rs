@@ -1,19 +1,20 @@
 //! Events: the feed, the history of an access, and what their reader gets to know.
 
+use gatehouse_store::JournalKind;
 use serde_json::json;
 
 use super::*;
 
 impl Gatehouse {
     /// Reads events, once all are numbered.
-    async fn events(&self, path: &str) -> TestResponse {
+    pub(super) async fn events(&self, path: &str) -> TestResponse {
         while self.gate.server.app.number_events().await.unwrap() {}
         self.get(path).await
     }
 }
 
 /// A field of each event.
-fn each(events: &Value, pointer: &str) -> Vec<Value> {
+pub(super) fn each(events: &Value, pointer: &str) -> Vec<Value> {
     let events = events.as_array().unwrap().iter();
     events.map(|event| event.pointer(pointer).cloned().unwrap_or_default()).collect()
 }
@@ -192,7 +193,15 @@ async fn a_page_of_events_is_what_its_parameters_say() {
         assert_eq!(missing.status, 404);
         gate.clock.set(at("2027-05-01T12:00:00Z"));
         let before = at("2027-04-01T12:00:00Z");
-        while gate.gate.server.app.store.delete_old_events(before).await.unwrap() {}
+        while gate
+            .gate
+            .server
+            .app
+            .store
+            .delete_old_events(JournalKind::Changes, before)
+            .await
+            .unwrap()
+        {}
         let gone = gate.events("/acme/event?after=2").await;
         assert_eq!(gone.problem(), (410, "Events deleted".to_owned()), "{}", gate.kind);
         assert!(gone.json()["detail"].as_str().unwrap().contains("has number 4"), "{}", gone.body);

@@ -1,6 +1,7 @@
 //! Products without platforms: faults of requests, and tenants without accounts.
 
 use super::*;
+use crate::app::requester::testing::audited;
 use gatehouse_core::account::AddressSource;
 use gatehouse_store::AccountChange;
 use insta::assert_snapshot;
@@ -40,7 +41,7 @@ async fn put_unreadable(gate: &Gatehouse, name: &str) {
         address_source: AddressSource::Operator,
         seen_version: None,
     };
-    store.put_account(&tenant, change).await.unwrap().unwrap();
+    store.put_account(&tenant, change, &audited()).await.unwrap().unwrap();
 }
 
 #[tokio::test]

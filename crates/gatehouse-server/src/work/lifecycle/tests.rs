@@ -98,7 +98,7 @@ async fn the_next_step_expires_what_a_step_leaves() {
         let n = SWEEP_MAX + 1;
         let ending = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
         let ending = Contract { end: Some(at(DECEMBER)), ..ending.unwrap().unwrap().contract };
-        app.put_contract(&acme(), &ending).await.unwrap();
+        app.put_contract(&acme(), &ending, &ORIGIN).await.unwrap();
         let new = |n| gatehouse_store::NewAccess {
             id: AccessId::new(n, &[0; 10]),
             contract_id: ending.id.clone(),

@@ -348,7 +348,7 @@ async fn each_access_of_a_change_succeeds_or_fails_alone() {
             billing_model: gatehouse_core::BillingModel::Prepaid,
             ..prepaid.unwrap().unwrap().contract
         };
-        app.put_contract(&acme(), &prepaid).await.unwrap();
+        app.put_contract(&acme(), &prepaid, &ORIGIN).await.unwrap();
         let task = accept(&app, count(3)).await;
         let other = NewBatch {
             contract_id: "pre".parse().unwrap(),
@@ -420,7 +420,7 @@ async fn a_batch_is_rejected_if_its_contract_has_ended() {
         let contract = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
         let contract = contract.unwrap().unwrap().contract;
         let over = Contract { end: Some(app.now()), ..contract.clone() };
-        app.put_contract(&acme(), &over).await.unwrap();
+        app.put_contract(&acme(), &over, &ORIGIN).await.unwrap();
         run_all(&app).await;
         for (task, failure) in
             [(early, BatchFailureKind::ContractEnded), (unknown, BatchFailureKind::UnknownContract)]
@@ -430,11 +430,11 @@ async fn a_batch_is_rejected_if_its_contract_has_ended() {
             assert_eq!(outcome.rejection().await.unwrap().unwrap().failure.kind, failure);
         }
         // A contract that ends during a batch fails the rest.
-        app.put_contract(&acme(), &contract).await.unwrap();
+        app.put_contract(&acme(), &contract, &ORIGIN).await.unwrap();
         let task = accept(&app, count(4000)).await;
         let mut worker = TaskWorker::new(app.clone());
         while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
-        app.put_contract(&acme(), &over).await.unwrap();
+        app.put_contract(&acme(), &over, &ORIGIN).await.unwrap();
         while worker.run_one().await.unwrap() != StepOutcome::Nothing {}
         let outcome = app.outcome(&acme(), task).await.unwrap().task;
         assert_eq!((outcome.state, outcome.n_processed()), (TaskState::Failed, 4000), "{kind}");
@@ -541,9 +541,11 @@ async fn a_small_batch_overtakes_a_huge_one_of_another_tenant() {
     for (kind, app, _dir) in apps("task_fair").await {
         let rival: TenantName = "rival".parse().unwrap();
         let tenant = app.store.tenant(&acme()).await.unwrap().unwrap();
-        app.put_tenant(&gatehouse_core::Tenant { name: rival.clone(), ..tenant }).await.unwrap();
+        app.put_tenant(&gatehouse_core::Tenant { name: rival.clone(), ..tenant }, &ORIGIN)
+            .await
+            .unwrap();
         let contract = app.store.contract(&acme(), &"payg".parse().unwrap(), app.now()).await;
-        app.put_contract(&rival, &contract.unwrap().unwrap().contract).await.unwrap();
+        app.put_contract(&rival, &contract.unwrap().unwrap().contract, &ORIGIN).await.unwrap();
         let huge = accept(&app, count(100_000)).await;
         let mut worker = TaskWorker::new(app.clone());
         while !matches!(worker.run_one().await.unwrap(), StepOutcome::Worked(_)) {}
@@ -637,10 +639,10 @@ async fn a_contract_with_reserved_accesses_cannot_be_deleted() {
         let mut worker = TaskWorker::new(app.clone());
         assert_eq!(worker.run_one().await.unwrap(), StepOutcome::Started);
         let id = "payg".parse().unwrap();
-        let refused = app.delete_contract(&acme(), &id).await;
+        let refused = app.delete_contract(&acme(), &id, &ORIGIN).await;
         assert!(matches!(refused, Err(Error::InUse { n_accesses: 5, .. })), "{kind}: {refused:?}");
         app.stop_task(&acme(), task, &ORIGIN).await.unwrap();
-        app.delete_contract(&acme(), &id).await.unwrap();
+        app.delete_contract(&acme(), &id, &ORIGIN).await.unwrap();
         assert_sound(&app).await;
     }
 }
