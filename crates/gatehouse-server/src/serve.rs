@@ -52,7 +52,7 @@ use crate::http::{HttpApi, ListenerKind, OptionalFeatures};
 use crate::keys::{self, KeysError};
 use crate::restore::{UnfinishedRestore, refuse_unfinished};
 use crate::transfer::{StoreMoved, refuse_moved};
-use crate::work::{Heartbeat, Workers};
+use crate::work::{self, Heartbeat, Workers};
 use listener::{Listener, Setup};
 use open_files::OpenFiles;
 use tls::Tls;
@@ -207,6 +207,8 @@ impl Server {
                 .with_journal_key(keys.journal)
                 .with_failed_checks(config.limits.failed_checks)
                 .with_store_maintenance(config);
+            // Before the first tenant, so that its audit has everything.
+            app.store.begin_journals(app.chain_key()).await?;
             if let Some(estate) = estate {
                 app.apply_estate(estate).await?;
             }
@@ -299,6 +301,8 @@ impl Server {
         };
         let finished = async {
             tokio::join!(main, operator, work);
+            // The last requests are done, and with them the last tokens and refusals.
+            work::finish_audit(&self.app).await;
             self.app.store.close().await;
         };
         let out_of_time = async {

@@ -1,5 +1,6 @@
 //! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
-//! usernames, the journals and the audit, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
+//! usernames, the journals and the audit, the counted sets, the indexes of starts and ends, and backups and checks of the
+//! embedded store.
 //!
 //! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
 //! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
@@ -19,6 +20,7 @@ pub mod task;
 mod time_indexes;
 mod usernames;
 
+pub(crate) use audit::finish as finish_audit;
 pub(crate) use heartbeat::Heartbeat;
 
 use std::panic::AssertUnwindSafe;

@@ -27,7 +27,7 @@ use gatehouse_core::TenantName;
 
 use crate::db::{Row, SNAPSHOT_SECONDS_MAX, SnapshotFor, Tx, WriteKind};
 use crate::error::StoreError;
-use chain::Mac;
+use chain::{ChainKey, Mac};
 
 /// The subject of a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,10 +128,51 @@ pub(crate) struct JournalEnds {
     pub(crate) deleted_to: u64,
     /// MAC of its entry.
     pub(crate) deleted_mac: Mac,
+    /// MAC of both ends.
+    pub(crate) ends_mac: Option<Mac>,
+}
+
+impl JournalEnds {
+    /// Whether the ends are as they were written. Before the first event there is nothing to protect.
+    pub(crate) fn are_signed(&self, journal: &Journal, key: &ChainKey) -> bool {
+        match &self.ends_mac {
+            Some(mac) => key.verify_ends(journal, self, mac),
+            None => self.last == 0 && self.deleted_to == 0,
+        }
+    }
+}
+
+/// Writes ends that follow others. Once no older program can have written the ones before, and they were altered behind
+/// the server's back, the next ones keep a MAC that shows it.
+pub(crate) async fn write_ends(
+    tx: &Tx,
+    journal: &Journal,
+    key: &ChainKey,
+    [before, after]: [&JournalEnds; 2],
+) -> Result<(), StoreError> {
+    let may_sign = before.are_signed(journal, key) || !beginning::has_estate_begun(tx).await?;
+    let ends_mac = if may_sign { Some(key.sign_ends(journal, after)) } else { before.ends_mac };
+    if !may_sign {
+        tracing::error!(?journal, "the ends of a journal were altered behind the server's back");
+    }
+    let sql = journal_sql!(
+        journal.kind(),
+        "UPDATE " ends " SET last = ?2, mac = ?3, deleted_to = ?4, deleted_mac = ?5, ends_mac = ?6 "
+        "WHERE tenant = ?1"
+    );
+    let values = [
+        journal.key().into(),
+        after.last.into(),
+        after.mac.as_slice().into(),
+        after.deleted_to.into(),
+        after.deleted_mac.as_slice().into(),
+        ends_mac.as_ref().map(|mac| mac.as_slice()).into(),
+    ];
+    tx.execute(sql, &values).await.map(drop)
 }
 
 fn ends_sql(journal: &Journal) -> &'static str {
-    journal_sql!(journal.kind(), "SELECT last, mac, deleted_to, deleted_mac FROM " ends " WHERE tenant = ?1")
+    journal_sql!(journal.kind(), "SELECT last, mac, deleted_to, deleted_mac, ends_mac FROM " ends " WHERE tenant = ?1")
 }
 
 pub(crate) async fn read_ends(
@@ -155,5 +196,6 @@ fn ends_of(row: &Row<'_>) -> Result<JournalEnds, StoreError> {
         mac: chain::mac_of(row.bytes_ref(1)?)?,
         deleted_to: row.count(2)?,
         deleted_mac: chain::mac_of(row.bytes_ref(3)?)?,
+        ends_mac: row.optional_bytes(4)?.map(|mac| chain::mac_of(&mac)).transpose()?,
     })
 }

@@ -1,5 +1,6 @@
 //! The setup in the audit: each object as responses show it, without its secrets.
 
+use gatehouse_core::account::AddressSource;
 use gatehouse_core::event::Origin;
 use gatehouse_core::{Client, Contract, Tenant};
 use gatehouse_store::{Audited, StoredAccount};
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 use crate::fields::Body;
 use crate::fields::account::{self, account_body};
-use crate::fields::audit::CREDENTIALS_SEAL;
+use crate::fields::audit::{ADDRESS_SOURCE, CREDENTIALS_SEAL};
 use crate::fields::client::client_body;
 use crate::fields::contract::contract_body;
 use crate::fields::tenant::tenant_body;
@@ -33,7 +34,9 @@ fn account_record(stored: &StoredAccount) -> String {
     // Settings are stored as JSON.
     let settings = serde_json::from_str(&stored.settings).unwrap_or_default();
     let sealed = stored.credentials.as_deref();
+    let by_operator = stored.address_source == AddressSource::Operator;
     let body = account_body(&stored.account, &settings)
+        .put(ADDRESS_SOURCE, if by_operator { "operator" } else { "tenant" })
         .put(account::HAS_CREDENTIALS, sealed.is_some())
         // Tells new credentials from the ones before, and nothing about them.
         .put_some(CREDENTIALS_SEAL, sealed.and_then(name_of_seal));

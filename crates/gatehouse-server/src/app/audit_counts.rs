@@ -3,7 +3,7 @@
 //! The first of a kind in a minute is written within a second, all others of that minute when it is over. A server that
 //! is killed loses the counts of its last minute.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gatehouse_core::event::audit::{RefusalEntry, RefusalReason, TokenEntry};
 use gatehouse_core::event::{Cause, Entry, Origin};
@@ -15,8 +15,14 @@ use parking_lot::Mutex;
 use super::App;
 use crate::auth::{Grant, IssuedToken};
 
-/// Most kinds of a minute. Refusals of further ones are counted by their reason alone.
-const KINDS_MAX: usize = 1000;
+/// Most kinds of one tenant in a minute. Further ones are counted together.
+const KINDS_MAX: usize = 50;
+
+/// Most names in a second of which this server doesn't know yet whether they are tenants.
+const NEW_NAMES_MAX: usize = 100;
+
+/// How often all tenants are read: then each one is known, whatever strangers name.
+const TENANTS_INTERVAL_MILLISECONDS: i64 = 60_000;
 
 /// Most entries that wait to be written, while the store refuses them.
 const DUE_MAX: usize = 20_000;
@@ -26,29 +32,47 @@ const MINUTE_MILLISECONDS: i64 = 60_000;
 /// An entry for the audit of a tenant, or of the estate.
 pub type AuditedEntry = (Option<TenantName>, Entry);
 
-/// The counts of this minute, and the entries that are due to be written.
+/// What is counted, and what is due to be written.
 #[derive(Default)]
 pub(crate) struct AuditCounts(Mutex<Counts>);
 
 #[derive(Default)]
 struct Counts {
     minute: i64,
-    counted: HashMap<Kind, Option<AuditedEntry>>,
+    counted: HashMap<Option<TenantName>, HashMap<Kind, Option<Entry>>>,
     due: Vec<AuditedEntry>,
+    /// Tenants that exist, or did a while ago. Strangers can name any: a name counts for itself once it is known.
+    known: HashSet<TenantName>,
+    /// When all tenants were read.
+    known_at: Option<Timestamp>,
+    /// Entries of names that are not known yet.
+    new_names: HashMap<TenantName, Vec<(Kind, Entry)>>,
 }
 
 /// Tokens or refusals that are counted together.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    Refusal { tenant: Option<TenantName>, reason: RefusalReason, subject: String },
-    Token { tenant: Option<TenantName>, subject: String, scopes: String },
+    Refusal { reason: RefusalReason, subject: String },
+    Token { subject: String, scopes: String },
+}
+
+impl Kind {
+    /// The kind of all that are too many to be told apart.
+    fn of_further(&self) -> Self {
+        match self {
+            Self::Refusal { reason, .. } => {
+                Self::Refusal { reason: *reason, subject: String::new() }
+            }
+            Self::Token { .. } => Self::Token { subject: String::new(), scopes: String::new() },
+        }
+    }
 }
 
 /// A refused request.
 pub(crate) struct Refusal<'r> {
     pub(crate) tenant: Option<TenantName>,
     pub(crate) reason: RefusalReason,
-    /// The client that exists and whose secret was wrong.
+    /// The client that exists.
     pub(crate) client: Option<&'r str>,
     /// The subject of a valid token.
     pub(crate) subject: &'r str,
@@ -68,27 +92,87 @@ impl Counts {
 
     /// Makes all that was counted due.
     fn finish_minute(&mut self) {
-        self.due.extend(self.counted.drain().filter_map(|(_, later)| later));
-    }
-
-    /// Counts one of a kind.
-    fn count(&mut self, kind: Kind, entry: AuditedEntry) {
-        let Some(later) = self.counted.get_mut(&kind) else {
-            self.due.push(entry);
-            self.counted.insert(kind, None);
-            return;
-        };
-        match (later, entry.1) {
-            (later @ None, one) => *later = Some((entry.0, one)),
-            (Some((_, Entry::Refusals(sum))), Entry::Refusals(one)) => sum.n += one.n,
-            (Some((_, Entry::Tokens(sum))), Entry::Tokens(one)) => {
-                sum.n += one.n;
-                sum.expires = one.expires.max(sum.expires);
-            }
-            // A kind has entries of one kind.
-            (Some(_), _) => {}
+        for (tenant, kinds) in self.counted.drain() {
+            let later = kinds.into_values().flatten();
+            self.due.extend(later.map(|entry| (tenant.clone(), entry)));
         }
     }
+
+    /// Counts one of a kind, as soon as it is known whether there is such a tenant.
+    fn count(&mut self, tenant: Option<TenantName>, kind: Kind, entry: Entry) {
+        let Some(name) = tenant else { return self.count_of(None, kind, entry) };
+        if self.known.contains(&name) {
+            return self.count_of(Some(name), kind, entry);
+        }
+        if let Some(entries) = self.new_names.get_mut(&name) {
+            let found = entries.iter().position(|(it, _)| *it == kind);
+            match found {
+                Some(n) => add(&mut entries[n].1, entry),
+                None if entries.len() < KINDS_MAX => entries.push((kind, entry)),
+                None => self.count_of(None, kind.of_further(), blank(entry)),
+            }
+        } else if self.new_names.len() < NEW_NAMES_MAX {
+            self.new_names.insert(name, vec![(kind, entry)]);
+        } else {
+            self.count_of(None, kind.of_further(), blank(entry));
+        }
+    }
+
+    fn count_of(&mut self, tenant: Option<TenantName>, kind: Kind, entry: Entry) {
+        let kinds = self.counted.entry(tenant.clone()).or_default();
+        let (kind, entry) = match kinds.len() >= KINDS_MAX && !kinds.contains_key(&kind) {
+            true => (kind.of_further(), blank(entry)),
+            false => (kind, entry),
+        };
+        match kinds.get_mut(&kind) {
+            None => {
+                kinds.insert(kind, None);
+                self.due.push((tenant, entry));
+            }
+            Some(later @ None) => *later = Some(entry),
+            Some(Some(sum)) => add(sum, entry),
+        }
+    }
+
+    /// Counts the entries of names that were not known: those of tenants for them, the others for the estate.
+    fn sort(&mut self, tenants: HashSet<TenantName>, names: HashSet<TenantName>) {
+        self.known.extend(tenants);
+        for name in names {
+            for (kind, entry) in self.new_names.remove(&name).unwrap_or_default() {
+                match self.known.contains(&name) {
+                    true => self.count_of(Some(name.clone()), kind, entry),
+                    false => self.count_of(None, kind, entry),
+                }
+            }
+        }
+    }
+}
+
+/// Adds an entry of the same kind.
+fn add(sum: &mut Entry, one: Entry) {
+    match (sum, one) {
+        (Entry::Refusals(sum), Entry::Refusals(one)) => sum.n += one.n,
+        (Entry::Tokens(sum), Entry::Tokens(one)) => {
+            sum.n += one.n;
+            sum.expires = one.expires.max(sum.expires);
+        }
+        // A kind has entries of one kind.
+        _ => {}
+    }
+}
+
+/// An entry that stands for different ones, without what only the first one has.
+fn blank(mut entry: Entry) -> Entry {
+    let origin = Origin::of(Cause::Request(String::new()));
+    match &mut entry {
+        Entry::Refusals(it) => (it.client, it.origin) = (String::new(), origin),
+        Entry::Tokens(it) => {
+            (it.subject, it.scopes, it.id) = Default::default();
+            it.origin = origin;
+        }
+        _ => {}
+    }
+    entry
 }
 
 impl AuditCounts {
@@ -97,18 +181,12 @@ impl AuditCounts {
         let Refusal { tenant, reason, client, subject, correlation_id, peer } = refusal;
         let mut counts = self.0.lock();
         counts.advance(now);
-        let named = client.unwrap_or(subject).to_owned();
-        let mut kind = Kind::Refusal { tenant: tenant.clone(), reason, subject: named };
-        let mut tenant = tenant;
-        if counts.counted.len() >= KINDS_MAX && !counts.counted.contains_key(&kind) {
-            kind = Kind::Refusal { tenant: None, reason, subject: String::new() };
-            tenant = None;
-        }
+        let kind = Kind::Refusal { reason, subject: client.unwrap_or(subject).to_owned() };
         let cause = Cause::Request(subject.to_owned());
         let origin = Origin { cause, correlation_id: correlation_id.to_owned(), peer };
         let client = client.unwrap_or_default().to_owned();
         let entry = RefusalEntry { reason, client, n: 1, since: now, origin };
-        counts.count(kind, (tenant, Entry::Refusals(entry)));
+        counts.count(tenant, kind, Entry::Refusals(entry));
     }
 
     /// Counts an issued token.
@@ -123,10 +201,32 @@ impl AuditCounts {
         counts.advance(now);
         for (tenant, entry) in grant.audited(token, origin, now) {
             let scopes = scopes_to_words(&grant.scopes);
-            let subject = grant.subject.clone();
-            let kind = Kind::Token { tenant: tenant.clone(), subject, scopes };
-            counts.count(kind, (tenant, entry));
+            let kind = Kind::Token { subject: grant.subject.clone(), scopes };
+            counts.count(tenant, kind, entry);
         }
+    }
+
+    /// Whether all tenants have to be read again.
+    fn needs_tenants(&self, now: Timestamp) -> bool {
+        let read_at = self.0.lock().known_at;
+        read_at.is_none_or(|at| {
+            now.as_millisecond() - at.as_millisecond() >= TENANTS_INTERVAL_MILLISECONDS
+        })
+    }
+
+    fn set_tenants(&self, tenants: HashSet<TenantName>, now: Timestamp) {
+        let mut counts = self.0.lock();
+        (counts.known, counts.known_at) = (tenants, Some(now));
+    }
+
+    /// Names of tenants that may not exist.
+    fn new_names(&self) -> HashSet<TenantName> {
+        self.0.lock().new_names.keys().cloned().collect()
+    }
+
+    /// Sorts the entries of these names, of which some are tenants'.
+    fn sort(&self, tenants: HashSet<TenantName>, names: HashSet<TenantName>) {
+        self.0.lock().sort(tenants, names);
     }
 
     /// Takes what is due; at the end, everything.
@@ -182,88 +282,31 @@ impl Grant {
 impl App {
     /// Writes the tokens and refusals that are due; at the end, all of them.
     pub async fn write_audit_counts(&self, is_end: bool) -> Result<(), StoreError> {
-        let due = self.audit_counts.take(self.now(), is_end);
+        let counts = &self.audit_counts;
+        if counts.needs_tenants(self.now()) {
+            let tenants = self.store.tenant_names().await?;
+            counts.set_tenants(tenants.into_iter().collect(), self.now());
+        }
+        let names = counts.new_names();
+        if !names.is_empty() {
+            let mut tenants = HashSet::new();
+            for name in &names {
+                if self.store.tenant(name).await?.is_some() {
+                    tenants.insert(name.clone());
+                }
+            }
+            counts.sort(tenants, names);
+        }
+        let due = counts.take(self.now(), is_end);
         if due.is_empty() {
             return Ok(());
         }
-        let written = self.store.write_audit(due.clone()).await;
-        if written.is_err() {
-            self.audit_counts.put_back(due);
-        }
-        written
+        self.store.write_audit(due).await.map_err(|(left, error)| {
+            counts.put_back(left);
+            error
+        })
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refusal(tenant: &str, subject: &'static str) -> Refusal<'static> {
-        Refusal {
-            tenant: tenant.parse().ok(),
-            reason: RefusalReason::Scope,
-            client: None,
-            subject,
-            correlation_id: "c",
-            peer: "192.0.2.7".to_owned(),
-        }
-    }
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_millisecond(1_800_000_000_000 + seconds * 1000).unwrap()
-    }
-
-    /// Tenants, subjects and counts of refusals.
-    fn shown(entries: Vec<AuditedEntry>) -> Vec<(Option<String>, String, u64)> {
-        let mut shown: Vec<_> = entries
-            .into_iter()
-            .filter_map(|(tenant, entry)| {
-                let Entry::Refusals(entry) = entry else { return None };
-                let Cause::Request(subject) = entry.origin.cause else { return None };
-                Some((tenant.map(|it| it.to_string()), subject, entry.n))
-            })
-            .collect();
-        shown.sort();
-        shown
-    }
-
-    #[test]
-    fn the_first_of_a_minute_is_due_at_once_and_the_others_at_its_end() {
-        let counts = AuditCounts::default();
-        for second in [0, 1, 2] {
-            counts.count_refusal(refusal("acme", "crm"), at(second));
-        }
-        counts.count_refusal(refusal("acme", "billing"), at(3));
-        let one = |subject: &str, n| (Some("acme".to_owned()), subject.to_owned(), n);
-        assert_eq!(shown(counts.take(at(4), false)), [one("billing", 1), one("crm", 1)]);
-        assert_eq!(shown(counts.take(at(59), false)), []);
-        assert_eq!(shown(counts.take(at(60), false)), [one("crm", 2)]);
-        counts.count_refusal(refusal("acme", "crm"), at(61));
-        counts.count_refusal(refusal("acme", "crm"), at(62));
-        assert_eq!(shown(counts.take(at(63), true)), [one("crm", 1), one("crm", 1)]);
-        assert_eq!(shown(counts.take(at(200), true)), []);
-    }
-
-    #[test]
-    fn strangers_who_invent_names_are_counted_together() {
-        let counts = AuditCounts::default();
-        for n in 0..5000 {
-            counts.count_refusal(refusal(&format!("t{n}"), ""), at(0));
-        }
-        let due = shown(counts.take(at(60), false));
-        assert_eq!(due.len(), KINDS_MAX + 2);
-        assert_eq!(due.iter().map(|(.., n)| n).sum::<u64>(), 5000);
-        let of_estate: u64 = due.iter().filter(|it| it.0.is_none()).map(|(.., n)| n).sum();
-        assert_eq!(of_estate, 4000);
-    }
-
-    #[test]
-    fn what_could_not_be_written_comes_again() {
-        let counts = AuditCounts::default();
-        counts.count_refusal(refusal("acme", "crm"), at(0));
-        let due = counts.take(at(0), false);
-        counts.count_refusal(refusal("zoo", "crm"), at(1));
-        counts.put_back(due);
-        assert_eq!(shown(counts.take(at(2), false)).len(), 2);
-    }
-}
+mod tests;

@@ -38,6 +38,12 @@ pub(crate) const TOKEN: Field<Shape> =
 pub(crate) const REFUSAL: Field<Shape> =
     Field::new("refusal", Shape(|| reference("Refusal")), "Requests that were refused");
 
+pub(crate) const ADDRESS_SOURCE: Field<Shape> = Field::new(
+    "addressSource",
+    Shape(|| one_of(&["operator", "tenant"])),
+    "Whether an operator or the tenant's admin gave the addresses",
+);
+
 pub(crate) const CREDENTIALS_SEAL: Field<Shape> = Field::new(
     "credentialsSeal",
     Shape(text),

@@ -131,6 +131,7 @@ impl Gatehouse {
         let tasks = Config::default().tasks;
         let app = App::new(store, vault, clock.clone(), tasks, platforms)
             .with_failed_checks(config.limits.failed_checks);
+        assert!(app.store.begin_journals(app.chain_key()).await.unwrap());
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())
             .trusting(Issuer::all(&config.auth).unwrap())
             .with_revocations(app.revocations.clone(), app.store.clone());

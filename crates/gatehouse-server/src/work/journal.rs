@@ -68,10 +68,11 @@ pub(super) async fn keep_up(app: App, stopping: CancellationToken) {
     let mut retries = Retries::new("journals can't be begun or shortened now");
     let steps = async {
         loop {
-            let has_begun = retries.check(app.store.begin_journals().await).await;
+            let has_begun = retries.check(app.store.begin_journals(&app.chain_key).await).await;
             for kind in JournalKind::ALL {
                 let before: Timestamp = app.events.kept_from(kind, app.now());
-                let delete = async || app.store.delete_old_events(kind, before).await;
+                let delete =
+                    async || app.store.delete_old_events(kind, before, &app.chain_key).await;
                 while retries.check(delete().await).await == Some(true) {}
             }
             let is_complete = has_begun.unwrap_or_default();

@@ -27,5 +27,9 @@ CREATE TABLE IF NOT EXISTS audit_ends (
     last        BIGINT NOT NULL,
     mac         BYTEA NOT NULL,
     deleted_to  BIGINT NOT NULL,
-    deleted_mac BYTEA NOT NULL
+    deleted_mac BYTEA NOT NULL,
+    ends_mac    BYTEA              -- of both ends, none before the first event
 ) WITH (fillfactor = 50);
+
+-- None before the first event, and in a journal that only an older program has written to.
+ALTER TABLE journal ADD COLUMN IF NOT EXISTS ends_mac BYTEA;

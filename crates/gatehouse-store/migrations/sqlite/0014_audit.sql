@@ -27,5 +27,9 @@ CREATE TABLE IF NOT EXISTS audit_ends (
     last        INTEGER NOT NULL,
     mac         BLOB NOT NULL,
     deleted_to  INTEGER NOT NULL,
-    deleted_mac BLOB NOT NULL
+    deleted_mac BLOB NOT NULL,
+    ends_mac    BLOB              -- of both ends, none before the first event
 ) STRICT, WITHOUT ROWID;
+
+-- None before the first event, and in a journal that only an older program has written to.
+ALTER TABLE journal ADD COLUMN ends_mac BLOB;

@@ -7,7 +7,7 @@ use gatehouse_core::event::audit::{SetupEntry, SetupObject};
 use gatehouse_core::event::{Entry, Origin};
 
 use super::new_events::write_all;
-use super::{Journal, read_ends};
+use super::{Journal, lock_ends};
 use crate::Store;
 use crate::db::{Tx, WriteKind};
 use crate::error::StoreError;
@@ -23,7 +23,7 @@ pub struct Audited<T> {
 
 impl<T> Audited<T> {
     /// Writes a change into the audit of the object's tenant; nothing if the object is the same afterwards. The
-    /// transaction has locked the object, or the tenant.
+    /// transaction has locked the object, so that its changes are in their order.
     pub(crate) async fn write(
         &self,
         tx: &Tx,
@@ -63,26 +63,32 @@ impl<T> Audited<T> {
 }
 
 impl Store {
-    /// Writes entries into the audits of tenants, and into the estate's where there is no tenant or an unknown one.
+    /// Writes entries into the audits of tenants, and into the estate's where there is no tenant or an unknown one. The
+    /// entries that could not be written come back, with the first reason.
     pub async fn write_audit(
         &self,
         entries: Vec<(Option<TenantName>, Entry)>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), (Vec<(Option<TenantName>, Entry)>, StoreError)> {
         let mut of_tenants: BTreeMap<Option<TenantName>, Vec<Entry>> = BTreeMap::new();
         for (tenant, entry) in entries {
             of_tenants.entry(tenant).or_default().push(entry);
         }
+        let (mut left, mut failed) = (Vec::new(), None);
         for (tenant, entries) in of_tenants {
+            let (own, these) = (tenant.clone().map(Journal::Audit), entries.clone());
             let written = self.db.write(WriteKind::Server, async move |tx| {
-                let own = tenant.map(Journal::Audit);
                 let journal = match own {
-                    Some(own) if read_ends(&tx, &own).await?.is_some() => own,
+                    // Locked, so that a tenant that is being deleted leaves no entry behind.
+                    Some(own) if lock_ends(&tx, &own).await?.is_some() => own,
                     _ => Journal::EstateAudit,
                 };
-                write_all(&tx, &journal, &entries).await
+                write_all(&tx, &journal, &these).await
             });
-            written.await?;
+            if let Err(error) = written.await {
+                left.extend(entries.into_iter().map(|entry| (tenant.clone(), entry)));
+                failed.get_or_insert(error);
+            }
         }
-        Ok(())
+        failed.map_or(Ok(()), |error| Err((left, error)))
     }
 }

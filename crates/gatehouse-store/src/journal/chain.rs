@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Journal;
+use super::{Journal, JournalEnds};
 use crate::error::StoreError;
 
 /// A MAC of a journal's entry and of all before it.
@@ -44,6 +44,41 @@ impl ChainKey {
     }
 }
 
+impl ChainKey {
+    /// The MAC of a journal's ends.
+    pub(crate) fn sign_ends(&self, journal: &Journal, ends: &JournalEnds) -> Mac {
+        (self.sign)(&ends_bytes(journal, ends))
+    }
+
+    /// Whether this is the MAC of a journal's ends.
+    pub(crate) fn verify_ends(&self, journal: &Journal, ends: &JournalEnds, mac: &Mac) -> bool {
+        (self.verify)(&ends_bytes(journal, ends), mac)
+    }
+}
+
+fn ends_bytes(journal: &Journal, ends: &JournalEnds) -> Vec<u8> {
+    // No entry's bytes begin like this: no name is empty.
+    let mut bytes = vec![0];
+    put_name(&mut bytes, journal);
+    bytes.extend(ends.last.to_be_bytes());
+    bytes.extend(ends.mac);
+    bytes.extend(ends.deleted_to.to_be_bytes());
+    bytes.extend(ends.deleted_mac);
+    bytes
+}
+
+/// A journal's name behind its length, so that no entry is good for another journal. No tenant's name has a space.
+fn put_name(bytes: &mut Vec<u8>, journal: &Journal) {
+    let name = match journal {
+        Journal::Changes(tenant) => tenant.to_string(),
+        Journal::Audit(tenant) => format!("{tenant} audit"),
+        Journal::EstateAudit => "* audit".to_owned(),
+    };
+    // A tenant's name is short.
+    bytes.push(name.len() as u8);
+    bytes.extend(name.as_bytes());
+}
+
 /// An entry with its numbers, as it goes into the MAC.
 pub(crate) struct Numbered<'e> {
     pub(crate) first: u64,
@@ -54,16 +89,8 @@ pub(crate) struct Numbered<'e> {
 
 impl Numbered<'_> {
     fn bytes_behind(&self, journal: &Journal, before: &Mac) -> Vec<u8> {
-        // No tenant's name has a space, so no entry is good for another journal.
-        let name = match journal {
-            Journal::Changes(tenant) => tenant.to_string(),
-            Journal::Audit(tenant) => format!("{tenant} audit"),
-            Journal::EstateAudit => "* audit".to_owned(),
-        };
-        let mut bytes = Vec::with_capacity(1 + name.len() + 56 + self.bytes.len());
-        // A tenant's name is short.
-        bytes.push(name.len() as u8);
-        bytes.extend(name.as_bytes());
+        let mut bytes = Vec::with_capacity(128 + self.bytes.len());
+        put_name(&mut bytes, journal);
         bytes.extend(before);
         bytes.extend(self.first.to_be_bytes());
         bytes.extend(self.n.to_be_bytes());

@@ -93,6 +93,7 @@ impl Store {
                 let Some(mut ends) = super::lock_ends(&tx, &journal).await? else {
                     return Ok(false);
                 };
+                let before = ends.clone();
                 let (mut rows, has_more) = read_new(&tx, &journal).await?;
                 for row in &mut rows {
                     row.first = ends.last + 1;
@@ -104,12 +105,7 @@ impl Store {
                 }
                 if !rows.is_empty() {
                     move_rows(&tx, &journal, &rows).await?;
-                    let sql = journal_sql!(
-                        journal.kind(), "UPDATE " ends " SET last = ?2, mac = ?3 WHERE tenant = ?1"
-                    );
-                    let values =
-                        [journal.key().into(), ends.last.into(), ends.mac.as_slice().into()];
-                    tx.execute(sql, &values).await?;
+                    super::write_ends(&tx, &journal, &key, [&before, &ends]).await?;
                 }
                 Ok::<_, StoreError>(has_more)
             })

@@ -3,22 +3,14 @@
 
 use gatehouse_core::Timestamp;
 
-use super::chain::{self, Mac};
+use super::chain::ChainKey;
+use super::verification::{Checker, Link, read_link};
 use super::{Journal, JournalKind};
 use crate::Store;
-use crate::db::Row;
 use crate::error::StoreError;
 
 /// Entries that one transaction deletes.
 const ENTRIES_AT_ONCE: u64 = 500;
-
-/// An entry without its bytes.
-struct OldEntry {
-    first: u64,
-    n: u64,
-    at: Timestamp,
-    mac: Mac,
-}
 
 impl Store {
     /// Deletes some entries from before a time, of every journal of a kind that has any; true if there may be more. An
@@ -27,13 +19,14 @@ impl Store {
         &self,
         kind: JournalKind,
         before: Timestamp,
+        key: &ChainKey,
     ) -> Result<bool, StoreError> {
         let (mut last, mut has_more, mut failed) = (String::new(), false, None);
         let sql = journal_sql!(
             kind, "SELECT tenant FROM " ends " WHERE tenant > ?1 ORDER BY tenant LIMIT 1"
         );
         while let Some(next) = self.db.row(sql, &[last.as_str().into()], |row| row.text(0)).await? {
-            match self.delete_old_events_of(Journal::with_key(kind, &next)?, before).await {
+            match self.delete_old_events_of(Journal::with_key(kind, &next)?, before, key).await {
                 Ok(more) => has_more |= more,
                 Err(error) => {
                     tracing::warn!(tenant = next, %error, "old events can't be deleted now");
@@ -49,6 +42,7 @@ impl Store {
         &self,
         journal: Journal,
         before: Timestamp,
+        key: &ChainKey,
     ) -> Result<bool, StoreError> {
         let kind = journal.kind();
         let oldest = journal_sql!(
@@ -58,34 +52,35 @@ impl Store {
         if oldest.is_none_or(|at| at >= before) {
             return Ok(false);
         }
+        let key = key.clone();
         self.db
             .write(journal.write_kind(), async move |tx| {
-                if super::lock_ends(&tx, &journal).await?.is_none() {
+                let Some(ends) = super::lock_ends(&tx, &journal).await? else { return Ok(false) };
+                let sql = journal_sql!(
+                    kind,
+                    "SELECT " columns " FROM " entries " WHERE tenant = ?1 ORDER BY first LIMIT ?2"
+                );
+                let values = [journal.key().into(), ENTRIES_AT_ONCE.into()];
+                let entries = tx.rows(sql, &values, read_link).await?;
+                let mut checker = Checker::from(&journal, &key, &ends);
+                let mut next = ends.clone();
+                let is_old = |entry: &&Link| entry.at < before.as_millisecond();
+                for entry in entries.iter().take_while(is_old) {
+                    // What was altered is evidence, and a new time could have been given to it to have it deleted.
+                    if let Err(why) = checker.check(entry) {
+                        tracing::error!(?journal, %why, "old events are not deleted");
+                        break;
+                    }
+                    (next.deleted_to, next.deleted_mac) = checker.position();
+                }
+                if next.deleted_to == ends.deleted_to {
                     return Ok(false);
                 }
                 let sql = journal_sql!(
-                    kind,
-                    "SELECT first, n, at, mac FROM " entries " WHERE tenant = ?1 ORDER BY first LIMIT ?2"
-                );
-                let values = [journal.key().into(), ENTRIES_AT_ONCE.into()];
-                let read = |row: &Row<'_>| {
-                    let mac = chain::mac_of(row.bytes_ref(3)?)?;
-                    Ok(OldEntry { first: row.count(0)?, n: row.count(1)?, at: row.time(2)?, mac })
-                };
-                let entries = tx.rows(sql, &values, read).await?;
-                let old = entries.iter().take_while(|entry| entry.at < before);
-                let Some(newest) = old.last() else { return Ok(false) };
-                let sql = journal_sql!(
                     kind, "DELETE FROM " entries " WHERE tenant = ?1 AND first <= ?2"
                 );
-                tx.execute(sql, &[journal.key().into(), newest.first.into()]).await?;
-                let sql = journal_sql!(
-                    kind,
-                    "UPDATE " ends " SET deleted_to = ?2, deleted_mac = ?3 WHERE tenant = ?1"
-                );
-                let to = newest.first + newest.n - 1;
-                let values = [journal.key().into(), to.into(), newest.mac.as_slice().into()];
-                tx.execute(sql, &values).await?;
+                tx.execute(sql, &[journal.key().into(), next.deleted_to.into()]).await?;
+                super::write_ends(&tx, &journal, &key, [&ends, &next]).await?;
                 Ok::<_, StoreError>(entries.len() as u64 == ENTRIES_AT_ONCE)
             })
             .await

@@ -196,9 +196,12 @@ impl Store {
         let (tenant, name, audited) = (tenant.clone(), name.clone(), audited.clone());
         self.db
             .write(WriteKind::Tenant(tenant.clone()), async move |tx| {
+                // Locked, so that a concurrent change doesn't bring back what is deleted.
+                if counter::lock_tenant(&tx, &tenant).await?.is_none() {
+                    return Ok(false);
+                }
                 let values = [tenant.as_str().into(), name.as_str().into()];
-                let sql = concat!(stored_columns!(), " WHERE a.tenant = ?1 AND a.name = ?2");
-                let before = tx.lock_row(sql, &values, read_stored).await?;
+                let before = read_in(&tx, &tenant, &name).await?;
                 let Some(before) = before else { return Ok(false) };
                 tx.execute("DELETE FROM account WHERE tenant = ?1 AND name = ?2", &values).await?;
                 let changed = (SetupObject::Account, name.as_str());

@@ -47,7 +47,12 @@ impl Store {
                 tenant.page_number_max.into(),
                 label_keys.as_deref().into(),
             ];
-            if tx.execute(sql, &values).await? == 1 {
+            // A tenant that was just deleted can be made again.
+            let mut before = None;
+            while before.is_none() && tx.execute(sql, &values).await? == 0 {
+                before = lock(&tx, &tenant.name).await?;
+            }
+            if before.is_none() {
                 let none = SetSize { total: 0, latest_at: Timestamp::EPOCH };
                 counter::put(&tx, &tenant.name, &NumberedSet::Tenant, none).await?;
                 counter::open_tasks(&tx, &tenant.name).await?;
@@ -59,7 +64,6 @@ impl Store {
                 audited.write_to_estate(&tx, changed, None, Some(&tenant)).await?;
                 return Ok((Put::Created, false));
             }
-            let before = lock(&tx, &tenant.name).await?;
             let sql = "UPDATE tenant SET time_zone = ?2, requests_per_second = ?3, \
                            page_number_max = ?4, label_keys = ?5 WHERE tenant = ?1";
             tx.execute(sql, &values).await?;
@@ -89,6 +93,11 @@ impl Store {
         let values = [request.size.into(), request.offset().into()];
         let items = self.db.rows(sql, &values, read).await?;
         Ok(Page { request, items, total: total.unwrap_or_default() })
+    }
+
+    /// The names of all tenants.
+    pub async fn tenant_names(&self) -> Result<Vec<TenantName>, StoreError> {
+        self.db.rows("SELECT tenant FROM tenant", &[], |row| row.parsed(0)).await
     }
 
     /// All tenants.
@@ -130,7 +139,8 @@ impl Store {
                 if counter.total > 0 {
                     return Ok(Some(Err(TenantInUse { n_accesses: counter.total })));
                 }
-                let before = read_in(&tx, &name).await?;
+                // Locked, so that a concurrent change has written into the audit before that is deleted.
+                let before = lock(&tx, &name).await?;
                 let changed = (SetupObject::Tenant, name.as_str());
                 audited.write_to_estate(&tx, changed, before.as_ref(), None).await?;
                 // Revoked too, because a client may be about to get a token.

@@ -16,6 +16,14 @@ async fn events(store: &Store, journal: &Journal) -> Vec<Event> {
     page.unwrap().unwrap().events
 }
 
+/// A store on which a server has started.
+async fn begun(case: &Case) -> &Store {
+    while !case.store.begin_journals(&key()).await.unwrap() {
+        case.clock.set(case.clock.now().plus_milliseconds(60_000));
+    }
+    &case.store
+}
+
 fn types(events: &[Event]) -> Vec<EventType> {
     events.iter().map(|event| event.event_type).collect()
 }
@@ -32,7 +40,7 @@ fn by<T>(subject: &str, record: fn(&T) -> String) -> Audited<T> {
 #[tokio::test]
 async fn every_change_of_the_setup_is_in_the_audit_of_its_tenant() {
     for case in stores("audit_of_the_setup").await {
-        let store = &case.store;
+        let store = begun(&case).await;
         let ann = by("ann", |tenant: &Tenant| tenant.time_zone.as_str().to_owned());
         let tokyo = Tenant { time_zone: "Asia/Tokyo".parse().unwrap(), ..tenant("acme") };
         store.put_tenant(&tenant("acme"), &ann).await.unwrap();
@@ -84,7 +92,7 @@ async fn every_change_of_the_setup_is_in_the_audit_of_its_tenant() {
 #[tokio::test]
 async fn the_audit_of_the_estate_outlives_its_tenants() {
     for case in stores("audit_of_the_estate").await {
-        let store = &case.store;
+        let store = begun(&case).await;
         set_up(store).await;
         store.delete_tenant(&acme(), &audited()).await.unwrap().unwrap().unwrap();
         let none = EventFilter::default();
@@ -112,7 +120,7 @@ fn refusal(n: u64) -> Entry {
 #[tokio::test]
 async fn what_belongs_to_no_tenant_is_in_the_audit_of_the_estate() {
     for case in stores("audit_of_none").await {
-        set_up(&case.store).await;
+        set_up(begun(&case).await).await;
         let stranger = Some("zoo".parse().unwrap());
         let entries = vec![(Some(acme()), refusal(1)), (stranger, refusal(2)), (None, refusal(3))];
         case.store.write_audit(entries).await.unwrap();
@@ -130,7 +138,7 @@ async fn what_belongs_to_no_tenant_is_in_the_audit_of_the_estate() {
 }
 
 #[tokio::test]
-async fn a_changed_audit_is_found_by_its_chain_and_a_replaced_one_by_a_head_that_was_kept() {
+async fn a_changed_audit_is_found_by_its_chain() {
     let missing = |from, to| ChainBreak::Missing { from, to };
     for (n, (sql, expected)) in [
         ("DELETE FROM audit WHERE tenant = 'acme' AND first = 1", missing(1, Some(1))),
@@ -145,13 +153,24 @@ async fn a_changed_audit_is_found_by_its_chain_and_a_replaced_one_by_a_head_that
              WHERE tenant = 'acme' AND first = 1",
             ChainBreak::Altered { number: 1 },
         ),
-        ("DELETE FROM audit_ends WHERE tenant = 'acme'", ChainBreak::Replaced { number: 4 }),
+        ("UPDATE audit_ends SET deleted_to = last, deleted_mac = mac", ChainBreak::Ends),
+        ("UPDATE audit_ends SET ends_mac = NULL", ChainBreak::Ends),
+        ("UPDATE audit_ends SET mac = ends_mac WHERE tenant = 'acme'", ChainBreak::Ends),
+        (
+            "UPDATE audit SET first = -1 WHERE tenant = 'acme' AND first = 1",
+            ChainBreak::Inserted { number: -1 },
+        ),
+        (
+            "UPDATE audit SET n = 0, mac = entry WHERE tenant = 'acme' AND first = 2",
+            ChainBreak::Altered { number: 2 },
+        ),
+        ("DELETE FROM audit_ends WHERE tenant = 'acme'", ChainBreak::NoEnds),
     ]
     .into_iter()
     .enumerate()
     {
         for case in stores(&format!("audit_tampered_{n}")).await {
-            let store = &case.store;
+            let store = begun(&case).await;
             set_up(store).await;
             number_all(store).await;
             let heads = store.journal_heads().await.unwrap();
@@ -160,26 +179,124 @@ async fn a_changed_audit_is_found_by_its_chain_and_a_replaced_one_by_a_head_that
             let checked = store.check_journal(&audit(), &key(), Some(&head)).await.unwrap();
             assert_eq!(checked.unwrap().first_break, None, "{}: as it was", case.kind);
             run(store, sql).await;
-            if matches!(expected, ChainBreak::Replaced { .. }) {
-                // All of it, with a chain that is right.
-                run(store, "DELETE FROM audit WHERE tenant = 'acme'").await;
-                store.begin_journals().await.unwrap();
-                case.clock.set(case.clock.now().plus_milliseconds(60_000));
-                assert!(store.begin_journals().await.unwrap(), "{}", case.kind);
-                number_all(store).await;
-                let alone = store.check_journal(&audit(), &key(), None).await.unwrap().unwrap();
-                assert_eq!(alone.first_break, None, "{}", case.kind);
-            }
             let checked = store.check_journal(&audit(), &key(), Some(&head)).await.unwrap();
             assert_eq!(checked.unwrap().first_break, Some(expected), "{}: {sql}", case.kind);
+            assert!(store.journals().await.unwrap().contains(&audit()), "{}: {sql}", case.kind);
+            // What a server writes afterwards hides nothing.
+            store.put_contract(&acme(), &contract("c9", "o9"), &audited()).await.unwrap().unwrap();
+            _ = store.number_events(&key()).await;
+            let later = store.check_journal(&audit(), &key(), None).await.unwrap().unwrap();
+            assert!(later.first_break.is_some(), "{}: {sql}, later", case.kind);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_replaced_audit_is_found_by_a_head_that_was_kept() {
+    for case in stores("audit_replaced").await {
+        let store = begun(&case).await;
+        set_up(store).await;
+        number_all(store).await;
+        let heads = store.journal_heads().await.unwrap();
+        let head = heads.into_iter().find(|head| head.journal == audit()).unwrap();
+        for sql in ["audit_ends", "audit"] {
+            let sql = format!("DELETE FROM {sql} WHERE tenant = 'acme'");
+            run(store, Box::leak(sql.into_boxed_str())).await;
+        }
+        begun(&case).await;
+        number_all(store).await;
+        let alone = store.check_journal(&audit(), &key(), None).await.unwrap().unwrap();
+        assert_eq!(alone.first_break, None, "{}", case.kind);
+        let checked = store.check_journal(&audit(), &key(), Some(&head)).await.unwrap().unwrap();
+        let expected = ChainBreak::Replaced { number: 4 };
+        assert_eq!(checked.first_break, Some(expected), "{}", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn an_altered_entry_is_not_deleted_for_the_age_that_it_was_given() {
+    for case in stores("audit_made_old").await {
+        let store = begun(&case).await;
+        set_up(store).await;
+        number_all(store).await;
+        run(store, "UPDATE audit SET at = 0 WHERE tenant = 'acme' AND first <= 2").await;
+        while store.delete_old_events(JournalKind::Audit, day(-400), &key()).await.unwrap() {}
+        let checked = store.check_journal(&audit(), &key(), None).await.unwrap().unwrap();
+        let expected = Some(ChainBreak::Altered { number: 1 });
+        assert_eq!((checked.first_break, checked.deleted_to), (expected, 0), "{}", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_fails_holds_up_no_other_entry() {
+    for case in stores("audit_partly").await {
+        let store = begun(&case).await;
+        set_up(store).await;
+        store.put_tenant(&tenant("zoo"), &audited()).await.unwrap();
+        number_all(store).await;
+        run(store, "UPDATE audit_ends SET mac = ends_mac, last = -1 WHERE tenant = 'acme'").await;
+        let zoo: TenantName = "zoo".parse().unwrap();
+        let entries = vec![(Some(acme()), refusal(1)), (Some(zoo.clone()), refusal(2))];
+        let (left, _) = store.write_audit(entries).await.unwrap_err();
+        assert_eq!(left, [(Some(acme()), refusal(1))], "{}", case.kind);
+        let zoo = Journal::Audit(zoo);
+        _ = store.number_events(&key()).await;
+        let page = store.events_in(&zoo, Some(0), 10, &EventFilter::default()).await;
+        let types = types(&page.unwrap().unwrap().events);
+        assert_eq!(types, [EventType::TenantCreate, EventType::Refusal], "{}", case.kind);
+    }
+}
+
+#[tokio::test]
+async fn servers_that_begin_journals_together_lose_nothing_of_them() {
+    for case in stores("audit_begun_by_two").await {
+        set_up(&case.store).await;
+        for sql in ["DELETE FROM journal", "DELETE FROM event_new"] {
+            create(&case.store).await;
+            run(&case.store, sql).await;
+        }
+        case.store.begin_journals(&key()).await.unwrap();
+        case.clock.set(case.clock.now().plus_milliseconds(60_000));
+        let key = &key();
+        let (one, two) =
+            tokio::join!(case.store.begin_journals(key), case.store.begin_journals(key));
+        assert!(one.unwrap() && two.unwrap(), "{}", case.kind);
+        let changes = events(&case.store, &Journal::Changes(acme())).await;
+        assert_eq!(types(&changes), [EventType::JournalStart], "{}", case.kind);
+        for journal in [audit(), Journal::EstateAudit] {
+            let starts = events(&case.store, &journal).await;
+            let n = types(&starts).iter().filter(|it| **it == EventType::JournalStart).count();
+            assert_eq!(n, 1, "{}: {starts:?}", case.kind);
+        }
+    }
+}
+
+async fn create(store: &Store) {
+    static DRAWN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let n = DRAWN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    store.create_access(&acme(), new("c1", &format!("a{n}"))).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_tenant_of_a_name_that_was_used_before_begins_with_nothing() {
+    for case in stores("audit_reused_name").await {
+        let store = begun(&case).await;
+        set_up(store).await;
+        number_all(store).await;
+        // An older program deletes a tenant without its audit.
+        run(store, "DELETE FROM tenant WHERE tenant = 'acme'").await;
+        run(store, "DELETE FROM counter WHERE tenant = 'acme'").await;
+        store.write_audit(vec![(Some(acme()), refusal(7))]).await.unwrap();
+        store.put_tenant(&tenant("acme"), &audited()).await.unwrap();
+        let own = events(store, &audit()).await;
+        assert_eq!(types(&own), [EventType::TenantCreate], "{}", case.kind);
     }
 }
 
 #[tokio::test]
 async fn a_kept_head_is_compared_with_the_event_that_it_names() {
     for case in stores("audit_kept_head").await {
-        let store = &case.store;
+        let store = begun(&case).await;
         set_up(store).await;
         number_all(store).await;
         let heads = store.journal_heads().await.unwrap();
@@ -197,7 +314,7 @@ async fn a_kept_head_is_compared_with_the_event_that_it_names() {
         assert_eq!(found(&later).await, Some(ChainBreak::Replaced { number: 9 }), "{}", case.kind);
         // Entries that are older than the audit is kept can't be compared, those at its beginning can.
         case.clock.set(day(500));
-        while store.delete_old_events(JournalKind::Audit, day(400)).await.unwrap() {}
+        while store.delete_old_events(JournalKind::Audit, day(400), &key()).await.unwrap() {}
         let last = JournalHead { number: 5, ..other.clone() };
         assert_eq!(found(&kept).await, None, "{}", case.kind);
         assert_eq!(found(&last).await, Some(ChainBreak::Replaced { number: 5 }), "{}", case.kind);
@@ -207,15 +324,12 @@ async fn a_kept_head_is_compared_with_the_event_that_it_names() {
 #[tokio::test]
 async fn an_audit_that_is_younger_than_its_store_says_so() {
     for case in stores("audit_begun").await {
-        let store = &case.store;
+        let store = begun(&case).await;
         set_up(store).await;
         for sql in ["DELETE FROM audit_ends", "DELETE FROM audit_new"] {
             run(store, sql).await;
         }
-        store.begin_journals().await.unwrap();
-        // On PostgreSQL, a server of an older version might be starting.
-        case.clock.set(case.clock.now().plus_milliseconds(60_000));
-        assert!(store.begin_journals().await.unwrap(), "{}", case.kind);
+        begun(&case).await;
         for journal in [audit(), Journal::EstateAudit] {
             let events = events(store, &journal).await;
             assert_eq!(types(&events), [EventType::JournalStart], "{}: {journal:?}", case.kind);

@@ -225,7 +225,7 @@ async fn old_events_are_deleted_and_the_others_stay_in_their_chain() {
         case.clock.set(day(10));
         create(&case.store, "c1", "dan").await;
         number_all(&case.store).await;
-        while case.store.delete_old_events(JournalKind::Changes, day(5)).await.unwrap() {}
+        while case.store.delete_old_events(JournalKind::Changes, day(5), &key()).await.unwrap() {}
         let none = EventFilter::default();
         let too_old = case.store.events(&acme(), Some(3), 10, &none).await.unwrap();
         assert_eq!(too_old, Err(NoEvents::Deleted { oldest: 5 }), "{}", case.kind);
@@ -243,7 +243,7 @@ async fn old_events_are_deleted_and_the_others_stay_in_their_chain() {
             .unwrap()
             .unwrap();
         assert_eq!((checked.first_break, checked.n_events), (None, 1), "{}", case.kind);
-        while case.store.delete_old_events(JournalKind::Changes, day(20)).await.unwrap() {}
+        while case.store.delete_old_events(JournalKind::Changes, day(20), &key()).await.unwrap() {}
         create(&case.store, "c1", "eve").await;
         number_all(&case.store).await;
         assert_eq!(page(&case.store, None, 10).await.events[0].number, 6, "{}", case.kind);
@@ -269,10 +269,10 @@ async fn a_store_that_is_older_than_its_journal_says_where_it_begins() {
         assert_eq!(before, Err(NoEvents::NotBegun), "{}", case.kind);
         assert_eq!(case.store.last_event(&acme()).await.unwrap(), None, "{}", case.kind);
         // On PostgreSQL, a server of an older version might be starting.
-        if !case.store.begin_journals().await.unwrap() {
+        if !case.store.begin_journals(&key()).await.unwrap() {
             assert!(case.store.is_shared(), "{}", case.kind);
             case.clock.set(case.clock.now().plus_milliseconds(60_000));
-            assert!(case.store.begin_journals().await.unwrap(), "{}", case.kind);
+            assert!(case.store.begin_journals(&key()).await.unwrap(), "{}", case.kind);
         }
         create(&case.store, "c1", "bob").await;
         number_all(&case.store).await;

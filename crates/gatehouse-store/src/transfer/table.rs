@@ -137,6 +137,7 @@ pub(crate) const TABLES: &[Table] = &[
                 bytes("mac"),
                 integer("deleted_to"),
                 bytes("deleted_mac"),
+                bytes("ends_mac"),
             ],
             1,
         )
@@ -168,6 +169,7 @@ pub(crate) const TABLES: &[Table] = &[
                 bytes("mac"),
                 integer("deleted_to"),
                 bytes("deleted_mac"),
+                bytes("ends_mac"),
             ],
             1,
         )

@@ -266,6 +266,10 @@ async fn examine_sealed(
         }
     };
     let app = App::new(store.clone(), vault, clock, config.tasks.clone(), platforms);
+    let heads = store.journal_heads().await?;
+    if journal_key.is_none() && heads.iter().any(|head| head.number > 0) {
+        findings.wrong("the key of the journals is gone, so they can't be checked");
+    }
     if let Some(key) = journal_key {
         let app = app.clone().with_journal_key(key);
         let tell = &mut |line: Result<String, String>| match line {

@@ -131,7 +131,7 @@ async fn issue(config: &Config, grant: &Grant) -> Result<String, String> {
     let entries = grant.audited(&token, &Origin::of(Cause::Command), now);
     let written = app.store.write_audit(entries).await;
     app.store.close().await;
-    written.map_err(|why| why.explained())?;
+    written.map_err(|(_, why)| why.explained())?;
     Ok(token.text)
 }
 

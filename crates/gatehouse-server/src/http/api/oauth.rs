@@ -59,21 +59,27 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
         }
         None => return Err(refused(OAuthError::InvalidRequest, "grant_type is missing")),
     }
-    let (id, secret) = credentials(call.headers(), &form)?;
+    let given = credentials(call.headers(), &form);
+    let (id, secret) = given.inspect_err(|refused| {
+        if refused.status == StatusCode::UNAUTHORIZED {
+            count_refusal(&call, "", RefusalReason::Client, false);
+        }
+    })?;
     let client = call.app().authenticate_client(&call.disconnection, &id, &secret).await;
     let client = client.inspect_err(|error| {
         if matches!(error, Error::TooManyGuesses(..)) {
             log_refusal(&call, &id, "too many failed checks");
             // Only failures of an existing client are counted.
-            count_refusal(&call, &id, true);
+            count_refusal(&call, &id, RefusalReason::Client, true);
         }
     })?;
     let client = client.map_err(|WrongClient { exists }| {
         log_refusal(&call, &id, "refused");
-        count_refusal(&call, &id, exists);
+        count_refusal(&call, &id, RefusalReason::Client, exists);
         unknown_client()
     })?;
-    let scopes = granted(&client, form.value(oauth::REQUESTED_SCOPE.name)?)?;
+    let scopes = granted(&client, form.value(oauth::REQUESTED_SCOPE.name)?);
+    let scopes = scopes.inspect_err(|_| count_refusal(&call, &id, RefusalReason::Scope, true))?;
     let lifetime_seconds = call.server.token_lifetime_seconds;
     let grant = Grant {
         subject: client.id.to_string(),
@@ -94,11 +100,11 @@ async fn issue_token(call: Call) -> Result<Reply, Problem> {
 }
 
 /// Counts a refused client for the audit of its tenant.
-fn count_refusal(call: &Call, id: &str, exists: bool) {
+fn count_refusal(call: &Call, id: &str, reason: RefusalReason, exists: bool) {
     let client: Option<ClientId> = id.parse().ok();
     let refusal = Refusal {
         tenant: client.map(|it| it.tenant().clone()),
-        reason: RefusalReason::Client,
+        reason,
         client: exists.then_some(id),
         subject: "",
         correlation_id: &call.origin.correlation_id,

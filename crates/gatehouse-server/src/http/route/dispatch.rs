@@ -240,7 +240,10 @@ where
     };
     let Some(RouteMatch { resource, params }) = found.filter(is_served) else {
         return Err(match connection.listener {
-            ListenerKind::Main => Box::pin(refuse_unknown_path(api, parts, path, record)).await,
+            ListenerKind::Main => {
+                Box::pin(refuse_unknown_path(api, connection, correlation, parts, path, record))
+                    .await
+            }
             ListenerKind::Operator => Problem::not_for_operators(),
         });
     };
@@ -254,12 +257,13 @@ where
     record.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
     let mut caller = None;
     if !resource.is_public() && connection.listener == ListenerKind::Main {
-        let authenticated = authenticate(api, parts, record).await.inspect_err(|refused| {
-            count_refusal(api, connection, correlation, record, refused, None);
-        });
-        let caller = caller.insert(authenticated?);
-        authorize(caller, resource, operation, tenant).inspect_err(|refused| {
-            count_refusal(api, connection, correlation, record, refused, Some(caller));
+        let authenticated = authenticate(api, parts, record).await;
+        let caller = caller.insert(authenticated.inspect_err(|refused| {
+            count_bad_token(api, connection, correlation, record, refused);
+        })?);
+        authorize(caller, resource, operation, tenant).map_err(|(reason, refused)| {
+            count_refusal(api, connection, correlation, record, reason);
+            refused
         })?;
         if resource.is_of_tenants() {
             count(api, tenant, record).await?;
@@ -294,6 +298,8 @@ fn show_options(resource: &Resource) -> Reply {
 /// Refusal of an unknown path. Under a tenant's name, only callers with rights for the tenant learn that it is unknown.
 async fn refuse_unknown_path(
     api: &HttpApi,
+    connection: ConnectionInfo,
+    correlation: &Correlation,
     parts: &Parts,
     path: &str,
     record: &mut RequestRecord<'_>,
@@ -305,8 +311,15 @@ async fn refuse_unknown_path(
     }
     let tenant = percent_encoding::percent_decode_str(first).decode_utf8_lossy();
     record.tenant = tenant.parse::<TenantName>().ok().map(|name| name.to_string());
-    let caller = authenticate(api, parts, record).await;
-    if let Err(refused) = caller.and_then(|caller| covers(&caller, &tenant)) {
+    let caller = match authenticate(api, parts, record).await {
+        Ok(caller) => caller,
+        Err(refused) => {
+            count_bad_token(api, connection, correlation, record, &refused);
+            return refused;
+        }
+    };
+    if let Err(refused) = covers(&caller, &tenant) {
+        count_refusal(api, connection, correlation, record, RefusalReason::Tenant);
         return refused;
     }
     count(api, Some(&tenant), record).await.err().unwrap_or_else(Problem::unknown_path)
@@ -319,23 +332,28 @@ fn refuse_method(method: &Method, resource: &Resource) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Wrong method", detail).with(header::ALLOW, &allow)
 }
 
+/// Counts a request without a valid token for the audit.
+fn count_bad_token(
+    api: &HttpApi,
+    connection: ConnectionInfo,
+    correlation: &Correlation,
+    record: &RequestRecord<'_>,
+    refused: &Problem,
+) {
+    // An issuer that can't be reached has refused no token.
+    if refused.status == StatusCode::UNAUTHORIZED {
+        count_refusal(api, connection, correlation, record, RefusalReason::Token);
+    }
+}
+
 /// Counts a refused request for the audit of its tenant.
 fn count_refusal(
     api: &HttpApi,
     connection: ConnectionInfo,
     correlation: &Correlation,
     record: &RequestRecord<'_>,
-    refused: &Problem,
-    caller: Option<&Caller>,
+    reason: RefusalReason,
 ) {
-    let reason = match (caller, &record.tenant) {
-        // An issuer that can't be reached has refused no token.
-        (None, _) if refused.status != StatusCode::UNAUTHORIZED => return,
-        (None, _) => RefusalReason::Token,
-        (Some(caller), Some(tenant)) if covers(caller, tenant).is_err() => RefusalReason::Tenant,
-        (Some(caller), None) if !caller.rights.cover_all() => RefusalReason::Tenant,
-        (Some(_), _) => RefusalReason::Scope,
-    };
     let app = &api.server.app;
     let refusal = Refusal {
         tenant: record.tenant.as_ref().and_then(|name| name.parse().ok()),
@@ -368,7 +386,7 @@ fn authorize(
     resource: &Resource,
     operation: Option<&Operation>,
     tenant: Option<&str>,
-) -> Result<(), Problem> {
+) -> Result<(), RefusedCaller> {
     match operation {
         Some(operation) => check_need(caller, operation.need, tenant),
         // A caller without rights for any operation of the path doesn't learn which methods it has.
@@ -381,25 +399,33 @@ fn authorize(
     }
 }
 
-fn check_need(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), Problem> {
+/// Why a caller is refused, for the audit and for the response.
+type RefusedCaller = (RefusalReason, Problem);
+
+fn check_need(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), RefusedCaller> {
     let allowed = |scope: Scope| {
         if caller.rights.allow(scope) {
             return Ok(());
         }
         let scope = scope.as_str();
-        Err(Problem::forbidden(format!("the token lacks the scope `{scope}`")).with(
+        let refused = Problem::forbidden(format!("the token lacks the scope `{scope}`")).with(
             header::WWW_AUTHENTICATE,
             &format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""),
-        ))
+        );
+        Err((RefusalReason::Scope, refused))
     };
-    let tenant = tenant.unwrap_or_default();
+    let covered = || {
+        let covered = covers(caller, tenant.unwrap_or_default());
+        covered.map_err(|refused| (RefusalReason::Tenant, refused))
+    };
     match need {
         Need::Nothing | Need::Token => Ok(()),
-        Need::Scope(scope) => covers(caller, tenant).and_then(|()| allowed(scope)),
-        Need::Admin => allowed(Scope::Admin).and_then(|()| covers(caller, tenant)),
+        Need::Scope(scope) => covered().and_then(|()| allowed(scope)),
+        Need::Admin => allowed(Scope::Admin).and_then(|()| covered()),
         Need::AdminOfAll if caller.rights.cover_all() => allowed(Scope::Admin),
         Need::AdminOfAll => {
-            Err(Problem::forbidden("only a token for all tenants (`*`) may do this"))
+            let refused = Problem::forbidden("only a token for all tenants (`*`) may do this");
+            Err((RefusalReason::Tenant, refused))
         }
     }
 }

@@ -117,7 +117,12 @@ async fn an_audit_is_read_in_pages_and_by_filters() {
     let app = &gate.gate.server.app;
     gate.clock.set(at("2028-06-01T00:00:00Z"));
     let before = app.events.kept_from(gatehouse_store::JournalKind::Audit, app.now());
-    while app.store.delete_old_events(gatehouse_store::JournalKind::Audit, before).await.unwrap() {}
+    while app
+        .store
+        .delete_old_events(gatehouse_store::JournalKind::Audit, before, app.chain_key())
+        .await
+        .unwrap()
+    {}
     let gone = gate.get(&format!("{ACME}?after=1")).await;
     assert_eq!(gone.status, 410, "{}", gone.body);
     let kept = gate.audit(ACME).await;
@@ -155,6 +160,7 @@ async fn the_estate_tells_of_tenants_that_were_made_and_deleted() {
 #[tokio::test]
 async fn refused_requests_are_counted_by_minute_reason_and_subject() {
     for gate in Gatehouse::on_each("audit_refusals").await {
+        gate.gate.server.app.write_audit_counts(false).await.unwrap();
         let of_rival = gate.token_for("rival", "access:read");
         let without_scope = gate.token_for("acme", "product:read");
         for _ in 0..3 {
@@ -193,15 +199,20 @@ async fn refused_requests_are_counted_by_minute_reason_and_subject() {
         assert_eq!(later, expected, "{}", gate.kind);
         // Those without a tenant are in the audit of the estate.
         assert_eq!(gate.refused("nonsense", "/-/me").await, 401);
-        assert_eq!(gate.refused("nonsense", "/nowhere/access").await, 401);
+        for path in ["/nowhere/access", "/elsewhere/no/such/path"] {
+            assert_eq!(gate.refused("nonsense", path).await, 401);
+        }
+        gate.gate.server.app.write_audit_counts(false).await.unwrap();
+        gate.clock.set(at("2027-03-01T12:02:00Z"));
         let estate = gate.audit(&format!("{ESTATE}?eventType=RefusalEvent")).await.json();
-        assert_eq!(each(&estate, "/event/refusal/count"), [1, 1].map(Value::from), "{estate:#}");
+        assert_eq!(each(&estate, "/event/refusal/count"), [1, 2].map(Value::from), "{estate:#}");
     }
 }
 
 #[tokio::test]
 async fn tokens_and_wrong_secrets_of_clients_are_told() {
     for gate in Gatehouse::on_each("audit_tokens").await {
+        gate.gate.server.app.write_audit_counts(false).await.unwrap();
         let made = gate.post("/-/admin/tenants/acme/clients", r#"{"scope": "access:read"}"#).await;
         let text = |name: &str| made.json()[name].as_str().unwrap().to_owned();
         let (id, secret) = (text("clientId"), text("clientSecret"));

@@ -198,7 +198,7 @@ async fn a_page_of_events_is_what_its_parameters_say() {
             .server
             .app
             .store
-            .delete_old_events(JournalKind::Changes, before)
+            .delete_old_events(JournalKind::Changes, before, gate.gate.server.app.chain_key())
             .await
             .unwrap()
         {}

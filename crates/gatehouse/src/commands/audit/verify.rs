@@ -68,25 +68,35 @@ pub(crate) async fn check_journals(
     kept: &[JournalHead],
     tell: &mut dyn FnMut(Result<String, String>),
 ) -> Result<(), StoreError> {
-    let heads = app.store.journal_heads().await?;
-    for head in kept {
-        if !heads.iter().any(|it| it.journal == head.journal) {
-            tell(Err(format!("{}: there is none any more", shown(&head.journal))));
-        }
+    let journals = app.store.journals().await?;
+    for head in kept.iter().filter(|head| !journals.contains(&head.journal)) {
+        tell(Err(format!("{}: there is none any more", shown(&head.journal))));
     }
-    for JournalHead { journal, .. } in heads {
+    for journal in journals {
         let kept = kept.iter().rfind(|it| it.journal == journal);
         let name = shown(&journal);
         let checked = app.store.check_journal(&journal, app.chain_key(), kept).await?;
         // A tenant may have been deleted meanwhile.
         let Some(checked) = checked else { continue };
-        match checked.first_break {
-            Some(why) => tell(Err(format!("{name}: {why}"))),
-            None if checked.n_events == 0 => tell(Ok(format!("{name}: none"))),
-            None => {
-                let (n, last) = (checked.n_events, checked.last);
+        let oldest = checked.deleted_to + 1;
+        let note = match kept {
+            Some(head) if head.number > 0 && head.number < checked.deleted_to => format!(
+                "; the kept head, of event {}, is older than the oldest event, {oldest}, and says nothing any more",
+                head.number
+            ),
+            _ => String::new(),
+        };
+        match (checked.first_break, checked.n_events) {
+            (Some(why), _) => tell(Err(format!("{name}: {why}{note}"))),
+            (None, 0) if checked.last == 0 => tell(Ok(format!("{name}: none"))),
+            (None, 0) => tell(Ok(format!(
+                "{name}: all, up to number {}, were deleted for their age{note}",
+                checked.last
+            ))),
+            (None, n) => {
+                let last = checked.last;
                 let are = if n == 1 { "event is as it was" } else { "events are as they were" };
-                tell(Ok(format!("{name}: {n} {are} written, up to number {last}")));
+                tell(Ok(format!("{name}: {n} {are} written, up to number {last}{note}")));
             }
         }
     }
