@@ -36,6 +36,7 @@ use crate::auth::revocations::Revocations;
 use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
+use crate::work::event_watch::EventWatch;
 use crate::work::meter::WorkMeter;
 
 /// The service with everything it uses. Cheap to clone.
@@ -61,6 +62,8 @@ pub struct App {
     pub(crate) guess_limiter: Arc<GuessLimiter>,
     /// Notified when a batch is due.
     pub(crate) wake: Arc<Notify>,
+    /// Wakes the streams of tenants that have new events.
+    pub(crate) event_watch: Arc<EventWatch>,
     /// Figures of background work.
     pub(crate) meter: Arc<WorkMeter>,
     /// Backups of the embedded store, where the settings schedule them.
@@ -93,6 +96,7 @@ impl App {
             revocations,
             guess_limiter,
             wake,
+            event_watch: Arc::default(),
             meter,
             backups: None,
             checks: None,

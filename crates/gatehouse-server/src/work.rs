@@ -1,5 +1,5 @@
 //! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
-//! usernames, the journals, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
+//! usernames, the journals and their followers, the counted sets, the indexes of starts and ends, and backups and checks of the embedded store.
 //!
 //! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
 //! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
@@ -7,6 +7,7 @@
 pub(crate) mod backup;
 pub(crate) mod check;
 mod chunk_size;
+pub(crate) mod event_watch;
 mod heartbeat;
 pub mod journal;
 pub mod lifecycle;
@@ -70,6 +71,9 @@ impl Workers {
         loops.spawn(usernames::enable_reuse(app.store.clone(), stopping.clone()));
         loops.spawn(journal::number(app.clone(), stopping.clone()));
         loops.spawn(journal::keep_up(app.clone(), stopping.clone()));
+        let (watch, store) = (Arc::clone(&app.event_watch), app.store.clone());
+        let watching = stopping.clone();
+        loops.spawn(async move { watch.run(&store, &watching).await });
         loops.spawn(sets::build(app.store.clone(), stopping.clone()));
         loops.spawn(time_indexes::build(app.store.clone(), stopping.clone()));
         if let Some(backups) = app.backups.clone() {

@@ -38,7 +38,9 @@ pub fn chain_key(keys: &Arc<JournalKeys>) -> ChainKey {
 impl App {
     /// Numbers events of every tenant that has some without numbers; true if there may be more.
     pub async fn number_events(&self) -> Result<bool, StoreError> {
-        Ok(self.store.number_events(&chain_key(self.vault.journal_keys())).await? > 0)
+        let n_with_more = self.store.number_events(&chain_key(self.vault.journal_keys())).await?;
+        self.event_watch.wake();
+        Ok(n_with_more > 0)
     }
 }
 
