@@ -46,8 +46,8 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// Time between two checks of the token while nothing happens, and before a failed read is repeated.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Time in which a client must take the end of its stream.
-const END_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time in which a client must take the end of its stream. Shorter than a stopping server waits before it closes the connection.
+const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(super) const RESPONSE: ResponseSpec = ResponseSpec {
     description: "a stream of server-sent events, for a client that prefers it: the events as they happen. `pageSize` \

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use tokio_util::task::TaskTracker;
 
 use crate::http::HttpApi;
-use crate::http::answer::answer_body::AnswerBody;
+use crate::http::answer::answer_body::{AnswerBody, EndlessBody};
 use crate::http::answer::correlation::Correlation;
 use crate::http::answer::negotiation::{prefers_gzip, vary};
 use crate::http::answer::problem::Problem;
@@ -105,7 +105,11 @@ impl Outgoing {
             // A span of hours with all of its reads is of no use.
             StreamKind::Endless => requests.spawn(produced),
         };
-        response(status, headers, body)
+        let mut response = response(status, headers, body);
+        if kind == StreamKind::Endless {
+            response.extensions_mut().insert(EndlessBody);
+        }
+        response
     }
 }
 
