@@ -39,6 +39,7 @@ use crate::auth::revocations::Revocations;
 use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
+use crate::work::event_watch::EventWatch;
 use crate::work::journal;
 use crate::work::meter::WorkMeter;
 
@@ -69,6 +70,8 @@ pub struct App {
     pub(crate) guess_limiter: Arc<GuessLimiter>,
     /// Notified when a batch is due.
     pub(crate) wake: Arc<Notify>,
+    /// Wakes the streams of tenants that have new events.
+    pub(crate) event_watch: Arc<EventWatch>,
     /// Figures of background work.
     pub(crate) meter: Arc<WorkMeter>,
     /// Backups of the embedded store, where the settings schedule them.
@@ -104,6 +107,7 @@ impl App {
             revocations,
             guess_limiter,
             wake,
+            event_watch: Arc::default(),
             meter,
             backups: None,
             checks: None,

@@ -15,6 +15,7 @@ mod pages;
 mod route;
 mod routes;
 
+pub(crate) use answer::answer_body::EndlessBody;
 pub use answer::answer_body::{AnswerBody, TruncatedBody};
 pub use answer::csv::{Cell as CsvCell, write_row as write_csv_row};
 pub use http_api::{HttpApi, OptionalFeatures};

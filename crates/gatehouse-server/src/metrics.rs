@@ -11,7 +11,7 @@ mod streams;
 
 pub(crate) use process::open_process_files;
 pub(crate) use requests::{RequestGuard, RequestMeter, UNKNOWN_ROUTE, method_label};
-pub(crate) use streams::{StreamEnd, StreamMeter};
+pub(crate) use streams::{StreamEnd, StreamKind, StreamMeter};
 
 use gatehouse_meter::MetricSet;
 use prometheus::{IntGaugeVec, Registry, TextEncoder};

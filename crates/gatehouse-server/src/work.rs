@@ -1,6 +1,6 @@
 //! Background work: batches, expiry of accesses, deletion of expired data, the server's heartbeat, the release of
-//! usernames, the journals and the audit, the counted sets, the indexes of starts and ends, and backups and checks of the
-//! embedded store.
+//! usernames, the journals with their followers and the audit, the counted sets, the indexes of starts and ends, and
+//! backups and checks of the embedded store.
 //!
 //! Each kind of work has a step that claims due work, does a little in one transaction, and returns what it did. Any
 //! server can run it at any time; the rest is due again. Tests run single steps, a server runs loops.
@@ -9,6 +9,7 @@ mod audit;
 pub(crate) mod backup;
 pub(crate) mod check;
 mod chunk_size;
+pub(crate) mod event_watch;
 mod heartbeat;
 pub mod journal;
 pub mod lifecycle;
@@ -74,6 +75,9 @@ impl Workers {
         loops.spawn(journal::number(app.clone(), stopping.clone()));
         loops.spawn(audit::write_counts(app.clone(), stopping.clone()));
         loops.spawn(journal::keep_up(app.clone(), stopping.clone()));
+        let (watch, store) = (Arc::clone(&app.event_watch), app.store.clone());
+        let watching = stopping.clone();
+        loops.spawn(async move { watch.run(&store, &watching).await });
         loops.spawn(sets::build(app.store.clone(), stopping.clone()));
         loops.spawn(time_indexes::build(app.store.clone(), stopping.clone()));
         if let Some(backups) = app.backups.clone() {

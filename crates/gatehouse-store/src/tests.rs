@@ -18,6 +18,7 @@ mod integrity;
 mod journal;
 mod key_uses;
 mod label;
+mod last_events;
 mod list;
 mod log;
 mod meter;

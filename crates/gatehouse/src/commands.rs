@@ -41,6 +41,7 @@ pub(super) mod completions;
 pub(super) mod connector;
 pub(super) mod contract;
 pub(super) mod doctor;
+pub(super) mod event;
 pub(super) mod key;
 pub(super) mod login;
 pub(super) mod logout;
@@ -73,6 +74,7 @@ enum Command {
     Batch(batch::BatchCommand),
     Product(product::ProductCommand),
     Contract(contract::ContractCommand),
+    Event(event::EventCommand),
     Login(login::Login),
     Logout(logout::Logout),
     Profile(profile::ProfileCommand),
@@ -100,6 +102,7 @@ pub fn run() -> ExitCode {
         Command::Batch(batch) => batch.run(),
         Command::Product(product) => product.run(),
         Command::Contract(contract) => contract.run(),
+        Command::Event(event) => event.run(),
         Command::Login(login) => login.run(),
         Command::Logout(logout) => logout.run(),
         Command::Profile(profile) => profile.run(),

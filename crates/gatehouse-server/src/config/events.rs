@@ -9,6 +9,9 @@ use super::Duration;
 /// Range of the time that events are kept.
 const RETENTIONS: std::ops::RangeInclusive<Duration> = Duration::seconds(60)..=Duration::days(3650);
 
+/// Highest limit of streams.
+const STREAMS_MAX: u64 = 1_000_000;
+
 /// Settings of the journal.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
@@ -17,11 +20,20 @@ pub struct Events {
     pub retention: Duration,
     /// How long the audit is kept.
     pub audit_retention: Duration,
+    /// Most streams of events at one server.
+    pub streams: u64,
+    /// Most of them of one tenant.
+    pub streams_of_tenant: u64,
 }
 
 impl Default for Events {
     fn default() -> Self {
-        Self { retention: Duration::days(30), audit_retention: Duration::days(400) }
+        Self {
+            retention: Duration::days(30),
+            audit_retention: Duration::days(400),
+            streams: 1000,
+            streams_of_tenant: 20,
+        }
     }
 }
 
@@ -34,6 +46,12 @@ impl Events {
                 return Err(format!(
                     "events.{name} must be {shortest} to {longest}, not {retention}"
                 ));
+            }
+        }
+        for (name, n) in [("streams", self.streams), ("streams_of_tenant", self.streams_of_tenant)]
+        {
+            if !(1..=STREAMS_MAX).contains(&n) {
+                return Err(format!("events.{name} must be 1 to {STREAMS_MAX}"));
             }
         }
         Ok(())

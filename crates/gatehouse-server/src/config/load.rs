@@ -53,6 +53,8 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("tasks.password_retention", Kind::Text),
     ("tasks.retention", Kind::Text),
     ("events.retention", Kind::Text),
+    ("events.streams", Kind::Number),
+    ("events.streams_of_tenant", Kind::Number),
     ("platforms.deadline", Kind::Text),
     ("platforms.allow_insecure_urls", Kind::Flag),
     ("platforms.allowed_networks", Kind::Texts),

@@ -3,7 +3,7 @@
 use gatehouse_core::event::{ChangedField, EventType};
 use serde_json::{Value, json};
 
-use super::shape::{count, job, one_of, reference, text};
+use super::shape::{count, described, job, one_of, reference, text};
 use super::{Object, Schema, access, label, may, must, task};
 use crate::reader::{Field, Instant, Shape};
 
@@ -144,6 +144,20 @@ pub(crate) fn schemas() -> Vec<Schema> {
                 "description": "Events in the order of their numbers",
             }),
         ),
+        Schema::new(
+            "EventStream",
+            described(
+                text(),
+                "Events as server-sent events: `id` is the event's number, `event` its type, and `data` the event on one \
+                 line, as in a list. A block with an `id` alone says up to which number the stream has looked; lines \
+                 that begin with `:` keep the connection",
+            ),
+        )
+        .example(format!(
+            "id: 4711\nevent: {}\ndata: {}\n\n",
+            EventType::AccessStateChange.as_str(),
+            example()
+        )),
         origin().into(),
         Object::response(
             "EventSubject",

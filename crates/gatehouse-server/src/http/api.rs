@@ -12,6 +12,7 @@ pub(super) mod client;
 pub(super) mod contract;
 pub(super) mod event;
 pub(super) mod event_body;
+pub(super) mod event_stream;
 pub(super) mod find_body;
 pub(super) mod oauth;
 pub(super) mod product;

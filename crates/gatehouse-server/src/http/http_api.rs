@@ -54,7 +54,7 @@ impl HttpApi {
             demo: features.demo,
             token_lifetime_seconds: config.auth.token_lifetime.get().as_secs().cast_signed(),
             permits: RequestPermits::new(&config.limits, config.database_url.is_none()),
-            slots: Slots::new(&config.limits),
+            slots: Slots::new(&config.limits, &config.events),
             large_bodies: LargeBodies::new(&config.limits),
             limits: config.limits.clone(),
             platforms: config.platforms.clone(),

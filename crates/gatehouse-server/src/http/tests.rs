@@ -13,6 +13,7 @@ mod contract;
 mod coverage;
 mod docs;
 mod event;
+mod event_stream;
 mod idempotency;
 mod label;
 mod list;

@@ -7,6 +7,16 @@ use prometheus::{IntCounterVec, IntGauge};
 pub(crate) struct StreamMeter {
     in_flight: IntGauge,
     ended: IntCounterVec,
+    endless: IntGauge,
+}
+
+/// Whether a streamed response has an end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StreamKind {
+    /// A long response.
+    Finite,
+    /// Events, which a client follows for as long as it likes.
+    Endless,
 }
 
 /// How a streamed response ended.
@@ -44,25 +54,33 @@ impl StreamMeter {
         }
         let in_flight =
             metrics.gauge("gatehouse_http_streams_in_flight", "Streamed responses in progress");
-        Self { in_flight, ended }
+        let endless =
+            metrics.gauge("gatehouse_event_streams", "Streams of events that clients follow");
+        Self { in_flight, ended, endless }
     }
 
     /// Counts a streamed response until the guard is dropped.
-    pub(crate) fn begin(&self) -> StreamGuard<'_> {
-        let _in_flight = GaugeGuard::new(&self.in_flight);
-        StreamGuard { meter: self, _in_flight, end: StreamEnd::Unread }
+    pub(crate) fn begin(&self, kind: StreamKind) -> StreamGuard<'_> {
+        let (gauge, ended) = match kind {
+            StreamKind::Finite => (&self.in_flight, Some(&self.ended)),
+            // Every client ends it by leaving, which says nothing.
+            StreamKind::Endless => (&self.endless, None),
+        };
+        StreamGuard { ended, _in_flight: GaugeGuard::new(gauge), end: StreamEnd::Unread }
     }
 }
 
 /// A streamed response in progress. If it is dropped early, the client didn't read it to the end.
 pub(crate) struct StreamGuard<'m> {
-    meter: &'m StreamMeter,
+    ended: Option<&'m IntCounterVec>,
     _in_flight: GaugeGuard,
     pub(crate) end: StreamEnd,
 }
 
 impl Drop for StreamGuard<'_> {
     fn drop(&mut self) {
-        self.meter.ended.with_label_values(&[self.end.label()]).inc();
+        if let Some(ended) = self.ended {
+            ended.with_label_values(&[self.end.label()]).inc();
+        }
     }
 }

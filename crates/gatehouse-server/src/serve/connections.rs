@@ -43,10 +43,11 @@ impl Connections {
         self.registry.lock().evict_longest_idle()
     }
 
-    /// Closes all connections without a request in progress.
+    /// Closes all connections without a request in progress, also those that wait only for the reader of a stream that
+    /// has ended.
     pub(super) fn close_idle(&self) {
         for activity in self.registry.lock().connections.values() {
-            if activity.idle_since().is_some() {
+            if activity.idle_since().is_some() || activity.is_behind_endless_body() {
                 activity.evict();
             }
         }
@@ -99,6 +100,8 @@ struct State {
     body_bytes: Option<u64>,
     /// Whether a response waits for the client to read.
     blocked: bool,
+    /// Whether a response had a body without an end: its reader misses nothing when the connection is closed.
+    has_endless_body: bool,
     /// Start of the present idle or waiting time.
     since: Instant,
 }
@@ -114,6 +117,7 @@ impl Activity {
             n_awaiting_body: 0,
             body_bytes: None,
             blocked: false,
+            has_endless_body: false,
             since: Instant::now(),
         };
         Self {
@@ -160,6 +164,17 @@ impl Activity {
         state.since = Instant::now();
     }
 
+    /// Records that a response has a body without an end.
+    pub(super) fn begin_endless_body(&self) {
+        self.state.lock().has_endless_body = true;
+    }
+
+    /// Whether no request is in progress after one that had a body without an end.
+    fn is_behind_endless_body(&self) -> bool {
+        let state = self.state.lock();
+        state.n_requests == 0 && state.has_endless_body
+    }
+
     /// Records that part of a response was sent.
     pub(super) fn touch(&self) {
         self.state.lock().since = Instant::now();
@@ -180,8 +195,11 @@ impl Activity {
 
     /// Whether the connection can end now. An evicted one can, also while it waits for its client.
     pub(super) fn may_close(&self) -> bool {
-        let may_close = if self.is_evicted() { self.waiting_since() } else { self.idle_since() };
-        may_close.is_some()
+        if self.is_evicted() {
+            self.waiting_since().is_some() || self.is_behind_endless_body()
+        } else {
+            self.idle_since().is_some()
+        }
     }
 
     /// Records that a request waits for its body, until the guard is dropped.

@@ -27,7 +27,7 @@ use super::shared_stream::{CloseWatch, SharedStream};
 use super::tls::Tls;
 use crate::config::Limits;
 use crate::http::intake::refusal;
-use crate::http::{ConnectionInfo, HEADER_BYTES_MAX, HttpApi, ListenerKind, handle};
+use crate::http::{ConnectionInfo, EndlessBody, HEADER_BYTES_MAX, HttpApi, ListenerKind, handle};
 
 /// Backlog of connections. The usual 128 are too few when many devices reconnect: the others would wait for a second.
 const BACKLOG: u32 = 4096;
@@ -237,9 +237,13 @@ impl ListenerState {
             let request =
                 Request::map(request, |body| AwaitedBody::new(body, Arc::clone(activity)));
             let (api, requests) = (self.api.clone(), self.requests.clone());
+            let activity = Arc::clone(activity);
             async move {
                 let response =
                     handle(&requests, api, connection, close_watch, active, request).await;
+                if response.extensions().get::<EndlessBody>().is_some() {
+                    activity.begin_endless_body();
+                }
                 Ok::<_, Infallible>(response)
             }
         });

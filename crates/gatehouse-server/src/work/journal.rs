@@ -39,7 +39,9 @@ pub(crate) fn chain_key(key: JournalKey) -> ChainKey {
 impl App {
     /// Numbers events of every tenant that has some without numbers; true if there may be more.
     pub async fn number_events(&self) -> Result<bool, StoreError> {
-        Ok(self.store.number_events(&self.chain_key).await? > 0)
+        let n_with_more = self.store.number_events(&self.chain_key).await?;
+        self.event_watch.wake();
+        Ok(n_with_more > 0)
     }
 }
 

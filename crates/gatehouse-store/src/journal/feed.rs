@@ -89,6 +89,12 @@ impl Store {
         self.db.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await
     }
 
+    /// Number of the last event of a journal; `None` before it has begun.
+    pub async fn last_event_in(&self, journal: &Journal) -> Result<Option<u64>, StoreError> {
+        let sql = journal_sql!(journal.kind(), "SELECT last FROM " ends " WHERE tenant = ?1");
+        self.db.row(sql, &[journal.key().into()], |row| row.count(0)).await
+    }
+
     /// The events behind a number, or from the oldest one on, at most `n_max` of them.
     pub async fn events(
         &self,

@@ -5,9 +5,11 @@
 //! | `server`, `tenant_server` | a server, and a server as one tenant uses it |
 //! | `request`, `response` | requests; responses and problems |
 //! | `pages` | lists, page by page |
+//! | `event_stream` | a stream of events |
 //! | `advice` | the next step after a problem |
 
 mod advice;
+mod event_stream;
 mod pages;
 mod request;
 mod response;

@@ -60,6 +60,7 @@ impl Demo {
                 Scope::AccessWrite,
                 Scope::AccessVerify,
                 Scope::ProductRead,
+                Scope::EventRead,
                 Scope::Admin,
             ]
             .into(),

@@ -3,6 +3,7 @@
 mod access;
 mod batch;
 mod errors;
+mod event;
 mod help;
 mod import;
 mod product;

@@ -129,7 +129,8 @@ impl Setup {
         let url = printed.trim().strip_prefix("listening on ").map(str::to_owned);
         let url = url.unwrap_or_else(|| panic!("it did not start: {printed} {}", self.log()));
         let client = Client::builder().timeout(WAIT_LIMIT).build().unwrap();
-        let token = self.token("*", "access:read access:write access:verify product:read admin");
+        let token =
+            self.token("*", "access:read access:write access:verify product:read event:read admin");
         Server { child, url, client, token, stdout }
     }
 

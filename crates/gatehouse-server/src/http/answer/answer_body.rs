@@ -10,6 +10,10 @@ use tokio::sync::mpsc::Receiver;
 /// The body of a response.
 pub struct AnswerBody(Content);
 
+/// Extension of a response whose body has no end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndlessBody;
+
 enum Content {
     /// The whole body; `None` once it was sent, or if it is empty.
     Whole(Option<Bytes>),

@@ -17,6 +17,9 @@ pub(crate) enum ReplyBody {
     Whole(Bytes),
     /// The producer of a streamed body, which isn't started yet.
     Streamed(Producer),
+    /// The producer of a body without an end, which isn't started yet. It is never compressed: a compressor would hold
+    /// back what the client waits for.
+    Endless(Producer),
 }
 
 impl ReplyBody {
@@ -24,7 +27,7 @@ impl ReplyBody {
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Self::Whole(bytes) => bytes,
-            Self::Streamed(_) => &[],
+            Self::Streamed(_) | Self::Endless(_) => &[],
         }
     }
 }
@@ -52,6 +55,19 @@ impl Reply {
         let producer: Producer = Box::new(move |sink| Box::pin(produce(sink)));
         let body = ReplyBody::Streamed(producer);
         Self { body, ..Self::empty(status) }.with(header::CONTENT_TYPE, media_type)
+    }
+
+    /// A reply whose body has no end; `produce` holds what limits their number. For HEAD, it isn't called.
+    pub(crate) fn endless<BodyFuture>(
+        media_type: &str,
+        produce: impl FnOnce(Sink) -> BodyFuture + Send + 'static,
+    ) -> Self
+    where
+        BodyFuture: Future<Output = Result<Finished, StreamError>> + Send + 'static,
+    {
+        let producer: Producer = Box::new(move |sink| Box::pin(produce(sink)));
+        let body = ReplyBody::Endless(producer);
+        Self { body, ..Self::empty(StatusCode::OK) }.with(header::CONTENT_TYPE, media_type)
     }
 
     pub(crate) fn empty(status: StatusCode) -> Self {

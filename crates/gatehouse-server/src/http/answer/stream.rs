@@ -155,6 +155,12 @@ impl Sink {
         Ok(Finished(()))
     }
 
+    /// Ends a body that isn't compressed with what has been sent, and discards the rest.
+    pub(crate) async fn finish_early(self) -> Result<Finished, StreamError> {
+        self.send(Chunk::End).await?;
+        Ok(Finished(()))
+    }
+
     async fn send(&self, chunk: Chunk) -> Result<(), StreamError> {
         let sent = tokio::time::timeout(STALL_TIMEOUT, self.chunks.send(chunk)).await;
         sent.ok().and_then(Result::ok).ok_or(StreamError::Unread)

@@ -2,11 +2,10 @@
 //! requests.
 
 use gatehouse_core::event::EventType;
-use gatehouse_store::{EventFilter, Journal, NoEvents};
+use gatehouse_store::{EventFilter, Journal};
 
 use super::audit_body::{self, EVENT_BYTES};
-use super::event::{after, instant, reply, types};
-use crate::app::Error;
+use super::event::{instant, page_in, position, reply, types};
 use crate::fields::audit;
 use crate::http::answer::json::Json;
 use crate::http::answer::problem::Problem;
@@ -50,20 +49,13 @@ async fn list(mut call: Call) -> Result<Reply, Problem> {
         before: instant(&mut call, BEFORE),
         ..EventFilter::default()
     };
-    let after = after(&mut call);
+    let after = position(&mut call);
     let size = paging::page_or_default(&mut call)?.size;
     let journal = call.tenant.clone().map_or(Journal::EstateAudit, Journal::Audit);
-    let store = &call.app().store;
-    let page = store.events_in(&journal, after, size, &filter).await?;
-    if page == Err(NoEvents::NotBegun)
-        && let Some(tenant) = &call.tenant
-        && store.tenant(tenant).await?.is_none()
-    {
-        return Err(Error::NoTenant(tenant.to_string()).into());
-    }
-    reply(&call, page, after, |page| {
+    let page = page_in(&call, &journal, after, size, &filter).await?;
+    Ok(reply(&call, &page, || {
         let mut json = Json::with_capacity(2 + page.events.len() * EVENT_BYTES);
         json.list(&page.events, audit_body::write);
         json
-    })
+    }))
 }

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use http::{StatusCode, header};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use super::connection_info::ListenerKind;
-use crate::config::Limits;
+use crate::config::{Events, Limits};
 use crate::http::answer::problem::Problem;
 
 /// Most concurrent requests on the operator listener. Their slots are separate, so that operators can see a full server.
@@ -27,11 +28,16 @@ const PRODUCTS_OF_TENANT_SHARE: usize = 4;
 /// Product requests that each tenant may always have, also on a server with few slots.
 const PRODUCTS_OF_TENANT_MIN: usize = 16;
 
+/// Seconds after which a client may ask again for a stream of events: they end seldom.
+const EVENT_STREAM_RETRY_SECONDS: &str = "5";
+
 pub(crate) struct Slots {
     main: Semaphore,
     operator: Semaphore,
     streams: Arc<Semaphore>,
     tenant_streams: TenantLimit,
+    event_streams: Arc<Semaphore>,
+    tenant_event_streams: TenantLimit,
     tenant_products: TenantLimit,
 }
 
@@ -56,7 +62,8 @@ pub(crate) struct StreamSlot {
 }
 
 impl Slots {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits, events: &Events) -> Self {
+        let at_most = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let n_main = usize::try_from(limits.concurrent_requests).unwrap_or(Semaphore::MAX_PERMITS);
         let n_main = n_main.min(Semaphore::MAX_PERMITS);
         let n_products = (n_main / PRODUCTS_OF_TENANT_SHARE).max(PRODUCTS_OF_TENANT_MIN);
@@ -65,6 +72,10 @@ impl Slots {
             operator: Semaphore::new(OPERATOR_REQUESTS_MAX),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             tenant_streams: TenantLimit::new(STREAMS_OF_TENANT_MAX),
+            event_streams: Arc::new(Semaphore::new(
+                at_most(events.streams).min(Semaphore::MAX_PERMITS),
+            )),
+            tenant_event_streams: TenantLimit::new(at_most(events.streams_of_tenant)),
             tenant_products: TenantLimit::new(n_products),
         }
     }
@@ -89,6 +100,25 @@ impl Slots {
         Ok(StreamSlot { _of_tenant: of_tenant, _all: all })
     }
 
+    /// Takes a slot for a stream of events, which holds no request slot either.
+    pub(crate) fn take_event_stream(&self, tenant: &str) -> Result<StreamSlot, Problem> {
+        let max = self.tenant_event_streams.max;
+        let of_tenant = self.tenant_event_streams.take(tenant).ok_or_else(|| {
+            let detail = format!(
+                "{max} streams of the tenant's events are open at this server, which is the most allowed; close one, \
+                 or try again later"
+            );
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "Too many streams", detail)
+                .with(header::RETRY_AFTER, EVENT_STREAM_RETRY_SECONDS)
+        })?;
+        let all = Arc::clone(&self.event_streams).try_acquire_owned().map_err(|_| {
+            let detail = "too many streams of events are open at this server, try again later";
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Busy", detail)
+                .with(header::RETRY_AFTER, EVENT_STREAM_RETRY_SECONDS)
+        })?;
+        Ok(StreamSlot { _of_tenant: of_tenant, _all: all })
+    }
+
     /// Takes a slot for a request that waits for the tenant's platforms, in addition to its request slot.
     pub(crate) fn take_products(&self, tenant: &str) -> Result<TenantSlot, Problem> {
         self.tenant_products.take(tenant).ok_or_else(|| {
@@ -109,12 +139,11 @@ impl TenantLimit {
 
     fn take(&self, tenant: &str) -> Option<TenantSlot> {
         let mut n_taken = self.n_taken.lock();
-        let n_of_tenant = n_taken.entry(tenant.to_owned()).or_default();
-        let is_free = *n_of_tenant < self.max;
-        is_free.then(|| {
-            *n_of_tenant += 1;
-            TenantSlot { limit: self.clone(), tenant: tenant.to_owned() }
-        })
+        if n_taken.get(tenant).copied().unwrap_or_default() >= self.max {
+            return None;
+        }
+        *n_taken.entry(tenant.to_owned()).or_default() += 1;
+        Some(TenantSlot { limit: self.clone(), tenant: tenant.to_owned() })
     }
 
     fn release(&self, tenant: &str) {
@@ -140,7 +169,7 @@ mod tests {
 
     #[test]
     fn one_tenant_cannot_take_every_stream_slot() {
-        let slots = Slots::new(&Limits::default());
+        let slots = Slots::new(&Limits::default(), &Events::default());
         let take = |tenant| slots.take_stream(tenant).map_err(|problem| problem.status.as_u16());
         let mut held: Vec<_> =
             (0..STREAMS_OF_TENANT_MAX).map(|_| take("acme").ok().unwrap()).collect();
@@ -156,9 +185,28 @@ mod tests {
     }
 
     #[test]
+    fn streams_of_events_have_limits_and_free_their_slots() {
+        let events = Events { streams: 3, streams_of_tenant: 2, ..Events::default() };
+        let slots = Slots::new(&Limits::default(), &events);
+        let take = |tenant| slots.take_event_stream(tenant).map_err(|it| it.status.as_u16());
+        let mut held = vec![take("acme").ok().unwrap(), take("acme").ok().unwrap()];
+        assert_eq!(take("acme").err(), Some(429));
+        held.push(take("rival").ok().unwrap());
+        assert_eq!(take("rival").err(), Some(503), "all tenants together have a limit");
+        assert!(slots.take_stream("acme").is_ok(), "lists have slots of their own");
+        held.remove(0);
+        held.push(take("rival").ok().unwrap());
+        drop(held);
+        assert!(slots.tenant_event_streams.n_taken.lock().is_empty());
+    }
+
+    #[test]
     fn one_tenants_product_requests_cannot_take_every_slot() {
         for (concurrent_requests, max) in [(1024, 256), (100, 25), (64, 16), (10, 16)] {
-            let slots = Slots::new(&Limits { concurrent_requests, ..Limits::default() });
+            let slots = Slots::new(
+                &Limits { concurrent_requests, ..Limits::default() },
+                &Events::default(),
+            );
             let take = |tenant| slots.take_products(tenant).map_err(|it| it.status.as_u16());
             let mut held: Vec<_> = (0..max).map(|_| take("acme").ok().unwrap()).collect();
             assert_eq!(take("acme").err(), Some(503), "of {concurrent_requests}");

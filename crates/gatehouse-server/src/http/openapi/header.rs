@@ -118,7 +118,7 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "\"1\"".into(),
         ),
         "Cache-Control" => (
-            "`no-store` if the response contains a password or a token, which caches must not store",
+            "`no-store` if the response contains a password or a token, or has no end: caches must not store it",
             text("^no-(store|cache)$"),
             "no-store".into(),
         ),
@@ -133,6 +133,9 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             text("^(application/json, )?application/merge-patch\\+json$"),
             "application/merge-patch+json".into(),
         ),
+        "X-Accel-Buffering" => {
+            ("Asks nginx not to hold back what it forwards", text("^no$"), "no".into())
+        }
         "Vary" => (
             "The request headers that the response depends on",
             text("^Accept(-Encoding)?(, Accept-Encoding)?$"),

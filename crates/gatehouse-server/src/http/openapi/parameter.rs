@@ -12,8 +12,11 @@ use crate::config::Limits;
 use crate::fields::product::product_id;
 use crate::fields::shape::{self, job, name};
 use crate::fields::tenant::tenant_name;
+use crate::http::api::event_stream::LAST_EVENT_ID;
 use crate::http::route::idempotency;
-use crate::http::route::query::{AFTER, BEFORE, BY, EVENT_TYPE, FIELDS, FROM, Q, SORT, SUBJECT};
+use crate::http::route::query::{
+    AFTER, BEFORE, BY, EVENT_TYPE, FIELDS, FROM, LAST, Q, SORT, SUBJECT,
+};
 use crate::http::route::resource::{Operation, Pages, Resource};
 use crate::reader::{Direction, Form, Instant};
 
@@ -68,8 +71,13 @@ pub(super) fn parameters(
         }),
         AFTER => json!({
             "name": AFTER, "in": "query",
-            "description": "Only events with a higher number; left out: from the oldest one on",
-            "schema": {"type": "integer", "minimum": 0, "maximum": i64::MAX},
+            "description": if operation.headers.contains(&LAST_EVENT_ID) {
+                "Only events with a higher number, or, with `last`, later ones than the last event; left out: from \
+                 the oldest one on"
+            } else {
+                "Only events with a higher number; left out: from the oldest one on"
+            },
+            "schema": after(operation.headers.contains(&LAST_EVENT_ID)),
         }),
         EVENT_TYPE => json!({
             "name": EVENT_TYPE, "in": "query",
@@ -178,6 +186,11 @@ fn of_path(path: &str) -> Vec<Value> {
     names.map(parameter).collect()
 }
 
+fn after(has_last: bool) -> Value {
+    let number = json!({"type": "integer", "minimum": 0, "maximum": i64::MAX});
+    if has_last { json!({"oneOf": [number, {"const": LAST}]}) } else { number }
+}
+
 fn header(name: &str) -> Value {
     let mut schema = json!({"type": "string"});
     let description = match name {
@@ -188,6 +201,11 @@ fn header(name: &str) -> Value {
             "A key that makes the request idempotent: a repeated request with the same key and body within 24 hours \
              gets the first response again. With another body it is 409; while the first request is running it \
              is 409 with `Retry-After`. Only successful responses are stored."
+        }
+        LAST_EVENT_ID => {
+            schema = json!({"type": "integer", "minimum": 0, "maximum": i64::MAX});
+            "Of a stream: the number of the last event that the client has. A browser sends it when it reconnects; \
+             it wins over `after`"
         }
         "If-Match" => {
             "Versions that may be changed, in the form of `ETag`, with quotes; any other version is 412"

@@ -32,6 +32,9 @@ pub(crate) const SORT: &str = "sort";
 /// Parameter: a position in a tenant's events.
 pub(crate) const AFTER: &str = "after";
 
+/// Value of [`AFTER`]: behind the last event.
+pub(crate) const LAST: &str = "last";
+
 /// Parameter: types of events.
 pub(crate) const EVENT_TYPE: &str = "eventType";
 

@@ -175,7 +175,7 @@ async fn a_page_of_events_is_what_its_parameters_say() {
             "<http://gate.example/acme/event?after=2&contractId=payg&pageSize=1>; rel=\"next\"";
         assert_eq!(page.header("link"), Some(link));
         for (query, name, reason) in [
-            ("after=-1", "after", "must be the number of an event, or 0, not `-1`"),
+            ("after=-1", "after", "must be the number of an event, 0, or `last`, not `-1`"),
             ("eventType=x", "eventType", "must be some of AccessCreateEvent, "),
             ("accessId=x", "accessId", "must be the identifier of an access, not `x`"),
             ("taskId=x", "taskId", "must be the identifier of a Task, not `x`"),

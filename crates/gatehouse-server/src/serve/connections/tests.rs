@@ -51,3 +51,20 @@ async fn a_closed_connection_frees_its_slot() {
     }
     assert!(connections.registry.lock().connections.is_empty());
 }
+
+#[tokio::test]
+async fn a_stopping_server_does_not_wait_for_the_readers_of_streams() {
+    let connections = Connections::new(2);
+    let [stream, list] = [(); 2].map(|()| connections.admit().unwrap());
+    let (one, two) = (stream.activity.begin(), list.activity.begin());
+    stream.activity.begin_endless_body();
+    for slot in [&stream, &list] {
+        slot.activity.set_blocked(true);
+    }
+    connections.close_idle();
+    assert!(!is_closing(&stream), "the stream hasn't ended");
+    drop((one, two));
+    connections.close_idle();
+    assert!(is_closing(&stream) && stream.activity.may_close());
+    assert!(!is_closing(&list), "its reader would miss the end");
+}

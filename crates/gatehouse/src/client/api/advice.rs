@@ -24,6 +24,10 @@ pub(in crate::client::api) fn on(status: u16, title: &str) -> Option<&'static st
             "`gatehouse contract show` shows its state; `gatehouse contract list` shows other contracts"
         }
         (409, "Access terminated") => "a terminated access stays terminated: create a new one",
+        (409, "No such event") => {
+            "see that --tenant and --url are right; `gatehouse event tail` begins now"
+        }
+        (410, "Events deleted") => "`--after 0` begins at the oldest event that is kept",
         (409, "Task over") => "`gatehouse batch show` shows its result",
         (409, "Task not ready") => "wait for it with `gatehouse batch wait`",
         (409, "Request under way") => {
@@ -31,6 +35,7 @@ pub(in crate::client::api) fn on(status: u16, title: &str) -> Option<&'static st
         }
         (412, _) => "another client changed it meanwhile: look at it again, then decide",
         (413, _) => "send it in smaller parts",
+        (429, "Too many streams") => "end another follower, or try again later",
         (429, _) => "wait a moment, and send less at a time",
         (503, _) => "try again in a moment",
         (500, _) => "report it to the server's operator, with the correlation ID",

@@ -1,0 +1,20 @@
+//! `gatehouse event`: what has changed in a tenant, in order.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `list`, `tail` | the commands of these names |
+//! | `conditions` | the flags that select events |
+//! | `columns` | an event as a row |
+
+mod columns;
+mod conditions;
+mod list;
+mod tail;
+
+tenant_command! {
+    /// Show what has changed, when and by whom, and follow it as it happens
+    EventCommand {
+        List(list::List),
+        Tail(tail::Tail),
+    }
+}
