@@ -59,7 +59,7 @@ pub(crate) struct ServerArgs {
 #[command(next_help_heading = "Server and credentials")]
 pub(crate) struct TenantArgs {
     #[command(flatten)]
-    server_args: ServerArgs,
+    pub(crate) server_args: ServerArgs,
     /// Tenant, or GATEHOUSE_TENANT [default: the profile's, or the token's only tenant]
     #[arg(long, value_name = "NAME", global = true, value_hint = ValueHint::Other)]
     tenant: Option<String>,

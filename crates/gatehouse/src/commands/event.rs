@@ -3,12 +3,13 @@
 //! | file | contents |
 //! |---|---|
 //! | `list`, `tail` | the commands of these names |
-//! | `conditions` | the flags that select events |
+//! | `range`, `conditions` | the flags that select events |
 //! | `columns` | an event as a row |
 
-mod columns;
+pub(super) mod columns;
 mod conditions;
 mod list;
+pub(super) mod range;
 mod tail;
 
 tenant_command! {

@@ -61,6 +61,18 @@ async fn an_event_that_was_altered_inserted_or_removed_is_named() {
             wait.check_limit();
         }
 
+        let list = |more: &[&str]| {
+            let words = [&["audit", "list", "--url", &server.url], more].concat();
+            printed(&setup.command(&words).env("GATEHOUSE_TOKEN", &server.token).output().unwrap())
+        };
+        let own = list(&["--tenant", "acme"]);
+        assert!(own.contains(&format!("client {client}")) && own.contains("command"), "{own}");
+        let of_type = list(&["--tenant", "acme", "--type", "TokenIssueEvent", "--limit", "1"]);
+        assert!(of_type.contains("issued for access:read"), "{of_type}");
+        assert!(!of_type.contains("contract"), "{of_type}");
+        let estate = list(&["--estate"]);
+        assert!(estate.contains("tenant acme") && !estate.contains("JournalStart"), "{estate}");
+
         let verify = setup.run(&["audit", "verify"]);
         let shown = printed(&verify);
         assert!(verify.status.success(), "{kind}: {shown}");
@@ -108,11 +120,17 @@ async fn an_event_that_was_altered_inserted_or_removed_is_named() {
             let again = setup.run(&against);
             assert!(again.status.success(), "{kind}: {}", printed(&again));
         }
-        // A whole journal can be replaced; then only the kept head tells.
+        // Without its ends, nothing shows where a journal must begin and end.
         setup.tamper("DELETE FROM event WHERE tenant = 'acme'; DELETE FROM journal WHERE tenant = 'acme'").await;
-        assert!(setup.run(&["audit", "verify"]).status.success(), "{kind}");
+        let gone = setup.run(&["audit", "verify"]);
+        let shown = printed(&gone);
+        let expected =
+            "WRONG  events of tenant acme: the numbers where it begins and ends are gone";
+        assert!(!gone.status.success() && shown.contains(expected), "{kind}: {shown}");
+        // A head tells of what the store has no trace of.
+        std::fs::write(setup.path("heads"), format!("zoo events 7 {}", "07".repeat(32))).unwrap();
         let shown = printed(&setup.run(&against));
-        assert!(shown.contains("WRONG  events of tenant acme: there is none"), "{kind}: {shown}");
+        assert!(shown.contains("WRONG  events of tenant zoo: there is none"), "{kind}: {shown}");
     }
 }
 

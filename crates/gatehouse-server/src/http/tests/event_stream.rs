@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::http::AnswerBody;
-use crate::work::journal::chain_key;
 
 const STREAM: (&str, &str) = ("accept", "text/event-stream");
 
@@ -115,7 +114,7 @@ impl Gatehouse {
             scopes: BTreeSet::from([Scope::EventRead]),
             lifetime_seconds,
         };
-        self.gate.auth().issue(&grant, self.clock.now())
+        self.gate.auth().issue(&grant, self.clock.now()).text
     }
 }
 
@@ -139,7 +138,7 @@ async fn a_stream_has_the_events_of_the_list_and_those_that_follow() {
         // Numbered by another server, which wakes nothing here.
         gate.create(r#"{"contractId": "payg", "username": "dan"}"#).await;
         let app = &gate.gate.server.app;
-        app.store.number_events(&chain_key(app.vault.journal_keys())).await.unwrap();
+        app.store.number_events(app.chain_key()).await.unwrap();
         events.push(reader.event().await);
         let list = gate.get("/acme/event").await;
         assert_eq!(list.header("vary"), Some("Accept"));
@@ -218,7 +217,11 @@ async fn a_stream_that_cannot_begin_is_an_ordinary_problem() {
             .server
             .app
             .store
-            .delete_old_events(at("2027-04-01T12:00:00Z"))
+            .delete_old_events(
+                gatehouse_store::JournalKind::Changes,
+                at("2027-04-01T12:00:00Z"),
+                gate.gate.server.app.chain_key(),
+            )
             .await
             .unwrap()
         {}
@@ -360,7 +363,11 @@ async fn a_slow_reader_misses_nothing_and_is_told_when_it_is_too_late() {
             .server
             .app
             .store
-            .delete_old_events(at("2027-04-01T12:00:00Z"))
+            .delete_old_events(
+                gatehouse_store::JournalKind::Changes,
+                at("2027-04-01T12:00:00Z"),
+                gate.gate.server.app.chain_key(),
+            )
             .await
             .unwrap()
         {}

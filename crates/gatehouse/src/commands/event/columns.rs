@@ -29,7 +29,7 @@ pub(super) fn line(event: &Value) -> String {
 }
 
 /// The event's time to the second.
-fn time(event: &Value) -> String {
+pub(in crate::commands) fn time(event: &Value) -> String {
     let time = text(event, "eventTime");
     time.get(..19).map_or_else(|| time.clone(), |it| it.replace('T', " "))
 }
@@ -81,7 +81,7 @@ fn changed(event: &Value, name: &str) -> String {
 }
 
 /// The token's subject, the Task, or the server itself.
-fn cause(event: &Value) -> String {
+pub(in crate::commands) fn cause(event: &Value) -> String {
     let origin = &event["x-origin"];
     let [kind, subject, task] = ["kind", "subject", "taskId"].map(|name| text(origin, name));
     match kind.as_str() {
