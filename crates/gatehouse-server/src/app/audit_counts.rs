@@ -32,7 +32,7 @@ const MINUTE_MILLISECONDS: i64 = 60_000;
 /// An entry for the audit of a tenant, or of the estate.
 pub type AuditedEntry = (Option<TenantName>, Entry);
 
-/// What is counted, and what is due to be written.
+/// The counts of this minute, and the entries that are due to be written.
 #[derive(Default)]
 pub(crate) struct AuditCounts(Mutex<Counts>);
 

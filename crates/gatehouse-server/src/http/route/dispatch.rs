@@ -261,9 +261,9 @@ where
         let caller = caller.insert(authenticated.inspect_err(|refused| {
             count_bad_token(api, connection, correlation, record, refused);
         })?);
-        authorize(caller, resource, operation, tenant).map_err(|(reason, refused)| {
-            count_refusal(api, connection, correlation, record, reason);
-            refused
+        authorize(caller, resource, operation, tenant).map_err(|refused| {
+            count_refusal(api, connection, correlation, record, refused.reason());
+            refused.problem(tenant.unwrap_or_default())
         })?;
         if resource.is_of_tenants() {
             count(api, tenant, record).await?;
@@ -318,9 +318,10 @@ async fn refuse_unknown_path(
             return refused;
         }
     };
-    if let Err(refused) = covers(&caller, &tenant) {
-        count_refusal(api, connection, correlation, record, RefusalReason::Tenant);
-        return refused;
+    if !covers(&caller, &tenant) {
+        let refused = RefusedCaller::OtherTenant;
+        count_refusal(api, connection, correlation, record, refused.reason());
+        return refused.problem(&tenant);
     }
     count(api, Some(&tenant), record).await.err().unwrap_or_else(Problem::unknown_path)
 }
@@ -399,34 +400,58 @@ fn authorize(
     }
 }
 
-/// Why a caller is refused, for the audit and for the response.
-type RefusedCaller = (RefusalReason, Problem);
+/// Why a caller is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RefusedCaller {
+    /// The token isn't for this tenant.
+    OtherTenant,
+    /// The token isn't for all tenants.
+    NotForAll,
+    /// The token lacks this scope.
+    Scope(Scope),
+}
+
+impl RefusedCaller {
+    fn reason(self) -> RefusalReason {
+        match self {
+            Self::OtherTenant | Self::NotForAll => RefusalReason::Tenant,
+            Self::Scope(_) => RefusalReason::Scope,
+        }
+    }
+
+    /// The response, equally whether the tenant exists or not.
+    fn problem(self, tenant: &str) -> Problem {
+        match self {
+            Self::OtherTenant => {
+                Problem::forbidden(format!("the token does not cover tenant `{tenant}`"))
+            }
+            Self::NotForAll => Problem::forbidden("only a token for all tenants (`*`) may do this"),
+            Self::Scope(scope) => {
+                let scope = scope.as_str();
+                Problem::forbidden(format!("the token lacks the scope `{scope}`")).with(
+                    header::WWW_AUTHENTICATE,
+                    &format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""),
+                )
+            }
+        }
+    }
+}
 
 fn check_need(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), RefusedCaller> {
-    let allowed = |scope: Scope| {
-        if caller.rights.allow(scope) {
-            return Ok(());
-        }
-        let scope = scope.as_str();
-        let refused = Problem::forbidden(format!("the token lacks the scope `{scope}`")).with(
-            header::WWW_AUTHENTICATE,
-            &format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""),
-        );
-        Err((RefusalReason::Scope, refused))
+    let allowed = |scope: Scope| match caller.rights.allow(scope) {
+        true => Ok(()),
+        false => Err(RefusedCaller::Scope(scope)),
     };
-    let covered = || {
-        let covered = covers(caller, tenant.unwrap_or_default());
-        covered.map_err(|refused| (RefusalReason::Tenant, refused))
+    let covered = || match covers(caller, tenant.unwrap_or_default()) {
+        true => Ok(()),
+        false => Err(RefusedCaller::OtherTenant),
     };
     match need {
         Need::Nothing | Need::Token => Ok(()),
         Need::Scope(scope) => covered().and_then(|()| allowed(scope)),
         Need::Admin => allowed(Scope::Admin).and_then(|()| covered()),
         Need::AdminOfAll if caller.rights.cover_all() => allowed(Scope::Admin),
-        Need::AdminOfAll => {
-            let refused = Problem::forbidden("only a token for all tenants (`*`) may do this");
-            Err((RefusalReason::Tenant, refused))
-        }
+        Need::AdminOfAll => Err(RefusedCaller::NotForAll),
     }
 }
 
@@ -441,14 +466,12 @@ async fn count(
     record.rate_limit.map_or(Ok(()), RateLimitResult::check)
 }
 
-/// Refuses a tenant that the token doesn't cover, equally whether the tenant exists or not.
-fn covers(caller: &Caller, tenant: &str) -> Result<(), Problem> {
-    let covered = match tenant.parse::<TenantName>() {
+/// Whether the token covers a tenant, which may not exist.
+fn covers(caller: &Caller, tenant: &str) -> bool {
+    match tenant.parse::<TenantName>() {
         Ok(name) => caller.rights.cover(&name),
         Err(_) => caller.rights.cover_all(),
-    };
-    let refused = || Problem::forbidden(format!("the token does not cover tenant `{tenant}`"));
-    if covered { Ok(()) } else { Err(refused()) }
+    }
 }
 
 /// A request whose caller has the needed rights, before the remaining checks.
