@@ -204,6 +204,7 @@ async fn remove_later_columns(db: &crate::db::Db) {
             ("request", "labels"),
             ("task", "labels"),
             ("tenant", "label_keys"),
+            ("journal", "ends_mac"),
         ] {
             tx.script(&format!("ALTER TABLE {table} DROP COLUMN {column}")).await?;
         }

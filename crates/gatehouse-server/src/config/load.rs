@@ -53,6 +53,7 @@ pub const SETTINGS: &[(&str, Kind)] = &[
     ("tasks.password_retention", Kind::Text),
     ("tasks.retention", Kind::Text),
     ("events.retention", Kind::Text),
+    ("events.audit_retention", Kind::Text),
     ("events.streams", Kind::Number),
     ("events.streams_of_tenant", Kind::Number),
     ("platforms.deadline", Kind::Text),

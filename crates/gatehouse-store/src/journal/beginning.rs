@@ -12,7 +12,7 @@ use gatehouse_core::event::Entry;
 use super::chain::{ChainKey, NO_MAC};
 use super::{ESTATE, Journal, JournalKind};
 use crate::Store;
-use crate::db::{Db, SnapshotFor, Tx, WriteKind};
+use crate::db::{Db, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::migrate::older_servers::{self, Refusal};
 
@@ -61,9 +61,10 @@ pub(crate) async fn have_all_begun(tx: Tx) -> Result<bool, StoreError> {
     has_estate_begun(&tx).await
 }
 
+const HAS_ESTATE_BEGUN: &str = "SELECT 1 FROM audit_ends WHERE tenant = ?1";
+
 pub(crate) async fn has_estate_begun(tx: &Tx) -> Result<bool, StoreError> {
-    let sql = "SELECT 1 FROM audit_ends WHERE tenant = ?1";
-    Ok(tx.row(sql, &[ESTATE.into()], |_| Ok(())).await?.is_some())
+    Ok(tx.row(HAS_ESTATE_BEGUN, &[ESTATE.into()], |_| Ok(())).await?.is_some())
 }
 
 /// Begins the journals of a tenant that is made in this transaction, unless an older server may change it.
@@ -160,8 +161,8 @@ impl Store {
             return Journal::with_key(kind, &tenant).map(Some);
         }
         let has_begun =
-            self.db.snapshot(SnapshotFor::Server(None), async |tx| has_estate_begun(&tx).await);
-        Ok((kind == JournalKind::Audit && !has_begun.await?).then_some(Journal::EstateAudit))
+            self.db.row(HAS_ESTATE_BEGUN, &[ESTATE.into()], |_| Ok(())).await?.is_some();
+        Ok((kind == JournalKind::Audit && !has_begun).then_some(Journal::EstateAudit))
     }
 
     /// Signs the ends of journals that a program before the audit has written.

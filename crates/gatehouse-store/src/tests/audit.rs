@@ -271,6 +271,27 @@ async fn servers_that_begin_journals_together_lose_nothing_of_them() {
     }
 }
 
+#[tokio::test]
+async fn journals_that_an_older_program_has_written_are_signed_when_the_audit_begins() {
+    for case in stores("audit_signs_older").await {
+        let store = &case.store;
+        set_up(store).await;
+        create(store).await;
+        number_all(store).await;
+        // As a program before the audit leaves them.
+        run(store, "UPDATE journal SET ends_mac = NULL").await;
+        let changes = Journal::Changes(acme());
+        let checked = store.check_journal(&changes, &key(), None).await.unwrap().unwrap();
+        assert_eq!(checked.first_break, None, "{}: an upgrade is under way", case.kind);
+        begun(&case).await;
+        let checked = store.check_journal(&changes, &key(), None).await.unwrap().unwrap();
+        assert_eq!((checked.first_break, checked.last), (None, 1), "{}", case.kind);
+        run(store, "UPDATE journal SET ends_mac = NULL").await;
+        let checked = store.check_journal(&changes, &key(), None).await.unwrap().unwrap();
+        assert_eq!(checked.first_break, Some(ChainBreak::Ends), "{}", case.kind);
+    }
+}
+
 async fn create(store: &Store) {
     static DRAWN: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let n = DRAWN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

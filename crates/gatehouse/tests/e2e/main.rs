@@ -14,6 +14,7 @@ mod crash;
 mod disconnect;
 mod disk;
 mod doctor;
+mod followed_copy;
 mod handover;
 mod history;
 mod hostile;
