@@ -160,6 +160,7 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
     'GET /{tenantName}/access/batch/{taskId}/items',
     'GET /{tenantName}/access/batch/{taskId}/progress',
     'GET /{tenantName}/access/{accessId}',
+    'GET /{tenantName}/access/{accessId}/event',
     'GET /{tenantName}/account',
     'GET /{tenantName}/contract',
     'GET /{tenantName}/product',
