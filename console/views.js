@@ -16,6 +16,8 @@ const ROUTES = [
   ['connections/:id', () => import('./view/connection.js')],
   ['contracts', () => import('./view/contracts.js')],
   ['check', () => import('./view/check.js')],
+  ['audit', () => import('./view/audit.js')],
+  ['audit/estate', () => import('./view/estate_audit.js')],
 ];
 
 /** @type {Loader} */

@@ -151,19 +151,33 @@ export async function getPage(path, which) {
  * @param {Which} which
  * @returns {Promise<{body: any, headers: Headers, size: number}>}
  */
-export async function getPageResponse(path, { query = '', page, size: requested, isLenient = false, signal }) {
-  const size = Math.min(requested, pageMax);
-  const address = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
-  try {
+export function getPageResponse(path, { query = '', page, size: requested, isLenient = false, signal }) {
+  return withPageSize(requested, async (size) => {
+    const address = `${path}?${query}${query && '&'}pageNumber=${page}&pageSize=${size}`;
     // Without strict handling, a mistyped filter would list everything.
     const prefer = isLenient ? undefined : 'handling=strict';
     const { body, headers } = await get(address, { signal, headers: { prefer } });
     return { body, headers, size };
+  });
+}
+
+/**
+ * Reads with a page size, at most the largest one that the server allows: a refusal that names the limit is followed by a request
+ * that keeps it.
+ * @template T
+ * @param {number} requested
+ * @param {(size: number) => Promise<T>} read
+ * @returns {Promise<T>}
+ */
+export async function withPageSize(requested, read) {
+  const size = Math.min(requested, pageMax);
+  try {
+    return await read(size);
   } catch (cause) {
     const limit = pageSizeLimitIn(cause);
     if (limit === undefined || limit >= size) throw cause;
     pageMax = limit;
-    return getPageResponse(path, { query, page, size, isLenient, signal });
+    return withPageSize(requested, read);
   }
 }
 

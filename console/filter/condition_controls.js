@@ -2,6 +2,7 @@
 
 import { h, replace } from '../element.js';
 import { VERBATIM } from '../part/form.js';
+import { fromLocal, toLocal } from '../part/time.js';
 import { HAS, readTime } from './expression.js';
 
 /** @typedef {import('./expression.js').Condition} Condition */
@@ -93,7 +94,7 @@ function timeInput({ condition, place, changed }) {
     required: true,
     value: condition.value && toLocal(readTime(condition.value)),
     oninput: () => {
-      condition.value = input.value ? new Date(input.value).toISOString().replace('.000Z', 'Z') : '';
+      condition.value = fromLocal(input.value);
       changed();
     },
   });
@@ -132,9 +133,3 @@ const suggestions = (id, values) =>
     { id },
     values.map((it) => h('option', { value: it })),
   );
-
-/** The value of a `datetime-local` input. @param {Date} time */
-function toLocal(time) {
-  if (Number.isNaN(time.getTime())) return '';
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}

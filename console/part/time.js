@@ -39,6 +39,15 @@ export function relative(time) {
 /** A calendar day in UTC. @param {string} date */
 export const day = (date) => DAY.format(new Date(date));
 
+/** The value of a `datetime-local` input. @param {Date} time */
+export function toLocal(time) {
+  if (Number.isNaN(time.getTime())) return '';
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** The instant of a `datetime-local` input, as the API writes it. @param {string} text */
+export const fromLocal = (text) => (text ? new Date(text).toISOString().replace('.000Z', 'Z') : '');
+
 /** @param {string} text */
 const utc = (text) => `${text.replace('T', ' ').replace(/(\.\d+)?Z$/, '')} UTC`;
 

@@ -5,6 +5,7 @@ import { ask, get, path } from '../api/client.js';
 import { Problem } from '../api/problem.js';
 import { labelKeysOf } from '../api/tenant.js';
 import { focusOn, h, replace } from '../element.js';
+import { accessHistory } from '../event/access_history.js';
 import { having, havingLabel, writeFilter } from '../filter/expression.js';
 import { labelChips } from '../label/chips.js';
 import { askForLabels } from '../label/question.js';
@@ -33,6 +34,8 @@ export async function show({ tenant, params: [id], signal, link }) {
   const secret = h('div', {});
   /** The version on the page: a change of a newer version is refused. */
   let etag = '';
+  /** @type {import('../event/access_history.js').AccessHistory | undefined} */
+  let history;
   const readingKeys = labelKeysOf(tenant);
   /** @type {string[] | undefined} */
   let labelKeys;
@@ -52,7 +55,15 @@ export async function show({ tenant, params: [id], signal, link }) {
       outcome,
       secret,
       h('section', { class: 'panel', 'aria-label': 'The access' }, factsOf(access)),
+      historyElement(),
     );
+  }
+
+  /** The history with the version on the page. */
+  function historyElement() {
+    if (history) history.follow(versionIn(etag));
+    else history = accessHistory({ tenant, id, signal, link });
+    return history.element;
   }
 
   /** @param {any} access */
@@ -215,6 +226,9 @@ export async function show({ tenant, params: [id], signal, link }) {
   await read();
   return view;
 }
+
+/** The version of an access that its `ETag` tells. @param {string} etag */
+const versionIn = (etag) => Number(/\d+/.exec(etag)?.[0] ?? 0);
 
 /** @type {Record<string, string>} */
 const EXPLAINED = {

@@ -32,6 +32,7 @@ const ADDRESSES = [
   [`connections/${PRODUCT}`, 'connections/id', PRODUCT],
   ['contracts?size=100', 'contracts', 'PO-IOT-YEAR'],
   ['check', 'check', 'Check a device’s credentials'],
+  ['audit?eventType=ContractCreateEvent&to=3', 'audit', 'Contract C-PRE created'],
 ];
 
 /** All texts and inputs of a view that has loaded. @param {Page} page @param {string} text */

@@ -117,6 +117,16 @@ export class Api {
   }
 
   /**
+   * Waits until the journal has as many events of an access: they follow its changes within a moment.
+   *
+   * @param {string} id
+   * @param {number} n
+   */
+  async untilRecorded(id, n) {
+    while ((await this.get(`/demo/access/${id}/event`)).length < n) await pause(BETWEEN);
+  }
+
+  /**
    * Whether a device may connect.
    *
    * @param {{ username: string, password: string }} credentials

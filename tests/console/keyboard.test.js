@@ -52,6 +52,7 @@ inBrowser('every control is a focus stop, and shows its focus', server, async ({
     [`connections/${product.id}`, 'connections/id'],
     ['contracts', 'contracts'],
     ['check', 'check'],
+    ['audit?eventType=ContractCreateEvent', 'audit'],
     ['nowhere', 'not-found'],
   ]) {
     await openView(page, `demo/${route}`, view);

@@ -140,18 +140,23 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
   await page.getByLabel('Password').fill('nothing');
   await page.getByRole('button', { name: 'Check' }).click();
   await page.getByRole('heading', { name: 'Refused' }).waitFor();
+  const conditions = 'eventType=TokenIssueEvent&subject=demo&from=2026-01-01T00:00:00Z&before=2126-01-01T00:00:00Z';
+  await openView(page, `demo/audit?${conditions}`, 'audit');
 
   await signOut(page);
   await page.evaluate(() => localStorage.clear());
   await pasteToken(page, await server.makeToken(['*'], 'admin access:read'));
   await untilReady(page, 'tenant');
+  await openView(page, 'demo/audit/estate', 'audit/estate');
 
   assert.deepEqual([...unknown], []);
   // The walk has used every operation of the console.
   assert.deepEqual([...asked].sort(), [
     'DELETE /{tenantName}/access/batch/{taskId}',
+    'GET /-/admin/audit',
     'GET /-/admin/tenants',
     'GET /-/admin/tenants/{tenantName}',
+    'GET /-/admin/tenants/{tenantName}/audit',
     'GET /-/me',
     'GET /-/sign-in',
     'GET /{tenantName}/access',
@@ -160,6 +165,7 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
     'GET /{tenantName}/access/batch/{taskId}/items',
     'GET /{tenantName}/access/batch/{taskId}/progress',
     'GET /{tenantName}/access/{accessId}',
+    'GET /{tenantName}/access/{accessId}/event',
     'GET /{tenantName}/account',
     'GET /{tenantName}/contract',
     'GET /{tenantName}/product',

@@ -28,4 +28,16 @@ inBrowser('the console respects the server’s page size limit', server, async (
   assert.ok((await cellsOf(page, /^Connections/)).length > 0);
   await openView(page, 'demo/batches/new', 'batches/new');
   assert.ok((await page.getByLabel('Contract').locator('option').count()) > 1);
+  const [{ id }] = batch.accesses;
+  for (let n = 0; n < 12; n += 1) await api.changeAccess(id, { labels: { round: `${n}` } });
+  await api.untilRecorded(id, 10);
+  await openView(page, `demo/accesses/${id}`, 'accesses/id');
+  await page.getByRole('button', { name: /^Show older changes/ }).click();
+  await page.getByRole('rowheader', { name: 'Created' }).waitFor();
+  const contract = { productOfferingId: 'PO', billingModel: 'PAY_PER_USE' };
+  for (let n = 1; n <= 12; n += 1) {
+    await api.ask('PUT', '/-/admin/tenants/demo/contracts/C-1', { ...contract, maxAccesses: n });
+  }
+  await openView(page, 'demo/audit', 'audit');
+  await page.getByRole('rowheader', { name: 'Tenant demo created' }).waitFor();
 });
