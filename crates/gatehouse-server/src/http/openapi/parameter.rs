@@ -90,8 +90,9 @@ pub(super) fn parameters(
         }),
         SUBJECT => json!({
             "name": SUBJECT, "in": "query",
-            "description": "Only events that requests with this subject's tokens have caused",
-            "schema": {"type": "string", "minLength": 1},
+            "description": "Only events that requests with this subject's tokens have caused; empty: that requests \
+                without a valid token have caused",
+            "schema": {"type": "string"},
         }),
         "accessId" => json!({
             "name": "accessId", "in": "query", "description": "Only events of this access",
@@ -203,7 +204,7 @@ fn header(name: &str) -> Value {
              is 409 with `Retry-After`. Only successful responses are stored."
         }
         LAST_EVENT_ID => {
-            schema = json!({"type": "integer", "minimum": 0, "maximum": i64::MAX});
+            schema = json!({"type": "string", "pattern": "^(0|[1-9][0-9]{0,17})$"});
             "Of a stream: the number of the last event that the client has. A browser sends it when it reconnects; \
              it wins over `after`"
         }
