@@ -1,11 +1,13 @@
 // Events of an audit in words: what happened, and what it changed.
 
+import { count } from '../part/number.js';
+
 /** @typedef {import('../api/event.js').JournalEvent} JournalEvent */
 
 /** Kinds of objects, by their field in an event. @type {Record<string, string>} */
 export const OBJECT_WORDS = { tenant: 'Tenant', contract: 'Contract', account: 'Account', client: 'Client' };
 
-/** Words for the ends of the types of events about objects. @type {Record<string, string>} */
+/** Verbs for changes of an object, by the end of the event's type. @type {Record<string, string>} */
 const VERBS = { Create: 'created', AttributeValueChange: 'changed', Delete: 'deleted' };
 
 /** @type {Record<string, string>} */
@@ -48,9 +50,9 @@ export function objectOf({ event }) {
 const nameOf = ({ clientId, id, name }) => String(clientId ?? id ?? name ?? '');
 
 /**
- * The event in words, with the name of its object.
+ * The event in a few words, with the name of its object: "Contract", "C-1", "changed".
  * @param {JournalEvent} event
- * @returns {{words: string, name?: string, verb?: string}} as in "Contract C-1 suspended": the words, the name, the verb
+ * @returns {{words: string, name?: string, verb?: string}}
  */
 export function whatHappened(event) {
   const found = objectOf(event);
@@ -61,11 +63,14 @@ export function whatHappened(event) {
   const { token, refusal } = event.event;
   switch (event.eventType) {
     case 'TokenIssueEvent':
-      return { words: token.count > 1 ? `${token.count} tokens issued for` : 'Token issued for', name: token.subject };
+      return {
+        words: token.count > 1 ? `${count(token.count)} tokens issued for` : 'Token issued for',
+        name: token.subject,
+      };
     case 'TokenRevokeEvent':
       return { words: 'Token revoked' };
     case 'RefusalEvent':
-      return { words: refusal.count > 1 ? `${refusal.count} requests refused` : 'Request refused' };
+      return { words: refusal.count > 1 ? `${count(refusal.count)} requests refused` : 'Request refused' };
     case 'JournalStartEvent':
       return { words: 'The audit begins' };
     default:

@@ -4,7 +4,7 @@
 /** @typedef {import('../api/event.js').JournalEvent} JournalEvent */
 
 /**
- * The fields of an access that events have told; the others are missing.
+ * The fields of an access that its events have told so far; others are missing.
  * @typedef {object} Known
  * @property {string} [status]
  * @property {string} [startDateTime]
@@ -74,11 +74,14 @@ function told({ status, startDateTime, endDateTime, labels }, before, isPartial)
  * @param {AccessChange} change
  */
 export function changeWords(change) {
-  const { isCreation, changed } = change;
+  const { isCreation, changed, origin } = change;
   if (isCreation) return 'Created';
   const has = (/** @type {string} */ name) => changed.includes(name);
   const words = [
-    has('firstConnection') ? 'first connection' : (has('status') || has('plannedTermination')) && statusWords(change),
+    // A request that activates an access has no connection.
+    origin?.kind === 'check' && has('firstConnection')
+      ? 'first connection'
+      : (has('status') || has('plannedTermination')) && statusWords(change),
     has('password') && 'new password',
     has('labels') && 'labels changed',
   ].filter(Boolean);
@@ -96,7 +99,7 @@ function statusWords({ changed, origin, before, after }) {
     case 'ACTIVE':
       return before.status === 'PENDING_TERMINATE' ? 'kept: its planned end was cancelled' : 'activated';
     case 'PENDING_TERMINATE':
-      return before.status === 'SUSPENDED' ? 'activated until its end' : 'end planned';
+      return 'end planned';
     case 'TERMINATED':
       return origin?.kind === 'expiry' ? 'ended' : 'terminated';
     default:

@@ -195,10 +195,10 @@ test('a change is named by what its user has done', () => {
     words(['status', 'plannedTermination'], 'PENDING_TERMINATE', 'ACTIVE'),
     'Kept: its planned end was cancelled',
   );
-  assert.equal(words(['status'], 'SUSPENDED', 'PENDING_TERMINATE'), 'Activated until its end');
   assert.equal(words(['plannedTermination'], 'SUSPENDED', 'SUSPENDED'), 'Planned end changed');
   assert.equal(words(['status'], 'ACTIVE', 'TERMINATED', 'expiry'), 'Ended');
   assert.equal(words(['status', 'firstConnection'], 'PENDING_ACTIVE', 'ACTIVE', 'check'), 'First connection');
+  assert.equal(words(['status', 'firstConnection'], 'PENDING_ACTIVE', 'ACTIVE'), 'Activated');
   assert.equal(words(['status', 'password'], 'SUSPENDED', 'ACTIVE'), 'Activated, new password');
   assert.deepEqual(labelChanges({ a: '1', b: '2', c: '3' }, { b: '2', c: '4', d: '5' }), [
     ['a', '1', undefined],

@@ -133,10 +133,13 @@ export async function findLostStops(page) {
   for (let n = 0; n < STOPS_MAX; n += 1) {
     await page.keyboard.press('Tab');
     const isNew = await page.evaluate(() => {
-      const { passed } = /** @type {any} */ (globalThis);
-      const before = passed.size;
-      passed.add(document.activeElement);
-      return passed.size > before;
+      const state = /** @type {any} */ (globalThis);
+      const before = state.passed.size;
+      // In an input of several fields, such as a date, Tab moves from field to field.
+      const isSameInput = document.activeElement === state.last;
+      state.last = document.activeElement;
+      state.passed.add(state.last);
+      return isSameInput || state.passed.size > before;
     });
     const stop = await nextStop(page);
     if (!isNew && !stop.isNothing) break;
