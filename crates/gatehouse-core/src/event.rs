@@ -1,8 +1,8 @@
 //! Events: what changed, when, and from where.
 //!
-//! An event shows an access or a Task as it was right after a change. Most of an access never changes and is read from
-//! its row; an event keeps the rest. One entry of the journal stands for a whole stretch of accesses that changed in
-//! the same way and in one transaction, such as the creations of a batch, and is unfolded when it is read.
+//! An event shows an access or a Task as it was right after a change. Most fields of an access never change and are
+//! read from its row; an event keeps the others. A journal entry can stand for a stretch: accesses that changed alike in
+//! one transaction, such as those that a batch creates. The store unfolds an entry when it reads the entry.
 
 pub mod audit;
 pub mod encoding;

@@ -6,6 +6,12 @@ use serde_json::json;
 use super::*;
 
 impl Gatehouse {
+    /// Deletes the events of such journals from before a time.
+    pub(super) async fn delete_events(&self, kind: JournalKind, before: Timestamp) {
+        let app = &self.gate.server.app;
+        while app.store.delete_old_events(kind, before, app.chain_key()).await.unwrap() {}
+    }
+
     /// Reads events, once all are numbered.
     pub(super) async fn events(&self, path: &str) -> TestResponse {
         while self.gate.server.app.number_events().await.unwrap() {}
@@ -193,15 +199,7 @@ async fn a_page_of_events_is_what_its_parameters_say() {
         assert_eq!(missing.status, 404);
         gate.clock.set(at("2027-05-01T12:00:00Z"));
         let before = at("2027-04-01T12:00:00Z");
-        while gate
-            .gate
-            .server
-            .app
-            .store
-            .delete_old_events(JournalKind::Changes, before, gate.gate.server.app.chain_key())
-            .await
-            .unwrap()
-        {}
+        gate.delete_events(JournalKind::Changes, before).await;
         let gone = gate.events("/acme/event?after=2").await;
         assert_eq!(gone.problem(), (410, "Events deleted".to_owned()), "{}", gate.kind);
         assert!(gone.json()["detail"].as_str().unwrap().contains("has number 4"), "{}", gone.body);
