@@ -13,6 +13,7 @@ mod breaker;
 mod bucket;
 mod call;
 mod call_gate;
+mod callback;
 mod client_pool;
 mod document;
 #[cfg(any(test, fuzzing))]
@@ -53,6 +54,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, Outcome};
 
 pub use self::address::{AddressRules, BadUrl, BaseUrl};
+pub use self::callback::{BadCallback, CallbackClient, CallbackResponse, NotDelivered};
 pub use self::client_pool::ClientPool;
 pub(crate) use self::document::{Document, Members};
 pub use self::network::{BadNetwork, Network};

@@ -51,6 +51,12 @@ pub enum EventType {
     ClientAttributeValueChange,
     /// A client was deleted.
     ClientDelete,
+    /// A hub was made.
+    HubCreate,
+    /// A hub was changed.
+    HubAttributeValueChange,
+    /// A hub was deleted.
+    HubDelete,
     /// A token was issued.
     TokenIssue,
     /// A token was revoked.
@@ -70,7 +76,7 @@ impl EventType {
     ];
 
     /// Types of the audit.
-    pub const AUDIT: [Self; 16] = [
+    pub const AUDIT: [Self; 19] = [
         Self::TenantCreate,
         Self::TenantAttributeValueChange,
         Self::TenantDelete,
@@ -83,6 +89,9 @@ impl EventType {
         Self::ClientCreate,
         Self::ClientAttributeValueChange,
         Self::ClientDelete,
+        Self::HubCreate,
+        Self::HubAttributeValueChange,
+        Self::HubDelete,
         Self::TokenIssue,
         Self::TokenRevoke,
         Self::Refusal,
@@ -109,6 +118,9 @@ impl EventType {
             Self::ClientCreate => "ClientCreateEvent",
             Self::ClientAttributeValueChange => "ClientAttributeValueChangeEvent",
             Self::ClientDelete => "ClientDeleteEvent",
+            Self::HubCreate => "HubCreateEvent",
+            Self::HubAttributeValueChange => "HubAttributeValueChangeEvent",
+            Self::HubDelete => "HubDeleteEvent",
             Self::TokenIssue => "TokenIssueEvent",
             Self::TokenRevoke => "TokenRevokeEvent",
             Self::Refusal => "RefusalEvent",

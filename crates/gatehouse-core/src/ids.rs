@@ -400,6 +400,38 @@ impl fmt::Display for TaskId {
     }
 }
 
+/// Identifies a hub; always starts with `hub-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HubId(Uuid);
+
+impl HubId {
+    const PREFIX: &str = "hub-";
+
+    /// Makes an identifier out of the time and of random bits, which the caller draws.
+    pub fn new(unix_milliseconds: u64, random: &[u8; 10]) -> Self {
+        Self(time_ordered(unix_milliseconds, random))
+    }
+
+    /// The sixteen bytes, without the prefix.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+}
+
+impl FromStr for HubId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        parse_canonical(text.strip_prefix(Self::PREFIX).ok_or(BadId)?).map(Self)
+    }
+}
+
+impl fmt::Display for HubId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.0)
+    }
+}
+
 /// Identifies an event; always starts with `evt-`. It is not stored: an event has the same one at each reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventId(Uuid);

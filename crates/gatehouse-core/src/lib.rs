@@ -15,6 +15,7 @@ pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod generational_cache;
+pub mod hub;
 pub mod identifier;
 pub mod ids;
 pub mod label;
@@ -34,11 +35,12 @@ pub use batch_failure::{BatchFailure, BatchFailureKind};
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
 pub use generational_cache::GenerationalCache;
+pub use hub::{Hub, HubQuery, HubState};
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
-    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, EventId, LabelKey,
-    LabelValue, OfferingId, PlatformAccount, PlatformName, RequestKey, TaskId, TenantName,
-    Username,
+    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, EventId, HubId,
+    LabelKey, LabelValue, OfferingId, PlatformAccount, PlatformName, RequestKey, TaskId,
+    TenantName, Username,
 };
 pub use label::Labels;
 pub use page::{Page, PageRequest};

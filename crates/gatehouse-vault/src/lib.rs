@@ -17,6 +17,7 @@
 //! | `journal` | the key that chains the entries of the journals |
 //! | `key_set` | issuers' public keys, which verify tokens |
 //! | `token`, `token_keys` | the built-in issuer's signing key, and former ones |
+//! | `webhook` | secrets of hubs, and signatures of their messages |
 //! | `master`, `keyfile` | master keys, and key files |
 //! | `meter` | the vault's metrics |
 //! | `simulation` | seeded random bytes and cheap hashes, for tests |
@@ -42,6 +43,7 @@ mod success_cache;
 mod task_key;
 mod token;
 mod token_keys;
+mod webhook;
 
 pub use foreign_hash::{BadForeignHash, FOREIGN_HASH_BYTES_MAX, ForeignHash};
 pub use journal::JournalKey;
@@ -58,6 +60,7 @@ pub use seal::{BadSeal, SEAL_NAME_BYTES, key_of_seal, name_of_seal};
 pub use task_key::TaskKey;
 pub use token::BadTokenKey;
 pub use token_keys::{TokenKeys, TooManyTokenKeys};
+pub use webhook::WebhookSecret;
 
 use std::sync::Arc;
 

@@ -14,11 +14,14 @@ pub enum SetupObject {
     Account,
     /// A client.
     Client,
+    /// A hub.
+    Hub,
 }
 
 impl SetupObject {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Tenant, Self::Contract, Self::Account, Self::Client];
+    pub const ALL: [Self; 5] =
+        [Self::Tenant, Self::Contract, Self::Account, Self::Client, Self::Hub];
 
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
@@ -27,6 +30,7 @@ impl SetupObject {
             Self::Contract => "contract",
             Self::Account => "account",
             Self::Client => "client",
+            Self::Hub => "hub",
         }
     }
 }
@@ -62,6 +66,9 @@ impl SetupEntry {
             (SetupObject::Client, None, _) => EventType::ClientCreate,
             (SetupObject::Client, _, None) => EventType::ClientDelete,
             (SetupObject::Client, ..) => EventType::ClientAttributeValueChange,
+            (SetupObject::Hub, None, _) => EventType::HubCreate,
+            (SetupObject::Hub, _, None) => EventType::HubDelete,
+            (SetupObject::Hub, ..) => EventType::HubAttributeValueChange,
         }
     }
 }
