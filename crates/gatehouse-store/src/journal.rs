@@ -15,6 +15,7 @@ pub(crate) mod beginning;
 pub(crate) mod chain;
 pub(crate) mod feed;
 pub(crate) mod history;
+pub(crate) mod hub;
 pub(crate) mod last_events;
 pub(crate) mod new_events;
 pub(crate) mod numbering;

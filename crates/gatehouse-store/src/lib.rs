@@ -57,6 +57,10 @@ pub use integrity::{Damage, FINDINGS_MAX, Integrity, Usage, check_fully, check_q
 pub use journal::audit::Audited;
 pub use journal::chain::{ChainKey, Mac};
 pub use journal::feed::{EventFilter, EventPage, NoEvents};
+pub use journal::hub::delivery::{
+    Deliveries, HubBacklog, HubWork, NextDelivery, SentMessage, UndeliveredEvent, WAITING_MAX,
+};
+pub use journal::hub::{HubChange, HubRefused, StoredHub};
 pub use journal::unfolding::{Event, EventSubject};
 pub use journal::verification::{ChainBreak, CheckedJournal, JournalHead};
 pub use journal::{Journal, JournalKind};

@@ -119,6 +119,12 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0014_audit.sql"),
         postgres: include_str!("../migrations/postgres/0014_audit.sql"),
     },
+    Step {
+        version: 15,
+        needs: 14,
+        sqlite: include_str!("../migrations/sqlite/0015_hub.sql"),
+        postgres: include_str!("../migrations/postgres/0015_hub.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.

@@ -33,16 +33,19 @@ pub enum WorkKind {
     OldResponses,
     /// A finished Task, to be deleted.
     OldTask,
+    /// A hub, with messages to send.
+    Hub,
 }
 
 impl WorkKind {
     /// Every kind.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::UnfinishedTasks,
         Self::ExpiringAccesses,
         Self::OldSecret,
         Self::OldResponses,
         Self::OldTask,
+        Self::Hub,
     ];
 
     /// The word in the database.
@@ -53,6 +56,7 @@ impl WorkKind {
             Self::OldSecret => "secret",
             Self::OldResponses => "answer",
             Self::OldTask => "task",
+            Self::Hub => "hub",
         }
     }
 

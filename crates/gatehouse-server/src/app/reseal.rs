@@ -9,7 +9,7 @@ use gatehouse_core::TenantName;
 use gatehouse_store::{FormerSeal, KeyUse, KeyUseKind, SealOwner, SecretKind, StoreError};
 use gatehouse_vault::{BadSeal, HASH_NAME_CHARS, SEAL_NAME_BYTES, key_of_hash, key_of_seal};
 
-use super::{App, Error, account, repeat};
+use super::{App, Error, account, hub, repeat};
 
 /// Seals that are replaced concurrently.
 const SEALS_MAX: u32 = 32;
@@ -37,7 +37,7 @@ impl App {
                 KeyUseKind::Access | KeyUseKind::Client | KeyUseKind::Change => {
                     str::from_utf8(&prefix).ok().and_then(key_of_hash)
                 }
-                KeyUseKind::Account | KeyUseKind::Task | KeyUseKind::Response => {
+                KeyUseKind::Account | KeyUseKind::Task | KeyUseKind::Response | KeyUseKind::Hub => {
                     key_of_seal(&prefix)
                 }
             };
@@ -52,7 +52,8 @@ impl App {
         let name = self.vault.seal_name();
         let mut total = Resealed::default();
         let accounts = self.store.former_seals_of_accounts(tenant, name).await?;
-        for seals in accounts.chunks(SEALS_MAX as usize) {
+        let hubs = self.store.former_seals_of_hubs(tenant, name).await?;
+        for seals in accounts.chunks(SEALS_MAX as usize).chain(hubs.chunks(SEALS_MAX as usize)) {
             self.reseal_some(tenant, seals, &mut total).await?;
         }
         for kind in [SecretKind::Task, SecretKind::Response] {
@@ -65,6 +66,7 @@ impl App {
                     SealOwner::Account(name) => name.to_string(),
                     SealOwner::Task(id) => id.to_string(),
                     SealOwner::Response(name) => name.clone(),
+                    SealOwner::Hub(id) => id.to_string(),
                 };
                 self.reseal_some(tenant, &seals, &mut total).await?;
             }
@@ -103,6 +105,7 @@ impl App {
             SealOwner::Account(name) => self.vault.reseal(&account::purpose(tenant, name), sealed),
             SealOwner::Task(id) => self.vault.reseal_task_key(tenant, *id, sealed),
             SealOwner::Response(name) => self.vault.reseal(&repeat::purpose(tenant, name), sealed),
+            SealOwner::Hub(id) => self.vault.reseal(&hub::purpose(tenant, *id), sealed),
         }
     }
 }

@@ -7,6 +7,7 @@ use gatehouse_core::Timestamp;
 use gatehouse_core::event::Entry;
 
 use super::chain::{ChainKey, Mac, Numbered};
+use super::hub;
 use super::{Journal, JournalKind};
 use crate::Store;
 use crate::access::bulk::as_integer;
@@ -106,6 +107,9 @@ impl Store {
                 if !rows.is_empty() {
                     move_rows(&tx, &journal, &rows).await?;
                     super::write_ends(&tx, &journal, &key, [&before, &ends]).await?;
+                    if let Journal::Changes(tenant) = &journal {
+                        hub::wake(&tx, tenant).await?;
+                    }
                 }
                 Ok::<_, StoreError>(has_more)
             })

@@ -4,6 +4,7 @@
 use gatehouse_core::Timestamp;
 
 use super::chain::ChainKey;
+use super::hub;
 use super::verification::{Checker, Link, read_link};
 use super::{Journal, JournalKind};
 use crate::Store;
@@ -81,6 +82,9 @@ impl Store {
                 );
                 tx.execute(sql, &[journal.key().into(), next.deleted_to.into()]).await?;
                 super::write_ends(&tx, &journal, &key, [&ends, &next]).await?;
+                if let Journal::Changes(tenant) = &journal {
+                    hub::forget_events(&tx, tenant, next.deleted_to).await?;
+                }
                 Ok::<_, StoreError>(entries.len() as u64 == ENTRIES_AT_ONCE)
             })
             .await

@@ -3,7 +3,7 @@
 //! Every hash and every seal begins with the name of its key. Only the vault interprets such a name; here it is a
 //! prefix of given length.
 
-use gatehouse_core::{AccountName, TaskId, TenantName};
+use gatehouse_core::{AccountName, HubId, TaskId, TenantName};
 
 use crate::Store;
 use crate::counts::counter;
@@ -41,6 +41,8 @@ pub enum KeyUseKind {
     Task,
     /// Sealed response of an idempotent request.
     Response,
+    /// Sealed secret of a hub, present or former.
+    Hub,
 }
 
 /// Number of a tenant's hashes or seals with the same prefix.
@@ -63,6 +65,8 @@ pub enum SealOwner {
     Task(TaskId),
     /// Response of an idempotent request, by its secret's name.
     Response(String),
+    /// Present or former secret of this hub.
+    Hub(HubId),
 }
 
 /// Sealed bytes of a former master key.
@@ -103,7 +107,7 @@ impl Store {
                 }
                 for (kind, sql) in SEALS {
                     let first_byte = match kind {
-                        KeyUseKind::Account => 1,
+                        KeyUseKind::Account | KeyUseKind::Hub => 1,
                         _ => secret::first_byte(tx.dialect()),
                     };
                     let values =
@@ -136,6 +140,33 @@ impl Store {
                 let values = [tenant.as_str().into(), n_bytes, prefix.as_slice().into()];
                 let read = |row: &Row<'_>| {
                     let owner = SealOwner::Account(row.parsed(0)?);
+                    Ok(FormerSeal { owner, sealed: row.bytes(1)? })
+                };
+                tx.rows(sql, &values, read).await
+            })
+            .await
+    }
+
+    /// Secrets of a tenant's hubs, present and former, whose seals don't have this prefix. They are few.
+    pub async fn former_seals_of_hubs(
+        &self,
+        tenant: &TenantName,
+        prefix: &[u8],
+    ) -> Result<Vec<FormerSeal>, StoreError> {
+        let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
+        self.db
+            .snapshot(SnapshotFor::Server(None), async move |tx| {
+                let sql = concat!(
+                    "SELECT id, secret FROM hub WHERE tenant = ?1 AND ",
+                    piece!("secret", "1", "?2"),
+                    " <> ?3 UNION ALL SELECT id, former_secret FROM hub WHERE tenant = ?1 AND ",
+                    piece!("former_secret", "1", "?2"),
+                    " <> ?3 ORDER BY 1"
+                );
+                let n_bytes = (prefix.len() as u64).into();
+                let values = [tenant.as_str().into(), n_bytes, prefix.as_slice().into()];
+                let read = |row: &Row<'_>| {
+                    let owner = SealOwner::Hub(row.parsed(0)?);
                     Ok(FormerSeal { owner, sealed: row.bytes(1)? })
                 };
                 tx.rows(sql, &values, read).await
@@ -223,6 +254,19 @@ async fn replace_in(
             ];
             return Ok(tx.execute(sql, &values).await? == 1);
         }
+        SealOwner::Hub(id) => {
+            let sql = "UPDATE hub SET secret = CASE WHEN secret = ?3 THEN ?4 ELSE secret END, \
+                       former_secret = CASE WHEN former_secret = ?3 THEN ?4 ELSE former_secret END \
+                       WHERE tenant = ?1 AND id = ?2 AND (secret = ?3 OR former_secret = ?3)";
+            let id = id.to_string();
+            let values = [
+                tenant.as_str().into(),
+                id.as_str().into(),
+                before.sealed.as_slice().into(),
+                after.into(),
+            ];
+            return Ok(tx.execute(sql, &values).await? == 1);
+        }
         SealOwner::Task(id) => (SecretKind::Task, id.to_string()),
         SealOwner::Response(name) => (SecretKind::Response, name.clone()),
     };
@@ -290,6 +334,15 @@ const SEALS: &[(KeyUseKind, &str)] = &[
             "SELECT ",
             piece!("body", "?2", "?3"),
             ", COUNT(*) FROM secret WHERE tenant = ?1 AND kind = 'answer' GROUP BY 1"
+        ),
+    ),
+    (
+        KeyUseKind::Hub,
+        concat!(
+            "SELECT ",
+            piece!("sealed", "?2", "?3"),
+            ", COUNT(*) FROM (SELECT secret AS sealed FROM hub WHERE tenant = ?1 UNION ALL \
+             SELECT former_secret FROM hub WHERE tenant = ?1 AND former_secret IS NOT NULL) AS seals GROUP BY 1"
         ),
     ),
 ];

@@ -170,6 +170,9 @@ impl Store {
                     "DELETE FROM audit_ends WHERE tenant = ?1",
                     "DELETE FROM audit_new WHERE tenant = ?1",
                     "DELETE FROM audit WHERE tenant = ?1",
+                    "DELETE FROM hub_delivery WHERE tenant = ?1",
+                    "DELETE FROM hub_event WHERE tenant = ?1",
+                    "DELETE FROM hub WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {
                     tx.execute(sql, &values).await?;

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use gatehouse_core::hub::HubQuery;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_core::task::TaskWork;
-use gatehouse_core::{Client, ClientId, Status, TaskId};
+use gatehouse_core::{Client, ClientId, Hub, HubId, HubState, Status, TaskId};
 
 use super::account::{account, put};
 use super::*;
 use crate::{
-    Change, FormerSeal, IdempotentRequest, KeyUseKind, NewTask, Operation, Repeated, SealOwner,
-    SecretKind, StoreError,
+    Change, FormerSeal, HubChange, IdempotentRequest, KeyUseKind, NewTask, Operation, Repeated,
+    SealOwner, SecretKind, StoreError,
 };
 
 /// A seal in the vault's form: the name of its key, and some bytes.
@@ -65,7 +66,21 @@ async fn make(store: &Store, key: &str, n: u8) -> AccessId {
         idempotent: None,
     };
     store.accept_task(&acme(), task).await.unwrap();
+    make_hub(store, n, &seal(key, "hub")).await;
     made.id
+}
+
+async fn make_hub(store: &Store, n: u8, secret: &[u8]) -> HubId {
+    let hub = Hub {
+        id: HubId::new(1, &[n; 10]),
+        callback: "https://crm.example.com/events".into(),
+        query: HubQuery::default(),
+        state: HubState::Active,
+        created_at: day(0),
+        former_secret_until: None,
+    };
+    store.create_hub(&acme(), &hub, secret, &audited()).await.unwrap().unwrap();
+    hub.id
 }
 
 /// Number of uses by key and kind.
@@ -78,6 +93,7 @@ async fn counted(store: &Store) -> BTreeMap<(String, KeyUseKind), u64> {
 /// All seals without this prefix.
 async fn former(store: &Store, name: &[u8]) -> Vec<FormerSeal> {
     let mut all = store.former_seals_of_accounts(&acme(), name).await.unwrap();
+    all.extend(store.former_seals_of_hubs(&acme(), name).await.unwrap());
     for kind in [SecretKind::Response, SecretKind::Task] {
         all.extend(store.former_secrets(&acme(), kind, name, "", 100).await.unwrap());
     }
@@ -99,6 +115,7 @@ async fn uses_of_a_key_are_counted_until_they_end() {
             KeyUseKind::Account,
             KeyUseKind::Task,
             KeyUseKind::Response,
+            KeyUseKind::Hub,
         ];
         let mut expected = BTreeMap::new();
         for of in all {
@@ -132,11 +149,20 @@ async fn seals_are_replaced_unless_they_have_changed_meanwhile() {
         set_up(&store).await;
         make(&store, "old", 1).await;
         make(&store, "new", 2).await;
+        let rotated = HubId::new(1, &[2; 10]);
+        let change =
+            HubChange { secret: Some((seal("old", "hub"), day(9))), ..HubChange::default() };
+        store.change_hub(&acme(), rotated, change, &audited()).await.unwrap().unwrap();
+        let change =
+            HubChange { secret: Some((seal("new", "hub"), day(9))), ..HubChange::default() };
+        store.change_hub(&acme(), rotated, change, &audited()).await.unwrap().unwrap();
         let kept = store.account(&acme(), &account("ALPHA", "account 1").name).await.unwrap();
         let seals = former(&store, b"new").await;
         let owners: Vec<_> = seals.iter().map(|it| it.owner.clone()).collect();
         let expected = [
             SealOwner::Account("account 1".parse().unwrap()),
+            SealOwner::Hub(HubId::new(1, &[1; 10])),
+            SealOwner::Hub(rotated),
             SealOwner::Response("create request 1".into()),
             SealOwner::Task(job(1)),
         ];

@@ -174,6 +174,66 @@ pub(crate) const TABLES: &[Table] = &[
             1,
         )
     },
+    Table {
+        name: "hub",
+        ..table(
+            &[
+                text("tenant"),
+                text("id"),
+                text("callback"),
+                text("query"),
+                text("state"),
+                bytes("secret"),
+                bytes("former_secret"),
+                integer("former_until"),
+                integer("created_at"),
+                integer("ended_at"),
+                integer("position"),
+                integer("n_failures"),
+                integer("failing_since"),
+                integer("blocked_until"),
+                integer("n_missed"),
+                integer("n_messages"),
+                integer("n_requests"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "hub_event",
+        ..table(
+            &[
+                text("tenant"),
+                text("hub"),
+                integer("number"),
+                bytes("subject"),
+                integer("is_dead"),
+                integer("n_attempts"),
+                integer("since"),
+                integer("due_at"),
+                text("why"),
+            ],
+            3,
+        )
+    },
+    Table {
+        name: "hub_delivery",
+        ..table(
+            &[
+                text("tenant"),
+                text("hub"),
+                integer("slot"),
+                integer("place"),
+                integer("at"),
+                integer("first"),
+                integer("n"),
+                integer("status"),
+                integer("milliseconds"),
+                text("why"),
+            ],
+            3,
+        )
+    },
     Table { name: "set_build", ..table(&[text("tenant"), integer("built_to")], 1) },
     Table {
         name: "label_build",

@@ -134,13 +134,14 @@ struct Shares {
 }
 
 /// Columns of the table, each with its kind of use.
-const COLUMNS: [(&str, KeyUseKind); 6] = [
+const COLUMNS: [(&str, KeyUseKind); 7] = [
     ("ACCESSES", KeyUseKind::Access),
     ("CLIENTS", KeyUseKind::Client),
     ("CHANGES", KeyUseKind::Change),
     ("ACCOUNTS", KeyUseKind::Account),
     ("TASKS", KeyUseKind::Task),
     ("ANSWERS", KeyUseKind::Response),
+    ("HUBS", KeyUseKind::Hub),
 ];
 
 impl Shares {
