@@ -5,7 +5,7 @@
 
 pub mod access;
 pub mod account;
-mod audit;
+pub(crate) mod audit;
 pub mod audit_counts;
 pub mod batch;
 pub mod batch_filter;
@@ -15,6 +15,7 @@ pub mod contract;
 pub mod error;
 pub mod estate;
 mod guess_limiter;
+pub mod hub;
 pub mod outcome;
 pub mod product;
 mod repeat;
@@ -27,7 +28,7 @@ pub use error::Error;
 
 use std::sync::Arc;
 
-use gatehouse_connectors::Platforms;
+use gatehouse_connectors::{AddressRules, CallbackClient, Platforms};
 use gatehouse_core::{AccessId, CurrentShare, Timestamp};
 use gatehouse_store::{ChainKey, Clock, Store};
 use gatehouse_vault::{JournalKey, Vault, random};
@@ -37,11 +38,15 @@ use self::audit_counts::AuditCounts;
 use self::guess_limiter::GuessLimiter;
 use crate::auth::revocations::Revocations;
 use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
+use crate::delivery::meter::HubMeter;
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
 use crate::work::event_watch::EventWatch;
 use crate::work::journal;
 use crate::work::meter::WorkMeter;
+
+/// Messages to subscribers that are under way at once, for the number of idle connections.
+pub(crate) const CALLBACKS_AT_ONCE: usize = 256;
 
 /// The service with everything it uses. Cheap to clone.
 #[derive(Clone)]
@@ -68,6 +73,12 @@ pub struct App {
     pub(crate) revocations: Revocations,
     /// Limits failed checks of passwords and client secrets.
     pub(crate) guess_limiter: Arc<GuessLimiter>,
+    /// Sends messages to subscribers.
+    pub(crate) callbacks: Arc<CallbackClient>,
+    /// Figures of hubs.
+    pub(crate) hub_meter: Arc<HubMeter>,
+    /// Notified when hubs may be due.
+    pub(crate) deliveries_due: Arc<Notify>,
     /// Notified when a batch is due.
     pub(crate) wake: Arc<Notify>,
     /// Wakes the streams of tenants that have new events.
@@ -94,6 +105,8 @@ impl App {
         let guess_limiter = Arc::new(GuessLimiter::new(FAILED_CHECKS, share.clone()));
         let revocations = Revocations::default();
         let chain_key = journal::chain_key(vault.new_journal_key());
+        let callbacks = CallbackClient::new(AddressRules::default(), CALLBACKS_AT_ONCE);
+        let callbacks = callbacks.expect("the clients of platforms were built in the same way");
         Self {
             store,
             vault,
@@ -103,6 +116,9 @@ impl App {
             platforms,
             share,
             audit_counts: Arc::default(),
+            callbacks: Arc::new(callbacks),
+            hub_meter: Arc::default(),
+            deliveries_due: Arc::default(),
             chain_key,
             revocations,
             guess_limiter,
@@ -138,6 +154,17 @@ impl App {
     pub fn with_failed_checks(mut self, free: u32) -> Self {
         self.guess_limiter = Arc::new(GuessLimiter::new(free, self.share.clone()));
         self
+    }
+
+    /// Sets who sends messages to subscribers, by default to public addresses alone.
+    pub fn with_callbacks(mut self, client: CallbackClient) -> Self {
+        self.callbacks = Arc::new(client);
+        self
+    }
+
+    /// Looks at once for hubs that are due.
+    pub(crate) fn wake_deliveries(&self) {
+        self.deliveries_due.notify_one();
     }
 
     /// The key of the journals' chains.

@@ -12,6 +12,7 @@ pub(crate) mod caller;
 pub(crate) mod client;
 pub(crate) mod contract;
 pub(crate) mod event;
+pub(crate) mod hub;
 pub(crate) mod label;
 pub(crate) mod oauth;
 mod object;
@@ -43,6 +44,7 @@ pub(crate) fn schemas(limits: &Limits) -> Vec<Schema> {
         task::schemas(),
         event::schemas(),
         audit::schemas(),
+        hub::schemas(),
         product::schemas(),
         contract::schemas(),
         account::schemas(),

@@ -18,6 +18,7 @@ mod routes;
 pub(crate) use answer::answer_body::EndlessBody;
 pub use answer::answer_body::{AnswerBody, TruncatedBody};
 pub use answer::csv::{Cell as CsvCell, write_row as write_csv_row};
+pub(crate) use api::event_body::event_json;
 pub use http_api::{HttpApi, OptionalFeatures};
 pub use intake::connection_info::{ConnectionInfo, ListenerKind};
 pub(crate) use intake::request_headers::HEADER_BYTES_MAX;

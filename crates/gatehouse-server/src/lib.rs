@@ -9,6 +9,7 @@ pub mod auth;
 pub mod backup;
 pub mod config;
 mod data_dir;
+mod delivery;
 pub mod estate;
 pub mod fields;
 #[cfg(any(test, fuzzing))]

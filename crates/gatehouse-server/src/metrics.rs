@@ -1,8 +1,8 @@
 //! The server's metrics, in Prometheus format.
 //!
 //! Store, vault, platforms and auth keep their own figures. This module adds those of connections, requests and the
-//! process, and registers all. Labels don't grow with clients' input: there is no tenant, subject, path or id. Accounts
-//! are labels, because operators set them up.
+//! process, and registers all. Labels don't grow with clients' input: there is no subject or path. Accounts are labels,
+//! because operators set them up, and hubs, of which there are few.
 
 mod connections;
 mod process;
@@ -53,6 +53,7 @@ impl Metrics {
             Some(&server),
             Some(auth.meter().metrics()),
             Some(app.meter.metrics()),
+            Some(app.hub_meter.metrics()),
             app.backups.as_ref().map(|it| it.metrics()),
             app.checks.as_ref().map(|it| it.metrics()),
             Some(app.store.meter().metrics()),

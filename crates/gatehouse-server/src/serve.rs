@@ -35,18 +35,19 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use gatehouse_connectors::{
-    BadAuthorities, BadManifests, ClientBuildError, CustomManifest, NO_AUTHORITIES,
+    BadAuthorities, BadManifests, CallbackClient, ClientBuildError, CustomManifest, NO_AUTHORITIES,
     PlatformOptions, Platforms, check_authorities,
 };
 use gatehouse_core::event::{Cause, Origin};
 use gatehouse_store::{Clock, OpenMode, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::app::App;
 use crate::app::estate::NotApplied;
+use crate::app::{App, CALLBACKS_AT_ONCE};
 use crate::auth::{Auth, BadIssuer, Grant, Issuer};
 use crate::config::Config;
 use crate::data_dir::lock;
+use crate::delivery::Deliverer;
 use crate::estate::Estate;
 use crate::http::{HttpApi, ListenerKind, OptionalFeatures};
 use crate::keys::{self, KeysError};
@@ -99,6 +100,9 @@ pub enum StartError {
     /// The HTTP client for platforms can't be built.
     #[error(transparent)]
     Platforms(#[from] ClientBuildError),
+    /// The HTTP client for subscribers can't be built.
+    #[error("the HTTP client for subscribers can't be built: {0}")]
+    Callbacks(reqwest::Error),
     /// The HTTP client for an issuer can't be built.
     #[error(transparent)]
     Issuer(#[from] BadIssuer),
@@ -162,6 +166,8 @@ pub struct Server {
     operator_listener: Option<Listener>,
     tls: Option<Arc<Tls>>,
     heartbeat: Option<Heartbeat>,
+    /// Beginning of the addresses in messages to subscribers.
+    base: String,
     /// Keeps the data directory locked.
     _lock: Option<File>,
 }
@@ -203,7 +209,10 @@ impl Server {
             let (store, lock) = open_store(config, clock.clone(), start_empty).await?;
             let keys = keys::open(config, &store, given).await?;
             store.finish_setup()?;
+            let callbacks = CallbackClient::new(config.events.callback_rules(), CALLBACKS_AT_ONCE)
+                .map_err(StartError::Callbacks)?;
             let app = App::new(store, keys.vault, clock, config.tasks.clone(), platforms)
+                .with_callbacks(callbacks)
                 .with_journal_key(keys.journal)
                 .with_failed_checks(config.limits.failed_checks)
                 .with_store_maintenance(config);
@@ -239,7 +248,14 @@ impl Server {
             // Before the first request, so that each is counted against this server's share of a limit.
             let listen = listener.address().unwrap_or(config.listen);
             let heartbeat = Heartbeat::begin(&app, listen).await?;
-            Ok(Self { api, app, listener, operator_listener, tls, heartbeat, _lock: lock })
+            let base = match &config.public_url {
+                Some(url) => url.as_str().to_owned(),
+                None => {
+                    let scheme = if tls.is_some() { "https" } else { "http" };
+                    format!("{scheme}://{listen}{}", config.base_path.as_str())
+                }
+            };
+            Ok(Self { api, app, listener, operator_listener, tls, heartbeat, base, _lock: lock })
         })
     }
 
@@ -295,12 +311,13 @@ impl Server {
             }
         };
         let workers = Workers::start(&self.app, self.heartbeat);
+        let deliveries = Deliverer::new(self.app.clone(), self.base).run(stopping.clone());
         let work = async {
             stopping.cancelled().await;
             workers.stop().await;
         };
         let finished = async {
-            tokio::join!(main, operator, work);
+            tokio::join!(main, operator, work, deliveries);
             // The last requests are done, and with them the last tokens and refusals.
             work::finish_audit(&self.app).await;
             self.app.store.close().await;

@@ -1,5 +1,5 @@
 //! Tools that the tests of several crates share: empty schemas in PostgreSQL, direct statements, a faulty network link,
-//! seeded random numbers, the fuzzer's seeds, a load on replicas with checks of its history, and a record of tried
+//! a subscriber of events, seeded random numbers, the fuzzer's seeds, a load on replicas with checks of its history, and a record of tried
 //! faults.
 
 mod faulty_link;
@@ -8,12 +8,14 @@ mod record;
 mod seeded_random;
 mod seeds;
 mod signal;
+mod subscriber;
 
 pub use faulty_link::FaultyLink;
 pub use record::record;
 pub use seeded_random::SeededRandom;
 pub use seeds::{FuzzTarget, hold_seeds};
 pub use signal::{Signal, signal};
+pub use subscriber::{Message, Subscriber};
 
 /// The URL of an empty schema, named after the test. Drops the leftovers of an earlier run.
 ///

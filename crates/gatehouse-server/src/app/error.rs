@@ -49,6 +49,12 @@ pub enum Error {
     /// The connector refuses the account's settings or credentials.
     #[error("{}", joined(.0))]
     InvalidAccount(Vec<Fault>),
+    /// A hub can't be made like this.
+    #[error("the hub can't be made like this")]
+    InvalidHub(Vec<Fault>),
+    /// The tenant has as many hubs as it may have.
+    #[error("the tenant has {0} hubs, and no more are allowed: delete one first")]
+    TooManyHubs(u64),
     /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,

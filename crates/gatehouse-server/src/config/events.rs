@@ -1,5 +1,6 @@
 //! Settings of the journals.
 
+use gatehouse_connectors::{AddressRules, Network};
 use gatehouse_core::Timestamp;
 use gatehouse_store::JournalKind;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,14 @@ const RETENTIONS: std::ops::RangeInclusive<Duration> = Duration::seconds(60)..=D
 
 /// Highest limit of streams.
 const STREAMS_MAX: u64 = 1_000_000;
+
+/// Range of the time that a subscriber may take to answer.
+const CALLBACK_TIMEOUTS: std::ops::RangeInclusive<Duration> =
+    Duration::milliseconds(100)..=Duration::seconds(60);
+
+/// Range of the time that an event is tried.
+const CALLBACK_RETRIES: std::ops::RangeInclusive<Duration> =
+    Duration::seconds(1)..=Duration::days(30);
 
 /// Settings of the journal.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -24,6 +33,12 @@ pub struct Events {
     pub streams: u64,
     /// Most of them of one tenant.
     pub streams_of_tenant: u64,
+    /// Private networks in which subscribers may be, also without TLS.
+    pub callback_networks: Vec<Network>,
+    /// How long an event is tried before it is a dead letter.
+    pub callback_retry_for: Duration,
+    /// How long a subscriber may take to answer.
+    pub callback_timeout: Duration,
 }
 
 impl Default for Events {
@@ -33,6 +48,9 @@ impl Default for Events {
             audit_retention: Duration::days(400),
             streams: 1000,
             streams_of_tenant: 20,
+            callback_networks: Vec::new(),
+            callback_retry_for: Duration::days(3),
+            callback_timeout: Duration::seconds(15),
         }
     }
 }
@@ -48,6 +66,20 @@ impl Events {
                 ));
             }
         }
+        let (shortest, longest) = (CALLBACK_TIMEOUTS.start(), CALLBACK_TIMEOUTS.end());
+        let timeout = self.callback_timeout;
+        if !(shortest.get()..=longest.get()).contains(&timeout.get()) {
+            return Err(format!(
+                "events.callback_timeout must be {shortest} to {longest}, not {timeout}"
+            ));
+        }
+        let (shortest, longest) = (CALLBACK_RETRIES.start(), CALLBACK_RETRIES.end());
+        let retry_for = self.callback_retry_for;
+        if !(shortest.get()..=longest.get()).contains(&retry_for.get()) {
+            return Err(format!(
+                "events.callback_retry_for must be {shortest} to {longest}, not {retry_for}"
+            ));
+        }
         for (name, n) in [("streams", self.streams), ("streams_of_tenant", self.streams_of_tenant)]
         {
             if !(1..=STREAMS_MAX).contains(&n) {
@@ -55,6 +87,12 @@ impl Events {
             }
         }
         Ok(())
+    }
+
+    /// Where subscribers may be.
+    pub(crate) fn callback_rules(&self) -> AddressRules {
+        let allowed_networks = self.callback_networks.clone();
+        AddressRules { allowed_networks, ..AddressRules::default() }
     }
 
     /// Entries of such a journal from before this time are deleted.

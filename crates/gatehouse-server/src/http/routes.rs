@@ -1,7 +1,7 @@
 //! The route table, on one screen.
 
 use crate::http::api::{
-    access, account, audit, batch, caller, client, contract, event, oauth, product, search,
+    access, account, audit, batch, caller, client, contract, event, hub, oauth, product, search,
     summary, task, tenant, verify,
 };
 use crate::http::pages::{console, docs, metrics, public, sign_in};
@@ -29,6 +29,11 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/product/{productId}",                  PathObject::Product,  vec![product::READ]),
         at("/{tenantName}/access/{accessId}/event",              PathObject::Access,   vec![event::HISTORY]),
         at("/{tenantName}/event",                                PathObject::Tenant,   vec![event::LIST]),
+        at("/{tenantName}/hub",                                  PathObject::Tenant,   vec![hub::LIST, hub::CREATE]),
+        at("/{tenantName}/hub/{hubId}",                          PathObject::Hub,      vec![hub::READ, hub::UPDATE, hub::DELETE]),
+        at("/{tenantName}/hub/{hubId}/delivery",                 PathObject::Hub,      vec![hub::DELIVERIES]),
+        at("/{tenantName}/hub/{hubId}/deadLetter",               PathObject::Hub,      vec![hub::DEAD_LETTERS]),
+        at("/{tenantName}/hub/{hubId}/replay",                   PathObject::Hub,      vec![hub::REPLAY]),
         at("/{tenantName}/search",                               PathObject::Tenant,   vec![search::FIND]),
         at("/{tenantName}/summary",                              PathObject::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               PathObject::Tenant,   vec![verify::CHECK]),

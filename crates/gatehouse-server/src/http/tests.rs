@@ -14,6 +14,7 @@ mod coverage;
 mod docs;
 mod event;
 mod event_stream;
+mod hub;
 mod idempotency;
 mod label;
 mod list;
@@ -42,7 +43,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use gatehouse_connectors::Platforms;
+use gatehouse_connectors::{CallbackClient, Platforms};
 use gatehouse_core::Timestamp;
 use gatehouse_core::rights::scopes_from_words;
 use gatehouse_store::{Clock, Store};
@@ -62,7 +63,8 @@ use crate::auth::{Auth, Grant, Issuer};
 use crate::config::Config;
 use crate::http::route::resource::Resource;
 
-const ALL_SCOPES: &str = "access:read access:write access:verify product:read event:read admin";
+const ALL_SCOPES: &str =
+    "access:read access:write access:verify product:read event:read event:write admin";
 
 /// The connection of most requests.
 const PLAIN: ConnectionInfo = ConnectionInfo {
@@ -124,13 +126,16 @@ impl Gatehouse {
         mut config: Config,
         dir: Option<tempfile::TempDir>,
     ) -> Self {
-        // The tests' platforms run on this machine.
+        // The tests' platforms and subscribers run on this machine.
         config.platforms.allowed_networks.push("127.0.0.0/8".parse().unwrap());
+        config.events.callback_networks.push("127.0.0.0/8".parse().unwrap());
         let vault = Arc::new(Vault::new(&MasterKey::generate().into()));
         let platforms =
             Arc::new(Platforms::new(config.platforms.options(Default::default())).unwrap());
         let tasks = Config::default().tasks;
+        let callbacks = CallbackClient::new(config.events.callback_rules(), 4).unwrap();
         let app = App::new(store, vault, clock.clone(), tasks, platforms)
+            .with_callbacks(callbacks)
             .with_failed_checks(config.limits.failed_checks);
         assert!(app.store.begin_journals(app.chain_key()).await.unwrap());
         let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone())

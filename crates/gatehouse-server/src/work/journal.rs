@@ -41,6 +41,7 @@ impl App {
     pub async fn number_events(&self) -> Result<bool, StoreError> {
         let n_with_more = self.store.number_events(&self.chain_key).await?;
         self.event_watch.wake();
+        self.wake_deliveries();
         Ok(n_with_more > 0)
     }
 }

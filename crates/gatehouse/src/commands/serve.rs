@@ -139,7 +139,11 @@ impl Serve {
             demo: demo.is_some().then(Demo::grant),
             platforms: demo.iter().flat_map(Demo::platforms).collect(),
         };
-        let server = Server::start(config, estate.as_ref(), features, self.start_empty).await;
+        let mut config = config.clone();
+        if demo.is_some() {
+            config.events.callback_networks.push(Demo::callback_network());
+        }
+        let server = Server::start(&config, estate.as_ref(), features, self.start_empty).await;
         let server = server.map_err(|why| match why.is_disk_failure() {
             true => disk_failure::disk_failed(&why.to_string()),
             false => Failure::from(why.to_string()),

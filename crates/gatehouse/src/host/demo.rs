@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use gatehouse_connectors::simulator;
+use gatehouse_connectors::{Network, simulator};
 use gatehouse_core::rights::Scope;
 use gatehouse_server::auth::Grant;
 use gatehouse_server::estate::Estate;
@@ -50,6 +50,11 @@ impl Demo {
         }
     }
 
+    /// The network in which subscribers of the demo's events may be: this machine's own.
+    pub(crate) fn callback_network() -> Network {
+        "127.0.0.0/8".parse().expect("loopback is a network")
+    }
+
     /// The rights of the demo's tokens.
     pub(crate) fn grant() -> Grant {
         Grant {
@@ -61,6 +66,7 @@ impl Demo {
                 Scope::AccessVerify,
                 Scope::ProductRead,
                 Scope::EventRead,
+                Scope::EventWrite,
                 Scope::Admin,
             ]
             .into(),

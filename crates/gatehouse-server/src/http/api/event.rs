@@ -181,6 +181,11 @@ fn next(call: &Call, seen_to: u64) -> String {
     format!("<{}?{}>; rel=\"next\"", call.address.request_url(), query.join("&"))
 }
 
+/// The number that the query gives.
+pub(super) fn after(call: &mut Call) -> Option<u64> {
+    parsed(call, AFTER, "the number of an event, or 0")
+}
+
 pub(super) fn instant(call: &mut Call, name: &'static str) -> Option<Timestamp> {
     parsed(call, name, "a time such as 2026-11-15T03:43:54Z")
 }

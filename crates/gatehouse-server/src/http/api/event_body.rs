@@ -1,5 +1,6 @@
 //! Events in responses.
 
+use bytes::Bytes;
 use gatehouse_core::event::{AccessState, Cause, ChangedField, ChangedFields, Origin, TaskEntry};
 use gatehouse_core::{Access, TenantName};
 use gatehouse_store::{Event, EventSubject};
@@ -11,6 +12,14 @@ use crate::http::route::address::Address;
 
 /// Estimated bytes of an event.
 pub(in crate::http) const EVENT_BYTES: usize = 1000;
+
+/// An event whose addresses are under a base, for what no request has asked for.
+pub(crate) fn event_json(base: &str, tenant: &TenantName, event: &Event) -> Bytes {
+    let address = Address::under(base);
+    let mut json = Json::with_capacity(EVENT_BYTES);
+    EventWriter::new(&address, tenant).write(&mut json, event);
+    json.finish()
+}
 
 /// Writes events of one tenant, one after the other.
 pub(in crate::http) struct EventWriter<'a> {

@@ -36,6 +36,11 @@ impl Address {
         Self { base, path: path.to_owned() }
     }
 
+    /// Addresses under a base, for what no request has asked for.
+    pub(crate) fn under(base: &str) -> Self {
+        Self { base: base.to_owned(), path: String::new() }
+    }
+
     #[cfg(test)]
     pub(crate) fn at(base: &str, path: &str) -> Self {
         Self { base: base.into(), path: path.into() }

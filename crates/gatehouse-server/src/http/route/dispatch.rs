@@ -616,6 +616,10 @@ impl AuthorizedRequest<'_> {
                 Ok(_) => None,
                 Err(_) => absent("product", param("productId")),
             },
+            PathObject::Hub => match param("hubId").parse() {
+                Ok(id) if store.hub(&tenant, id).await?.is_some() => None,
+                _ => absent("hub", param("hubId")),
+            },
             PathObject::Client => match param("clientId").parse() {
                 Ok(id) if store.client(&tenant, &id).await?.is_some() => None,
                 _ => absent("client", param("clientId")),

@@ -54,6 +54,7 @@ pub(crate) enum PathObject {
     Contract,
     Account,
     Client,
+    Hub,
     Task,
     /// Only platforms know whether a product exists.
     Product,

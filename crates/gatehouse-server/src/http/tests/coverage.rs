@@ -28,6 +28,7 @@ fn path_of(resource: &Resource, tenant: &str, id: &str) -> String {
         .replace("{contractId}", id)
         .replace("{accountName}", id)
         .replace("{clientId}", id)
+        .replace("{hubId}", id)
         .replace("{productId}", id)
         .replace("{taskId}", id)
 }
@@ -193,6 +194,7 @@ async fn options_and_wrong_methods_list_the_allowed_methods() {
             PathObject::Access
                 | PathObject::Account
                 | PathObject::Client
+                | PathObject::Hub
                 | PathObject::Product
                 | PathObject::Task
         ) {

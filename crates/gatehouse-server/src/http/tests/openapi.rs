@@ -87,6 +87,7 @@ async fn every_request_schema_has_exactly_the_parsed_fields() {
     let gate = Gatehouse::new().await;
     let (path, _) = gate.create(r#"{"contractId": "payg"}"#).await;
     let id = path.rsplit('/').next().unwrap();
+    let hub = gate.post("/acme/hub", r#"{"callback": "https://crm.example.com/"}"#).await.json();
     let document = document(&routes::table(), &Config::default().limits);
     for resource in routes::table() {
         for operation in &resource.operations {
@@ -99,13 +100,15 @@ async fn every_request_schema_has_exactly_the_parsed_fields() {
                 alternatives.iter().flat_map(|it| keys(&it["properties"])).collect();
             let path = resource.path.replace("{tenantName}", "acme").replace("{accessId}", id);
             let path = path.replace("{contractId}", "payg").replace("{accountName}", "one");
+            let path = path.replace("{hubId}", hub["id"].as_str().unwrap());
             let mut body: serde_json::Map<String, Value> =
                 properties.iter().map(|it| (it.clone(), Value::Array(vec![]))).collect();
             body.insert("doesNotExist".into(), 1.into());
             let body = Value::Object(body).to_string();
             let headers = [("content-type", kind.media_types[0])];
             let response = gate.call(operation.method, &path, &headers, &body).await;
-            let reasons = response.json()["invalidParams"].as_array().unwrap().clone();
+            let reasons = response.json()["invalidParams"].as_array().cloned();
+            let reasons = reasons.unwrap_or_else(|| panic!("{path}: {}", response.body));
             let unknown: Vec<&str> = reasons
                 .iter()
                 .filter(|it| it["reason"].as_str().unwrap().contains("not a field"))
