@@ -84,12 +84,12 @@ pub(crate) fn take_screenshots(node: &Node, binary: &Path) -> Result<(), Failure
     Ok(())
 }
 
-/// Lints the source of the console, of its tests and of the test issuer.
+/// Lints the source of the console, of its tests, of the test issuer and of the test subscribers.
 pub(crate) fn lint(node: &Node) -> Result<(), Failure> {
     let tools = ConsoleTools::find_or_install()?;
     let settings = cargo::workspace_root().join("tests/console");
     let (biome, rules) = (tools.program("biome"), settings.join("lint.jsonc"));
-    let sources = ["console", "tests/console", "tests/oidc"];
+    let sources = ["console", "tests/console", "tests/oidc", "tests/subscribers"];
     let mut ci = Command::new(&biome);
     ci.current_dir(cargo::workspace_root()).env("PATH", node.path());
     ci.args(["ci", "--colors=off", "--error-on-warnings", "--config-path"]).arg(&rules);

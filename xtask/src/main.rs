@@ -33,12 +33,12 @@ use dependencies::lock_file;
 use failure::Failure;
 use postgres::{Commits, PostgresBinaries, ThrowawayPgBouncer, ThrowawayPostgres};
 use suites::Suites;
-use tools::issuer;
 use tools::node::Node;
 use tools::requirement::{
     self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, HASH_TOOLS, NPM, PATRONI,
     PGBOUNCER, POSTGRES, PROCPS, PYTHON,
 };
+use tools::{issuer, subscribers};
 
 fn main() -> ExitCode {
     let outcome = command_line::parse(std::env::args_os().skip(1)).and_then(do_chore);
@@ -79,19 +79,20 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 }
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
-    let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &CURL];
+    let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &PYTHON, &CURL];
     let for_rust_tests = [&for_rust_tests[..], &HASH_TOOLS].concat();
     if cargo_arguments.is_empty() {
         // All at once, so that a user who may not install gets one command for all suites.
-        let for_other_suites = [&PYTHON, &CHROMIUM, &FONT];
+        let for_other_suites = [&CHROMIUM, &FONT];
         requirement::ensure(&[&for_rust_tests[..], &for_other_suites].concat())?;
     } else {
         requirement::ensure(&for_rust_tests)?;
     }
-    // Without Node.js or the issuer, some tests fail, and the others still run.
+    // Without Node.js, the issuer or the subscribers, some tests fail, and the others still run.
     let node = Node::find_or_install().inspect_err(Failure::print);
     let node = node.unwrap_or_else(|_| Node::of_machine());
     let issuer = issuer::find_or_install().inspect_err(Failure::print).ok();
+    let subscribers = subscribers::find_or_install().inspect_err(Failure::print).ok();
 
     let binaries = find_postgres()?;
     let postgres = ThrowawayPostgres::start(&binaries, Commits::Unflushed)?;
@@ -106,6 +107,7 @@ fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let record = std::path::absolute(&record).unwrap_or(record);
     environment.push(("TEST_RECORD", record.as_os_str()));
     environment.extend(issuer.iter().map(|issuer| ("TEST_ISSUER", issuer.as_os_str())));
+    environment.extend(subscribers.iter().map(|it| ("TEST_SUBSCRIBERS", it.as_os_str())));
     let release_binary;
     if long {
         release_binary = build_release()?;
@@ -238,7 +240,7 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
 }
 
 fn run_postgres() -> Result<(), Failure> {
-    let for_postgres = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM];
+    let for_postgres = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &PYTHON];
     requirement::ensure(&[&for_postgres[..], &HASH_TOOLS].concat())?;
     let node = Node::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;
@@ -249,6 +251,7 @@ fn run_postgres() -> Result<(), Failure> {
         println!("export PATH='{}':\"$PATH\"", directory.display());
     }
     println!("export TEST_ISSUER={}", issuer::find_or_install()?.display());
+    println!("export TEST_SUBSCRIBERS={}", subscribers::find_or_install()?.display());
     eprintln!("xtask: PostgreSQL stays until Enter, end of input or Ctrl-C");
     // A line, the end of input and an error all mean: stop.
     let _ = io::stdin().read_line(&mut String::new());

@@ -9,4 +9,5 @@ pub(crate) mod issuer;
 pub(crate) mod node;
 pub(crate) mod program;
 pub(crate) mod requirement;
+pub(crate) mod subscribers;
 pub(crate) mod version;

@@ -1,13 +1,10 @@
 //! Tools that test the API by its OpenAPI document, from npm and PyPI.
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
 use crate::cargo;
 use crate::failure::Failure;
-use crate::tools::installer::{install_npm_packages, install_once, tool_directory};
-use crate::tools::program;
+use crate::tools::installer::{install_npm_packages, install_python_packages, tool_directory};
 
 /// The installed tools.
 #[derive(Debug)]
@@ -26,10 +23,7 @@ impl ApiTools {
         let spectral = tool_directory("spectral");
         install_npm_packages(&settings, &spectral)?;
         let schemathesis = tool_directory("schemathesis");
-        let versions = settings.join("requirements.txt");
-        install_once(&schemathesis, &versions, |directory| {
-            install_schemathesis(directory, &versions)
-        })?;
+        install_python_packages(&settings, &schemathesis)?;
         Ok(Self {
             spectral: spectral.join("node_modules/.bin/spectral"),
             schemathesis: schemathesis.join("bin/schemathesis"),
@@ -40,13 +34,4 @@ impl ApiTools {
 /// The directory with the tools' rules and settings, and the estate that they test.
 pub(super) fn settings_directory() -> PathBuf {
     cargo::workspace_root().join("tests/api")
-}
-
-fn install_schemathesis(directory: &Path, versions: &Path) -> Result<(), Failure> {
-    let mut venv = Command::new("python3");
-    venv.args(["-m", "venv"]).arg(directory).stdout(io::stderr());
-    program::run(&mut venv, "python3 -m venv")?;
-    let mut pip = Command::new(directory.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
-    program::run(pip.arg(versions).stdout(io::stderr()), "pip install")
 }

@@ -23,6 +23,13 @@ pub(crate) fn install_npm_packages(source: &Path, directory: &Path) -> Result<()
     })
 }
 
+/// Makes a virtual environment in `directory` with the packages that `source/requirements.txt` names, unless they are
+/// there.
+pub(crate) fn install_python_packages(source: &Path, directory: &Path) -> Result<(), Failure> {
+    let versions = source.join("requirements.txt");
+    install_once(directory, &versions, |directory| run_pip(&versions, directory))
+}
+
 /// Calls `install` with an empty directory, unless the directory was filled for the same `versions`.
 ///
 /// The file `versions` is copied last, so that an interrupted installation begins again.
@@ -50,6 +57,16 @@ pub(crate) fn run_npm(source: &Path, directory: &Path) -> Result<(), Failure> {
     let mut npm = Command::new("npm");
     npm.args(["ci", "--no-progress"]).current_dir(directory).stdout(io::stderr());
     program::run(&mut npm, "npm ci")
+}
+
+/// Makes a virtual environment in `directory`, and installs the packages of the file `versions` in it.
+fn run_pip(versions: &Path, directory: &Path) -> Result<(), Failure> {
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv"]).arg(directory).stdout(io::stderr());
+    program::run(&mut venv, "python3 -m venv")?;
+    let mut pip = Command::new(directory.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--requirement"]);
+    program::run(pip.arg(versions).stdout(io::stderr()), "pip install")
 }
 
 /// Copies a file of `source` into `directory`.

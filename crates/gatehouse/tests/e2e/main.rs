@@ -41,6 +41,7 @@ mod shares;
 mod simulate;
 mod slow_reader;
 mod socket;
+mod subscriber_libraries;
 mod tls;
 mod token;
 mod traces;
