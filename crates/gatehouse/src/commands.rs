@@ -42,6 +42,7 @@ pub(super) mod connector;
 pub(super) mod contract;
 pub(super) mod doctor;
 pub(super) mod event;
+pub(super) mod hub;
 pub(super) mod key;
 pub(super) mod login;
 pub(super) mod logout;
@@ -75,6 +76,7 @@ enum Command {
     Product(product::ProductCommand),
     Contract(contract::ContractCommand),
     Event(event::EventCommand),
+    Hub(hub::HubCommand),
     Login(login::Login),
     Logout(logout::Logout),
     Profile(profile::ProfileCommand),
@@ -103,6 +105,7 @@ pub fn run() -> ExitCode {
         Command::Product(product) => product.run(),
         Command::Contract(contract) => contract.run(),
         Command::Event(event) => event.run(),
+        Command::Hub(hub) => hub.run(),
         Command::Login(login) => login.run(),
         Command::Logout(logout) => logout.run(),
         Command::Profile(profile) => profile.run(),

@@ -7,7 +7,7 @@
 //! | `columns` | an event as a row |
 
 pub(super) mod columns;
-mod conditions;
+pub(super) mod conditions;
 mod list;
 pub(super) mod range;
 mod tail;

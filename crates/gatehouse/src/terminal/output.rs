@@ -134,6 +134,11 @@ pub(crate) fn minute(time: &str) -> String {
     time.get(..16).unwrap_or(time).replace('T', " ")
 }
 
+/// A time to the second, in UTC.
+pub(crate) fn second(time: &str) -> String {
+    time.get(..19).unwrap_or(time).replace('T', " ")
+}
+
 /// A field's text; empty if it is missing.
 pub(crate) fn text(item: &Value, name: &str) -> String {
     match item.get(name) {

@@ -113,9 +113,8 @@ impl Write for ScreenWriter {
 pub(crate) fn status_style(status: &str) -> Style {
     let colour = match status {
         "ACTIVE" | "DONE" | "UP" => AnsiColor::Green,
-        "PENDING_ACTIVE" | "PENDING_TERMINATE" | "ACKNOWLEDGED" | "IN_PROGRESS" | "CREATED" => {
-            AnsiColor::Yellow
-        }
+        "PENDING_ACTIVE" | "PENDING_TERMINATE" | "ACKNOWLEDGED" | "IN_PROGRESS" | "CREATED"
+        | "PAUSED" => AnsiColor::Yellow,
         "SUSPENDED" | "FAILED" | "REJECTED" | "DOWN" => AnsiColor::Red,
         "TERMINATED" => AnsiColor::BrightBlack,
         _ => return Style::new(),

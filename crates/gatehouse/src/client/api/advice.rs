@@ -23,6 +23,9 @@ pub(in crate::client::api) fn on(status: u16, title: &str) -> Option<&'static st
         (409, "Contract suspended" | "Contract ended" | "Contract not started") => {
             "`gatehouse contract show` shows its state; `gatehouse contract list` shows other contracts"
         }
+        (409, "Too many hubs") => {
+            "`gatehouse hub list` shows the hubs, `gatehouse hub delete` ends one"
+        }
         (409, "Access terminated") => "a terminated access stays terminated: create a new one",
         (409, "No such event") => {
             "see that --tenant and --url are right; `gatehouse event tail` begins now"

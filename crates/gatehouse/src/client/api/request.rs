@@ -106,6 +106,12 @@ impl<'s> ApiRequest<'s> {
         self
     }
 
+    /// Marks the request as not idempotent: sent again, it would have another effect.
+    pub(crate) fn not_repeatable(mut self) -> Self {
+        self.is_repeatable = false;
+        self
+    }
+
     pub(crate) fn body(self, body: Value) -> Self {
         let kind = match self.method {
             Method::PATCH => "application/merge-patch+json",

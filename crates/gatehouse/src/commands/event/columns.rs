@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::client::label;
-use crate::terminal::output::{Column, Fit, minute, text};
+use crate::terminal::output::{Column, Fit, minute, second, text};
 
 pub(super) const COLUMNS: &[Column] = &[
     NUMBER,
@@ -30,8 +30,7 @@ pub(super) fn line(event: &Value) -> String {
 
 /// The event's time to the second.
 pub(in crate::commands) fn time(event: &Value) -> String {
-    let time = text(event, "eventTime");
-    time.get(..19).map_or_else(|| time.clone(), |it| it.replace('T', " "))
+    second(&text(event, "eventTime"))
 }
 
 /// The name of the access, or the identifier of the Task.

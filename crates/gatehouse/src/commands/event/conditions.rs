@@ -58,18 +58,23 @@ impl Conditions {
 
     /// The types as the API writes them.
     fn types(&self) -> Vec<&'static str> {
-        let known = |word: &String| {
-            let is = |it: &EventType| it.as_str().eq_ignore_ascii_case(word);
-            EventType::CHANGES.into_iter().find(is).map(EventType::as_str)
-        };
-        self.types.iter().filter_map(known).collect()
+        self.types.iter().filter_map(|word| event_type(word)).map(EventType::as_str).collect()
     }
 
     fn access(&self) -> Result<Option<AccessId>, Failure> {
-        let Some(given) = &self.access else { return Ok(None) };
-        given.to_ascii_lowercase().parse().map(Some).map_err(|_| {
-            Failure::input(format!("--access must be the ID of an access, not `{given}`"))
-                .advise("`gatehouse access show` finds the ID by the username or the name")
-        })
+        self.access.as_deref().map(access_id).transpose()
     }
+}
+
+/// The type of events with this name, in any case.
+pub(in crate::commands) fn event_type(name: &str) -> Option<EventType> {
+    EventType::CHANGES.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(name))
+}
+
+/// Parses the value of `--access`.
+pub(in crate::commands) fn access_id(given: &str) -> Result<AccessId, Failure> {
+    given.to_ascii_lowercase().parse().map_err(|_| {
+        Failure::input(format!("--access must be the ID of an access, not `{given}`"))
+            .advise("`gatehouse access show` finds the ID by the username or the name")
+    })
 }

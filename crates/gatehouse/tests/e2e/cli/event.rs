@@ -33,7 +33,7 @@ impl Shell {
     }
 
     /// Waits until so many events have numbers.
-    fn until_events(&self, n: usize) {
+    pub(super) fn until_events(&self, n: usize) {
         while self.json(&["event", "list", "--all", "--output", "json"]).as_array().unwrap().len()
             < n
         {}
