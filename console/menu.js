@@ -10,6 +10,7 @@ const MENU = [
   { name: 'connections', word: 'Connections', scopes: ['product:read'] },
   { name: 'contracts', word: 'Contracts', scopes: ['access:read'] },
   { name: 'check', word: 'Check', scopes: ['access:verify'] },
+  { name: 'hubs', word: 'Hubs', scopes: ['event:write'] },
   { name: 'audit', word: 'Audit', scopes: ['admin'] },
 ];
 

@@ -16,6 +16,9 @@ const ROUTES = [
   ['connections/:id', () => import('./view/connection.js')],
   ['contracts', () => import('./view/contracts.js')],
   ['check', () => import('./view/check.js')],
+  ['hubs', () => import('./view/hubs.js')],
+  ['hubs/new', () => import('./view/new_hub.js')],
+  ['hubs/:id', () => import('./view/hub.js')],
   ['audit', () => import('./view/audit.js')],
   ['audit/estate', () => import('./view/estate_audit.js')],
 ];

@@ -20,10 +20,11 @@ export const conditionsIn = (query) => {
 
 /** Groups of types that users select at once. @type {[string, RegExp][]} */
 const GROUPS = [
-  ['All changes of tenants, contracts, accounts and clients', /^(Tenant|Contract|Account|Client)/],
+  ['All changes of tenants, contracts, accounts, clients and hubs', /^(Tenant|Contract|Account|Client|Hub)/],
   ['All about contracts', /^Contract/],
   ['All about accounts', /^Account/],
   ['All about clients', /^Client/],
+  ['All about hubs', /^Hub/],
   ['All about tokens', /^Token/],
 ];
 

@@ -5,7 +5,13 @@ import { count } from '../part/number.js';
 /** @typedef {import('../api/event.js').JournalEvent} JournalEvent */
 
 /** Kinds of objects, by their field in an event. @type {Record<string, string>} */
-export const OBJECT_WORDS = { tenant: 'Tenant', contract: 'Contract', account: 'Account', client: 'Client' };
+export const OBJECT_WORDS = {
+  tenant: 'Tenant',
+  contract: 'Contract',
+  account: 'Account',
+  client: 'Client',
+  hub: 'Hub',
+};
 
 /** Verbs for changes of an object, by the end of the event's type. @type {Record<string, string>} */
 const VERBS = { Create: 'created', AttributeValueChange: 'changed', Delete: 'deleted' };

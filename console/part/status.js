@@ -1,4 +1,4 @@
-// The status of an access, a contract, a Task, a connection or an account: a word with a mark, never a colour alone.
+// The status of an access, a contract, a Task, a connection, an account or a hub: a word with a mark, never a colour alone.
 
 import { h } from '../element.js';
 
@@ -26,6 +26,7 @@ const KINDS = {
   ACKNOWLEDGED: 'new',
   IN_PROGRESS: 'new',
   SUSPENDED: 'warn',
+  PAUSED: 'warn',
   PENDING_TERMINATE: 'ending',
   FAILED: 'warn',
   DOWN: 'bad',

@@ -16,6 +16,11 @@ const BATCH = await api.createMany({ numberOfAccesses: 60 });
 const [ACCESS] = BATCH.accesses;
 const { entities } = await api.get('/demo/product?pageSize=4&pageNumber=1');
 const PRODUCT = entities[0].id;
+/** A hub that gets no event, as no journal begins during the tests. */
+const HUB = await server.api.ask('POST', '/demo/hub', {
+  callback: 'https://crm.example.com/events',
+  query: 'eventType=JournalStartEvent',
+});
 const FILTER = encodeURIComponent(`createdBy=${BATCH.id}`);
 
 /** Every view: an address with parameters, the view's name, and a text that it then shows. @type {[string, string, string][]} */
@@ -32,6 +37,9 @@ const ADDRESSES = [
   [`connections/${PRODUCT}`, 'connections/id', PRODUCT],
   ['contracts?size=100', 'contracts', 'PO-IOT-YEAR'],
   ['check', 'check', 'Check a device’s credentials'],
+  ['hubs', 'hubs', HUB.callback],
+  ['hubs/new', 'hubs/new', 'New hub'],
+  [`hubs/${HUB.id}`, 'hubs/id', HUB.id],
   ['audit?eventType=ContractCreateEvent&to=3', 'audit', 'Contract C-PRE created'],
 ];
 

@@ -299,6 +299,7 @@ test('an event of the audit is told in words', () => {
     ['TenantCreateEvent', { tenant: { name: 'acme' } }, 'Tenant acme created'],
     ['ContractAttributeValueChangeEvent', { contract: { id: 'C-1' } }, 'Contract C-1 changed'],
     ['ClientDeleteEvent', { client: { clientId: 'acme~x', name: 'broker' } }, 'Client acme~x deleted'],
+    ['HubCreateEvent', { hub: { id: 'hub-7', callback: 'https://crm.example.com/' } }, 'Hub hub-7 created'],
     ['TokenIssueEvent', { token: { id: '7', subject: 'ann', count: 1 } }, 'Token issued for ann'],
     ['TokenIssueEvent', { token: { id: '7', subject: 'ann', count: 3 } }, '3 tokens issued for ann'],
     ['TokenRevokeEvent', { token: { id: '7' } }, 'Token revoked'],

@@ -15,8 +15,19 @@ const { api } = server;
 /** Accesses for several pages. */
 const LISTED = await api.createMany({ numberOfAccesses: 60 });
 
+/** A hub that gets no event, as no journal begins during the tests. */
+const HUB = { callback: 'https://crm.example.com/events', query: 'eventType=JournalStartEvent' };
+
 /** @param {Page} page */
 const fragmentOf = (page) => new URL(page.url()).hash;
+
+/** Dead letters as the server lists them. */
+const DEAD_LETTERS = [3, 4].map((eventNumber) => ({
+  eventNumber,
+  attempts: 9,
+  since: '2026-11-15T09:59:12Z',
+  error: 'the subscriber answered 500',
+}));
 
 /** Whether the focus is in a dialog. @param {Page} page */
 const isInDialog = (page) => page.evaluate(() => document.activeElement?.closest('dialog') !== null);
@@ -34,6 +45,8 @@ inBrowser('the first focus stop skips the menu', server, async ({ page }) => {
 });
 
 inBrowser('every control is a focus stop, and shows its focus', server, async ({ page }) => {
+  const { id: hub } = await api.ask('POST', '/demo/hub', HUB);
+  await page.route(`**/demo/hub/${hub}/deadLetter?*`, (route) => route.fulfill({ json: DEAD_LETTERS }));
   const [{ id }] = LISTED.accesses;
   const [product] = (await api.get('/demo/product?pageSize=4&pageNumber=1')).entities;
   const find = `connections/find?numbers=${product.id}`;
@@ -52,6 +65,9 @@ inBrowser('every control is a focus stop, and shows its focus', server, async ({
     [`connections/${product.id}`, 'connections/id'],
     ['contracts', 'contracts'],
     ['check', 'check'],
+    ['hubs', 'hubs'],
+    ['hubs/new', 'hubs/new'],
+    [`hubs/${hub}`, 'hubs/id'],
     ['audit?eventType=ContractCreateEvent', 'audit'],
     ['nowhere', 'not-found'],
   ]) {
@@ -267,6 +283,84 @@ inBrowser('connections are searched for', server, async ({ page }) => {
   await choose(page, product.id);
   await untilReady(page, 'connections/id');
   await focusIsOn(page, product.id);
+});
+
+inBrowser('a hub is made, paused, resumed and deleted', server, async ({ page, watch }) => {
+  watch.announce(400, '/demo/hub');
+  await openView(page, 'demo/overview', 'overview');
+  await choose(page, 'Hubs');
+  await untilReady(page, 'hubs');
+  await focusIsOn(page, 'Hubs');
+  await choose(page, 'New hub');
+  await untilReady(page, 'hubs/new');
+  await tabTo(page, 'Callback');
+  await page.keyboard.type('crm.example.com');
+  await page.keyboard.press('Enter');
+  await page.locator('#callback-fault').waitFor();
+  await focusIsOn(page, 'Callback');
+  await page.keyboard.press('Home');
+  await page.keyboard.type('https://');
+  await tabTo(page, 'Access created');
+  await page.keyboard.press('Space');
+  await tabTo(page, 'TMF event');
+  await page.keyboard.press('ArrowDown');
+  await focusIsOn(page, 'CloudEvent, whole in the body');
+  await tabTo(page, 'One event');
+  await page.keyboard.press('ArrowDown');
+  await tabTo(page, 'Events in one message, at most');
+  await choose(page, 'Create');
+  await page.getByRole('heading', { name: 'The secret is shown only once' }).waitFor();
+  await focusIsOn(page, 'Copy the secret');
+  await tabTo(page, 'Open the hub', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await untilReady(page, 'hubs/id');
+  await focusIsOn(page, 'https://crm.example.com');
+
+  const dialog = page.getByRole('dialog');
+  await choose(page, 'Pause');
+  await dialog.waitFor();
+  await focusIsOn(page, 'Cancel');
+  await choose(page, 'Pause');
+  await page.getByRole('main').getByText('The hub is paused.').waitFor();
+  await focusIsKept(page, 'a hub was paused');
+  await choose(page, 'Resume');
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  await focusIsKept(page, 'a hub was resumed');
+  await choose(page, 'New secret');
+  await dialog.waitFor();
+  await choose(page, 'Make a new secret');
+  await page.getByRole('heading', { name: 'The secret is shown only once' }).waitFor();
+  await focusIsOn(page, 'Copy the secret');
+  await tabTo(page, 'Delete', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor();
+  await choose(page, 'Delete the hub');
+  await page.getByRole('main').getByText('The hub is deleted.').waitFor();
+  await focusIsKept(page, 'a hub was deleted');
+  await choose(page, 'All hubs');
+  await untilReady(page, 'hubs');
+});
+
+inBrowser('dead letters are selected and sent again without losing the focus', server, async ({ page }) => {
+  const { id } = await api.ask('POST', '/demo/hub', HUB);
+  let letters = DEAD_LETTERS;
+  await page.route(`**/demo/hub/${id}/deadLetter?*`, (route) => route.fulfill({ json: letters }));
+  await page.route(`**/demo/hub/${id}/replay`, (route) => {
+    const { eventNumbers } = route.request().postDataJSON();
+    letters = letters.filter((it) => !eventNumbers.includes(it.eventNumber));
+    return route.fulfill({ json: { replayed: eventNumbers.length } });
+  });
+  await openView(page, `demo/hubs/${id}`, 'hubs/id');
+  const sent = page.getByRole('main').getByText('1 event waits to be sent again.');
+  await choose(page, 'Send again: event 3');
+  await sent.waitFor();
+  await focusIsOn(page, /^(Select event 4|Send again: event 4)$/);
+  await tabTo(page, 'Select event 4', 'Shift+Tab');
+  await page.keyboard.press('Space');
+  await tabTo(page, 'Send the selected again (1)', 'Shift+Tab');
+  await page.keyboard.press('Enter');
+  await page.getByText('The server has given up no event.').waitFor();
+  await focusIsKept(page, 'the last dead letter was sent again');
 });
 
 inBrowser('a failed part is retried without losing the focus', server, async ({ page, watch }) => {

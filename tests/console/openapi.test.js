@@ -143,6 +143,24 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
   const conditions = 'eventType=TokenIssueEvent&subject=demo&from=2026-01-01T00:00:00Z&before=2126-01-01T00:00:00Z';
   await openView(page, `demo/audit?${conditions}`, 'audit');
 
+  await openView(page, 'demo/hubs', 'hubs');
+  await openView(page, 'demo/hubs/new', 'hubs/new');
+  await page.getByLabel('Callback').fill('https://crm.example.com/events');
+  await page.getByLabel('State of a batch changed').check();
+  await page.getByRole('button', { name: 'Create' }).click();
+  const letter = { eventNumber: 1, attempts: 9, since: '2026-11-15T09:59:12Z', error: 'the subscriber answered 500' };
+  await page.route('**/deadLetter?*', (route) => route.fulfill({ json: [letter] }));
+  await page.getByRole('link', { name: 'Open the hub' }).click();
+  await untilReady(page, 'hubs/id');
+  await page.getByRole('button', { name: 'Send again: event 1' }).click();
+  await page.getByRole('main').getByText('None of these events is a dead letter any more.').waitFor();
+  await page.getByRole('button', { name: 'New secret' }).click();
+  await page.getByRole('button', { name: 'Make a new secret' }).click();
+  await page.getByRole('heading', { name: 'The secret is shown only once' }).waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete the hub' }).click();
+  await page.getByRole('main').getByText('The hub is deleted.').waitFor();
+
   await signOut(page);
   await page.evaluate(() => localStorage.clear());
   await pasteToken(page, await server.makeToken(['*'], 'admin access:read'));
@@ -153,6 +171,7 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
   // The walk has used every operation of the console.
   assert.deepEqual([...asked].sort(), [
     'DELETE /{tenantName}/access/batch/{taskId}',
+    'DELETE /{tenantName}/hub/{hubId}',
     'GET /-/admin/audit',
     'GET /-/admin/tenants',
     'GET /-/admin/tenants/{tenantName}',
@@ -168,14 +187,22 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
     'GET /{tenantName}/access/{accessId}/event',
     'GET /{tenantName}/account',
     'GET /{tenantName}/contract',
+    'GET /{tenantName}/event',
+    'GET /{tenantName}/hub',
+    'GET /{tenantName}/hub/{hubId}',
+    'GET /{tenantName}/hub/{hubId}/deadLetter',
+    'GET /{tenantName}/hub/{hubId}/delivery',
     'GET /{tenantName}/product',
     'GET /{tenantName}/product/{productId}',
     'GET /{tenantName}/search',
     'GET /{tenantName}/summary',
     'PATCH /{tenantName}/access/{accessId}',
+    'PATCH /{tenantName}/hub/{hubId}',
     'POST /{tenantName}/access',
     'POST /{tenantName}/access/batch',
     'POST /{tenantName}/access/batchUpdate',
+    'POST /{tenantName}/hub',
+    'POST /{tenantName}/hub/{hubId}/replay',
     'POST /{tenantName}/product/find',
     'POST /{tenantName}/verify',
   ]);

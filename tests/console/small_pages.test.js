@@ -1,17 +1,32 @@
 // A server with a small page size limit.
 
 import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import { inBrowser } from './browser.js';
 import { startDemo } from './server.js';
 import { cellsOf, openView } from './views.js';
 
-const server = await startDemo('[limits]\npage_size_max = 10\n');
-const { api } = server;
+const server = await startDemo(`
+[limits]
+page_size_max = 10
+
+[events]
+callback_networks = ["127.0.0.0/8"]
+callback_retry_for = "1s"
+`);
+const api = server.api;
+
+/** Nothing listens here. */
+const CLOSED = 'http://127.0.0.1:9/';
+
+/** Milliseconds between two looks at a hub. */
+const BETWEEN = 50;
 
 inBrowser('the console respects the server’s page size limit', server, async ({ page, watch }) => {
   // The console learns the limit from a refusal.
   watch.announce(400, /^\/demo\//);
+  const { id: hub } = await api.ask('POST', '/demo/hub', { callback: CLOSED, query: 'eventType=AccessCreateEvent' });
   const batch = await api.createMany({ numberOfAccesses: 24 });
   await openView(page, 'demo/overview', 'overview');
   await page.getByRole('heading', { name: '24 accesses' }).waitFor();
@@ -40,4 +55,7 @@ inBrowser('the console respects the server’s page size limit', server, async (
   }
   await openView(page, 'demo/audit', 'audit');
   await page.getByRole('rowheader', { name: 'Tenant demo created' }).waitFor();
+  while ((await api.get(`/demo/hub/${hub}`)).deadLetters < 24) await pause(BETWEEN);
+  await openView(page, `demo/hubs/${hub}`, 'hubs/id');
+  assert.equal((await cellsOf(page, /^Dead letters/)).length, 24);
 });
