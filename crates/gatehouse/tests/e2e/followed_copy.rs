@@ -1,4 +1,5 @@
-//! A copy of the accesses that follows the events: it equals the list, whatever is killed meanwhile.
+//! A copy of the accesses that follows the events equals the list, and the subscriber of a hub has every event, whatever is
+//! killed meanwhile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::batch::Wait;
 use super::process::*;
-use gatehouse_testing::{SeededRandom, record};
+use gatehouse_testing::{Message, SeededRandom, Subscriber, record};
 use parking_lot::Mutex;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -162,18 +163,88 @@ async fn read_pages(client: &Client) -> (Copy, u64) {
     unreachable!("a list has an end")
 }
 
+/// Settings of servers that send messages to subscribers on this machine, and soon again.
+const SETTINGS: [(&str, &str); 3] = [
+    ("EVENTS__CALLBACK_NETWORKS", "127.0.0.0/8"),
+    ("EVENTS__CALLBACK_TIMEOUT", "500ms"),
+    ("EVENTS__CALLBACK_RETRY_FOR", "20s"),
+];
+
+/// A subscriber that refuses a third of its messages, in several ways, but none more than three times.
+async fn unwilling(seed: u64) -> Subscriber {
+    let mut random = SeededRandom(seed);
+    let mut refusals = BTreeMap::<String, u32>::new();
+    Subscriber::start(move |message| {
+        let status = match random.roll(12) {
+            0 => 400,
+            1 => 500,
+            2 => 503,
+            3 => 0,
+            _ => return 204,
+        };
+        let n = refusals.entry(message.header("webhook-id").to_owned()).or_default();
+        *n += 1;
+        if *n > 3 { 204 } else { status }
+    })
+    .await
+}
+
+async fn subscribe(client: &Client, subscriber: &Subscriber, query: &str) -> String {
+    let body = json!({"callback": subscriber.url(), "query": query});
+    let answer = client.ask(0, Method::POST, "/acme/hub", Some(body)).await.unwrap();
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.body["id"].as_str().unwrap().to_owned()
+}
+
+/// Events in messages that the subscriber has taken, in the order of their first delivery.
+fn taken(messages: &[Message]) -> Vec<Value> {
+    let mut seen = std::collections::BTreeSet::new();
+    let taken = messages.iter().filter(|it| it.status == 204).map(Message::json);
+    let events = taken.flat_map(|it| it.as_array().cloned().unwrap_or_else(|| vec![it]));
+    events.filter(|it| seen.insert(it["x-number"].as_u64())).collect()
+}
+
+/// Checks that the subscriber has got every event, those of each access and Task in order.
+fn check_deliveries(kind: &str, events: &[Value], mut got: Vec<Value>, in_order: bool) {
+    let mut last = BTreeMap::new();
+    for event in &got {
+        let object = &event["event"];
+        let subject =
+            object.get("access").or_else(|| object.get("task")).map(|it| it["id"].to_string());
+        let number = event["x-number"].as_u64();
+        let before = subject.and_then(|it| last.insert(it, number));
+        assert!(before.flatten() < number, "{kind}: {number:?} came after {before:?}");
+    }
+    let numbers = |events: &[Value]| -> Vec<u64> {
+        events.iter().filter_map(|it| it["x-number"].as_u64()).collect()
+    };
+    if !in_order {
+        got.sort_by_key(|it| it["x-number"].as_u64());
+    }
+    assert_eq!(
+        numbers(&got),
+        numbers(events),
+        "{kind}: the subscriber's events are those of the feed"
+    );
+    for (event, got) in events.iter().zip(&got) {
+        assert_eq!((&event["eventId"], &event["eventTime"]), (&got["eventId"], &got["eventTime"]));
+    }
+}
+
 async fn follow_to_rest(setup: Setup) {
     let kind = setup.kind;
     let n_servers = if setup.database_url.is_some() { 2 } else { 1 };
-    let mut servers: Vec<Server> = (0..n_servers).map(|_| setup.serve()).collect();
+    let mut servers: Vec<Server> = (0..n_servers).map(|_| setup.serve_set(&SETTINGS)).collect();
     let urls = Arc::new(Mutex::new(servers.iter().map(|it| it.url.clone()).collect()));
-    let token = setup.token("*", "access:read access:write event:read");
+    let token = setup.token("*", "access:read access:write event:read event:write");
     let client = Client { urls, http: servers[0].client.clone(), token };
+    let mut random = SeededRandom::from_entropy(kind);
+    let (one, many) = (unwilling(random.roll(1000)).await, unwilling(random.roll(1000)).await);
+    let hubs = [subscribe(&client, &one, "").await, subscribe(&client, &many, "batch=50").await];
     let (n_done, is_over) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
     let writers: Vec<_> = (0..WRITERS)
         .map(|n| tokio::spawn(write(client.clone(), n, Arc::clone(&n_done), Arc::clone(&is_over))))
         .collect();
-    let mut random = SeededRandom::from_entropy(kind);
     let mut copies = Vec::new();
     for n in 0..n_kills() {
         let wait = Wait::new(format!("{kind}: changes before kill {n}"));
@@ -193,7 +264,7 @@ async fn follow_to_rest(setup: Setup) {
         }
         let which = random.roll(servers.len() as u64) as usize;
         servers.remove(which).kill();
-        servers.insert(which, setup.serve());
+        servers.insert(which, setup.serve_set(&SETTINGS));
         *client.urls.lock() = servers.iter().map(|it| it.url.clone()).collect();
         copies.push(reading.await.unwrap());
     }
@@ -241,12 +312,26 @@ async fn follow_to_rest(setup: Setup) {
         events[number as usize..].iter().for_each(|event| copy.apply(event));
         assert_eq!(copy.0, list.0, "{kind}: a copy behind event {number}");
     }
+    for (hub, subscriber) in hubs.iter().zip([&one, &many]) {
+        let wait = Wait::new(format!("{kind}: the subscriber has every event"));
+        loop {
+            let hub = client.ask_until(&format!("/acme/hub/{hub}")).await.body;
+            assert_eq!(hub["deadLetters"], 0, "{kind}: {hub}");
+            if hub["position"] == events.len() && hub["waiting"] == 0 {
+                break;
+            }
+            wait.check_limit();
+        }
+        check_deliveries(kind, &events, taken(&subscriber.messages()), hub == &hubs[1]);
+    }
     let verified = setup.run(&["audit", "verify"]);
     assert!(verified.status.success(), "{kind}: {}", printed(&verified));
     record(
-        &format!("{kind}: `kill -9` while copies of the accesses follow the events"),
+        &format!(
+            "{kind}: `kill -9` while copies of the accesses follow the events, and subscribers fail"
+        ),
         n_kills() as usize,
-        "no event is missing, and each copy equals the list",
+        "no event is missing, each copy equals the list, and subscribers have the events in order",
     );
 }
 
