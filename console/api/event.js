@@ -1,7 +1,6 @@
 // Pages of events: of a tenant's journal, of one access, or of an audit. Events have numbers without gaps.
 
-import { may } from '../sign_in/session.js';
-import { get, path, withPageSize } from './client.js';
+import { get, withPageSize } from './client.js';
 import { Problem } from './problem.js';
 
 /**
@@ -67,17 +66,4 @@ function notBegun({ correlationId }) {
     'The servers are being upgraded, and record no changes yet. They begin soon after the last server of the older version has stopped.';
   const problem = new Problem({ title: 'Nothing is recorded yet', detail, correlationId }, 503);
   return Object.assign(problem, { advice: 'Try again later.' });
-}
-
-/**
- * The number of the tenant's last event; `undefined` if the session may not read events, or if it can't be read: it only completes
- * other figures.
- * @param {string} tenant
- * @param {AbortSignal} [signal]
- * @returns {Promise<number | undefined>}
- */
-export async function lastEventNumber(tenant, signal) {
-  if (!may('event:read')) return undefined;
-  const page = await readEvents(path(tenant, 'event'), { after: 'last', size: 1, signal }).catch(() => undefined);
-  return page?.seenTo;
 }

@@ -11,6 +11,7 @@ import { ask, get, path, withPageSize } from './client.js';
  * @property {string} createdAt
  * @property {string} [formerSecretUntil]
  * @property {number} position every event up to this number was delivered, waits, or is a dead letter
+ * @property {number} behind events behind the position, of whatever type, that the server has not looked at yet
  * @property {number} waiting
  * @property {number} deadLetters
  * @property {number} missed events that were deleted before they were delivered

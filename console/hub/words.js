@@ -1,7 +1,7 @@
 // A hub in words: its state, its events, and how far its deliveries are.
 
 import { h } from '../element.js';
-import { count } from '../part/number.js';
+import { counted } from '../part/number.js';
 import { statusMark } from '../part/status.js';
 import { timeElement } from '../part/time.js';
 import { may } from '../sign_in/session.js';
@@ -36,17 +36,8 @@ export function eventWords(query, link) {
   ];
 }
 
-/**
- * How far a hub is in the tenant's events.
- * @param {Hub} hub
- * @param {number | undefined} last the number of the tenant's last event, if known
- */
-export function positionWords({ position }, last) {
-  if (last === undefined || last < position) return `Up to event ${count(position)}`;
-  return position === last
-    ? `Up to the last event, ${count(last)}`
-    : `Up to event ${count(position)} of ${count(last)}`;
-}
+/** How far a hub is in the tenant's events. @param {Hub} hub */
+export const progressWords = ({ behind }) => (behind === 0 ? 'Up to date' : `${counted(behind, 'event')} behind`);
 
 /**
  * Since when a hub fails, and when the server tries again.

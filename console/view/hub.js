@@ -1,7 +1,6 @@
 // One hub: its state, how far it is, its latest messages and its dead letters, with the actions that change it.
 
 import { announce } from '../announcement.js';
-import { lastEventNumber } from '../api/event.js';
 import {
   changeState,
   deleteHub,
@@ -17,7 +16,7 @@ import { deadLettersPanel, STEP } from '../hub/dead_letters.js';
 import { deliveriesPanel } from '../hub/deliveries.js';
 import { messageWords, parseQuery } from '../hub/query.js';
 import { lostSecretPanel, secretPanel, showSecretDialog } from '../hub/secret_panel.js';
-import { eventWords, failureWords, hubMark, isBlocked, positionWords } from '../hub/words.js';
+import { eventWords, failureWords, hubMark, isBlocked, progressWords } from '../hub/words.js';
 import { copyButton } from '../part/copy_button.js';
 import { confirm } from '../part/dialog.js';
 import { repeat } from '../part/loading.js';
@@ -60,21 +59,17 @@ export async function show({ tenant, params: [id], signal, link }) {
   let drawn = '';
   /** The number of the newest reading: an older one that ends later is out of date. */
   let newest = 0;
-  /** @type {number | undefined} */
-  let lastEvent;
 
   /** Reads everything on the page, and draws what has changed. */
   async function refresh() {
     newest += 1;
     const mine = newest;
-    const [hub, messages, letters, last] = await Promise.all([
+    const [hub, messages, letters] = await Promise.all([
       readHub(tenant, id, signal),
       listDeliveries(tenant, id, signal),
       listDeadLetters(tenant, id, nLetters, signal),
-      lastEventNumber(tenant, signal),
     ]);
     if (mine !== newest || signal.aborted || isDeleted) return hub;
-    lastEvent = last;
     drawHub(hub);
     deliveries.draw(messages);
     deadLetters.draw(letters, Math.max(hub.deadLetters, letters.length));
@@ -83,7 +78,7 @@ export async function show({ tenant, params: [id], signal, link }) {
 
   /** @param {Hub} hub */
   function drawHub(hub) {
-    const text = JSON.stringify([hub, lastEvent]);
+    const text = JSON.stringify(hub);
     if (text === drawn) return;
     drawn = text;
     redraw(actions, actionsOf(hub));
@@ -93,11 +88,11 @@ export async function show({ tenant, params: [id], signal, link }) {
   /** @param {Hub} hub */
   function factsOf(hub) {
     const query = parseQuery(hub.query);
-    const { waiting, deadLetters: dead, missed, createdAt, formerSecretUntil } = hub;
+    const { position, waiting, deadLetters: dead, missed, createdAt, formerSecretUntil } = hub;
     /** @type {[string, Child][]} */
     const rows = [
       ['State', stateOf(hub)],
-      ['Sent', positionWords(hub, lastEvent)],
+      ['Progress', `${progressWords(hub)}, at event ${count(position)}`],
       ['Waiting', waiting === 0 ? none() : `${counted(waiting, 'event')} for another attempt`],
       ['Dead letters', dead === 0 ? none() : count(dead)],
     ];

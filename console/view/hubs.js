@@ -1,10 +1,9 @@
 // The list of hubs: the tenant's subscriptions to its events, each with its state and how far it is.
 
-import { lastEventNumber } from '../api/event.js';
 import { listHubs } from '../api/hub.js';
 import { h } from '../element.js';
 import { parseQuery } from '../hub/query.js';
-import { eventWords, failureWords, hubMark, positionWords } from '../hub/words.js';
+import { eventWords, failureWords, hubMark, progressWords } from '../hub/words.js';
 import { poll } from '../part/loading.js';
 import { count } from '../part/number.js';
 import { emptyPanel } from '../part/panel.js';
@@ -22,8 +21,8 @@ export const scopes = ['event:write'];
 export async function show({ tenant, signal, link }) {
   const place = h('div', {});
 
-  /** @param {Hub[]} hubs @param {number | undefined} last */
-  const list = (hubs, last) =>
+  /** @param {Hub[]} hubs */
+  const list = (hubs) =>
     h(
       'section',
       { class: 'panel', 'aria-label': 'Hubs' },
@@ -33,7 +32,7 @@ export async function show({ tenant, signal, link }) {
           { name: 'Callback', isHeading: true, cell: (it) => h('a', { href: link(['hubs', it.id]) }, it.callback) },
           { name: 'Events', cell: (it) => eventWords(parseQuery(it.query), link) },
           { name: 'State', cell: (it) => [hubMark(it), h('div', { class: 'fine' }, failureWords(it))] },
-          { name: 'Sent', cell: (it) => positionWords(it, last) },
+          { name: 'Progress', cell: progressWords },
           { name: 'Waiting', kind: 'number', cell: (it) => count(it.waiting) },
           { name: 'Dead letters', kind: 'number', cell: (it) => count(it.deadLetters) },
         ],
@@ -42,8 +41,8 @@ export async function show({ tenant, signal, link }) {
     );
 
   await poll(signal, place, 'Loading hubs …', POLL_SECONDS, async () => {
-    const [hubs, last] = await Promise.all([listHubs(tenant, signal), lastEventNumber(tenant, signal)]);
-    return { text: JSON.stringify([hubs, last]), draw: () => (hubs.length === 0 ? noHubs(link) : list(hubs, last)) };
+    const hubs = await listHubs(tenant, signal);
+    return { text: JSON.stringify(hubs), draw: () => (hubs.length === 0 ? noHubs(link) : list(hubs)) };
   });
   return h('div', {}, h('div', { class: 'title' }, h('h1', {}, 'Hubs'), newHubButton(link)), place);
 }

@@ -187,7 +187,6 @@ inBrowser('every request of the console is in the OpenAPI document', server, asy
     'GET /{tenantName}/access/{accessId}/event',
     'GET /{tenantName}/account',
     'GET /{tenantName}/contract',
-    'GET /{tenantName}/event',
     'GET /{tenantName}/hub',
     'GET /{tenantName}/hub/{hubId}',
     'GET /{tenantName}/hub/{hubId}/deadLetter',
