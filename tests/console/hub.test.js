@@ -282,10 +282,12 @@ withHubs('a subscriber that is out of reach is tried at once', async ({ page }) 
   await untilFact(page, 'Missed', '2 events, deleted for their age');
   await everywhere(page, 'hub-failing');
   receiver.status = 204;
-  await page.unroute(`**/demo/hub/${id}`);
   const asked = page.waitForRequest((it) => it.method() === 'PATCH' && it.url().endsWith(id));
   await page.getByRole('button', { name: 'Try now' }).click();
   assert.deepEqual((await asked).postDataJSON(), { state: 'ACTIVE' });
+  await page.unroute(`**/demo/hub/${id}`);
+  // The first event may be a dead letter by now: the hub needs another one to show that its subscriber accepts messages.
+  await api.createAccess();
   await untilFact(page, 'State', /^Active/);
   await deleteHub(id);
 });
