@@ -53,7 +53,7 @@ use crate::connector::{CallContext, CallKind, PlatformLimits};
 use crate::failure::{Failure, FailureKind};
 use crate::meter::{AccountMeter, Outcome};
 
-pub use self::address::{AddressRules, BadUrl, BaseUrl};
+pub use self::address::{AddressRules, AddressUse, BadUrl, BaseUrl};
 pub use self::callback::{BadCallback, CallbackClient, CallbackResponse, NotDelivered};
 pub use self::client_pool::ClientPool;
 pub(crate) use self::document::{Document, Members};

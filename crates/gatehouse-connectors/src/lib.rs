@@ -30,9 +30,9 @@ pub use client::authorities::{
     BadAuthorities, NO_AUTHORITIES, build_client, check_authorities, has_authorities,
 };
 pub use client::{
-    AddressRules, BadCallback, BadNetwork, BadUrl, BaseUrl, CallbackClient, CallbackResponse,
-    ClientPool, Exchange, Network, NotDelivered, Observer, PlatformClient, PlatformRequest,
-    PlatformResponse, RESPONSE_BYTES_MAX, ShownResponse,
+    AddressRules, AddressUse, BadCallback, BadNetwork, BadUrl, BaseUrl, CallbackClient,
+    CallbackResponse, ClientPool, Exchange, Network, NotDelivered, Observer, PlatformClient,
+    PlatformRequest, PlatformResponse, RESPONSE_BYTES_MAX, ShownResponse,
 };
 pub use connector::{
     CallContext, CallKind, Capabilities, Connector, Detail, DetailedConnections, LookUp, LookUpKey,

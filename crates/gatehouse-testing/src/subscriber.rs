@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::{HeaderValue, LOCATION};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
@@ -137,6 +138,11 @@ async fn answer(
         Ok(status) => {
             let mut response = Response::new(Empty::new());
             *response.status_mut() = status;
+            if status.is_redirection() {
+                // To where a message would be taken.
+                let elsewhere = HeaderValue::from_static("/elsewhere");
+                response.headers_mut().insert(LOCATION, elsewhere);
+            }
             Ok(response)
         }
         // Never answered: the sender gives up, or the connection ends with the subscriber.

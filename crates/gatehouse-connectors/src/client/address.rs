@@ -17,9 +17,31 @@ const METADATA_NAMES: [&str; 1] = ["metadata.google.internal"];
 /// The top-level label that means this machine.
 const LOCALHOST: &str = "localhost";
 
-/// Which addresses accounts may name.
+/// Whose addresses rules are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AddressUse {
+    /// External platforms, whose addresses admins name.
+    #[default]
+    Platforms,
+    /// Callbacks, which subscribers name. Never over a proxy: it would resolve host names by its own rules.
+    Callbacks,
+}
+
+impl AddressUse {
+    /// The setting that allows internal networks.
+    fn setting(self) -> &'static str {
+        match self {
+            Self::Platforms => "a network that platforms.allowed_networks doesn't name",
+            Self::Callbacks => "a network that events.callback_networks doesn't name",
+        }
+    }
+}
+
+/// Which addresses accounts and hubs may name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRules {
+    /// Whose addresses they are.
+    pub addresses_of: AddressUse,
     /// Whether platforms anywhere may be called over plain http.
     pub allow_insecure_urls: bool,
     /// Internal networks that platforms may be in; plain http is allowed there.
@@ -62,9 +84,7 @@ impl AddressRules {
             AddressScope::Forbidden(kind) => Some(kind),
             _ if self.is_in_allowed_network(address) => None,
             AddressScope::Internal(kind) => Some(kind),
-            AddressScope::Public if is_plain_http => {
-                Some("a network that platforms.allowed_networks doesn't name")
-            }
+            AddressScope::Public if is_plain_http => Some(self.addresses_of.setting()),
             AddressScope::Public => None,
         }
     }

@@ -19,6 +19,9 @@ use super::transport_error::classify;
 /// Most bytes of a response that are read, so that its connection can be used again.
 const RESPONSE_BYTES_READ: usize = 16 << 10;
 
+/// Longest time for the body of a response.
+const BODY_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Sends messages to subscribers.
 pub struct CallbackClient {
     pool: ClientPool,
@@ -90,12 +93,16 @@ impl CallbackClient {
             let mut response = client.post(url).headers(headers).body(body).send().await?;
             let retry_after = retry_after(response.headers());
             let answer = CallbackResponse { status: response.status(), retry_after };
-            let mut n_read = 0;
-            while n_read < RESPONSE_BYTES_READ
-                && let Ok(Some(chunk)) = response.chunk().await
-            {
-                n_read += chunk.len();
-            }
+            let rest = async {
+                let mut n_read = 0;
+                while n_read < RESPONSE_BYTES_READ
+                    && let Ok(Some(chunk)) = response.chunk().await
+                {
+                    n_read += chunk.len();
+                }
+            };
+            // The status counts, whatever becomes of the body.
+            let _ = timeout(BODY_TIMEOUT, rest).await;
             Ok::<_, reqwest::Error>(answer)
         };
         match timeout(limit, send).await {
@@ -118,13 +125,15 @@ impl fmt::Debug for CallbackClient {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::AddressUse;
 
     #[test]
     fn only_public_https_addresses_are_callbacks_unless_an_operator_allows_their_network() {
         let client = |networks: &[&str]| {
             let allowed_networks = networks.iter().map(|it| it.parse().unwrap()).collect();
-            CallbackClient::new(AddressRules { allowed_networks, ..AddressRules::default() }, 1)
-                .unwrap()
+            let addresses_of = AddressUse::Callbacks;
+            let rules = AddressRules { addresses_of, allowed_networks, ..AddressRules::default() };
+            CallbackClient::new(rules, 1).unwrap()
         };
         let (strict, at_home) = (client(&[]), client(&["127.0.0.0/8", "10.0.0.0/8"]));
         let none = "";

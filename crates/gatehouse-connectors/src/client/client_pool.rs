@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use reqwest::{Client, ClientBuilder, Url};
 use tokio::time::{Instant, timeout_at};
 
-use super::address::{AddressRefused, AddressRules, Route};
+use super::address::{AddressRefused, AddressRules, AddressUse, Route};
 use super::allowance::SharedQuotas;
 use super::observer::Observer;
 use super::resolver::{HostLookUp, Resolver, environment_proxies, system_look_up};
@@ -92,8 +92,10 @@ impl ClientPool {
         let rules = Arc::new(rules);
         let configure = |builder: ClientBuilder, is_plain_http: bool| {
             // Without a proxy, the environment has no effect.
-            let proxies = if is_plain_http { Arc::default() } else { environment_proxies() };
+            let has_proxy = !is_plain_http && rules.addresses_of == AddressUse::Platforms;
+            let proxies = if has_proxy { environment_proxies() } else { Arc::default() };
             let resolver = Resolver { look_up, rules: Arc::clone(&rules), is_plain_http, proxies };
+            let builder = if has_proxy { builder } else { builder.no_proxy() };
             builder
                 .connect_timeout(CONNECT_TIMEOUT)
                 .pool_max_idle_per_host(n_idle)
@@ -120,7 +122,7 @@ impl ClientPool {
             quotas: SharedQuotas::default(),
             observer: None,
             shortage_warned_at: Mutex::default(),
-            internal: build_client(|builder| adapt(configure(builder, true).no_proxy()))?,
+            internal: build_client(|builder| adapt(configure(builder, true)))?,
             public: build_client(|builder| adapt(configure(builder, false)))?,
         })
     }
