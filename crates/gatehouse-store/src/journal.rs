@@ -19,6 +19,7 @@ pub(crate) mod hub;
 pub(crate) mod last_events;
 pub(crate) mod new_events;
 pub(crate) mod numbering;
+pub(crate) mod outlet;
 pub(crate) mod pruning;
 pub(crate) mod unfolding;
 pub(crate) mod verification;

@@ -61,6 +61,7 @@ pub use journal::hub::delivery::{
     Deliveries, HubBacklog, HubWork, NextDelivery, SentMessage, UndeliveredEvent, WAITING_MAX,
 };
 pub use journal::hub::{HubChange, HubRefused, StoredHub};
+pub use journal::outlet::{OutletPosition, OutletRest};
 pub use journal::unfolding::{Event, EventSubject};
 pub use journal::verification::{ChainBreak, CheckedJournal, JournalHead};
 pub use journal::{Journal, JournalKind};

@@ -35,17 +35,20 @@ pub enum WorkKind {
     OldTask,
     /// A hub, with messages to send.
     Hub,
+    /// A tenant's events for an outlet, which is the row's name.
+    Outlet,
 }
 
 impl WorkKind {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::UnfinishedTasks,
         Self::ExpiringAccesses,
         Self::OldSecret,
         Self::OldResponses,
         Self::OldTask,
         Self::Hub,
+        Self::Outlet,
     ];
 
     /// The word in the database.
@@ -57,6 +60,7 @@ impl WorkKind {
             Self::OldResponses => "answer",
             Self::OldTask => "task",
             Self::Hub => "hub",
+            Self::Outlet => "outlet",
         }
     }
 
@@ -310,7 +314,7 @@ pub(crate) async fn add_locking(
 /// A tenant's row is deleted when its Tasks are finished, and added with the next batch. If epochs began at 0 again, a
 /// worker that was suspended since the earlier row could commit under a lease of the new one. So they begin with the
 /// time, in steps that are far shorter than a lease.
-fn first_epoch(due_at: Timestamp) -> i64 {
+pub(crate) fn first_epoch(due_at: Timestamp) -> i64 {
     due_at.as_millisecond().max(0).saturating_mul(1024)
 }
 

@@ -15,8 +15,10 @@ CREATE TABLE IF NOT EXISTS hub (
     failing_since INTEGER,
     blocked_until INTEGER,          -- no message before this time: the subscriber can't be reached
     n_missed      INTEGER NOT NULL, -- events that were deleted for their age before they were delivered
+    n_waiting     INTEGER NOT NULL, -- of `hub_event`, as is `n_dead`
+    n_dead        INTEGER NOT NULL,
     n_messages    INTEGER NOT NULL, -- messages so far, to number their slots in `hub_delivery`
-    n_requests    INTEGER NOT NULL, -- requests that want something of the hub: a server that works for it looks again
+    n_requests    INTEGER NOT NULL, -- requests to try at once: a server that works for the hub compares it before it lets go
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 
@@ -27,12 +29,16 @@ CREATE TABLE IF NOT EXISTS hub_event (
     number     INTEGER NOT NULL,
     subject    BLOB NOT NULL,  -- identifier of its access or Task; empty for none
     is_dead    INTEGER NOT NULL,
+    is_refused INTEGER NOT NULL, -- the subscriber has answered, and refused it
     n_attempts INTEGER NOT NULL,
     since      INTEGER NOT NULL,
     due_at     INTEGER NOT NULL,
     why        TEXT NOT NULL,   -- why the last attempt failed
     PRIMARY KEY (tenant, hub, number)
 ) STRICT, WITHOUT ROWID;
+
+-- Deleted with the events, by their numbers.
+CREATE INDEX IF NOT EXISTS hub_event_number ON hub_event (tenant, number);
 
 -- The latest messages of each hub, in slots that are used again.
 CREATE TABLE IF NOT EXISTS hub_delivery (
@@ -47,4 +53,13 @@ CREATE TABLE IF NOT EXISTS hub_delivery (
     milliseconds INTEGER NOT NULL,
     why          TEXT,            -- why it failed
     PRIMARY KEY (tenant, hub, slot)
+) STRICT, WITHOUT ROWID;
+
+-- How far each outlet is that all tenants' events go to. The row of the tenant `*` says since when there is one.
+CREATE TABLE IF NOT EXISTS outlet (
+    tenant   TEXT NOT NULL,
+    name     TEXT NOT NULL,
+    position INTEGER NOT NULL, -- every event up to this number was delivered
+    n_missed INTEGER NOT NULL, -- events that were deleted for their age before they were delivered
+    PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;

@@ -69,6 +69,8 @@ pub(crate) async fn has_estate_begun(tx: &Tx) -> Result<bool, StoreError> {
 
 /// Begins the journals of a tenant that is made in this transaction, unless an older server may change it.
 pub(crate) async fn begin_with_tenant(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+    // An older program doesn't delete them with a tenant.
+    super::hub::delete_all(tx, tenant).await?;
     for journal in [Journal::Changes(tenant.clone()), Journal::Audit(tenant.clone())] {
         let kind = journal.kind();
         // An older program doesn't delete them with a tenant, and refused requests come in at any time.

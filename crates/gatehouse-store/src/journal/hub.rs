@@ -41,37 +41,27 @@ pub struct StoredHub {
     pub n_dead: u64,
     /// Events behind the position, of whatever type.
     pub n_behind: u64,
-    /// Requests that wanted messages to be sent at once.
+    /// Requests to try at once.
     pub n_requests: u64,
 }
 
-/// A query of hubs, in the order that [`read`] reads the columns. `uncounted` has zeros for waiting events, dead
-/// letters and events behind the position.
+/// A query of hubs, in the order that [`read`] reads the columns.
 macro_rules! select {
-    (uncounted) => {
-        select!("CAST(0 AS BIGINT)", "CAST(0 AS BIGINT)", "CAST(0 AS BIGINT)")
-    };
-    (counted) => {
-        select!(
-            "(SELECT COUNT(*) FROM hub_event e WHERE e.tenant = hub.tenant AND e.hub = hub.id AND e.is_dead = 0)",
-            "(SELECT COUNT(*) FROM hub_event e WHERE e.tenant = hub.tenant AND e.hub = hub.id AND e.is_dead = 1)",
-            "(SELECT j.last - hub.position FROM journal j WHERE j.tenant = hub.tenant)"
-        )
-    };
-    ($waiting:literal, $dead:literal, $behind:literal) => {
-        concat!(
-            "SELECT id, callback, query, state, secret, former_secret, former_until, created_at, \
-             ended_at, position, n_failures, failing_since, blocked_until, n_missed, n_requests, ",
-            $waiting,
-            ", ",
-            $dead,
-            ", ",
-            $behind,
-            " FROM hub"
-        )
+    () => {
+        "SELECT id, callback, query, state, secret, former_secret, former_until, created_at, \
+         ended_at, position, n_failures, failing_since, blocked_until, n_missed, n_requests, \
+         n_waiting, n_dead, \
+         COALESCE((SELECT j.last - hub.position FROM journal j WHERE j.tenant = hub.tenant), 0) FROM hub"
     };
 }
 pub(crate) use select;
+
+impl StoredHub {
+    /// Whether the hub was not ended.
+    pub fn is_there(&self) -> bool {
+        self.hub.state != HubState::Ending
+    }
+}
 
 /// Why a hub was not made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,32 +90,97 @@ pub(crate) fn work_key(tenant: &TenantName, id: HubId) -> WorkKey {
     WorkKey { tenant: tenant.clone(), kind: WorkKind::Hub, name: id.to_string(), part: 0 }
 }
 
-/// Forgets events that were deleted for their age: they can't be delivered any more.
+/// Forgets events that were deleted for their age: they can't be delivered any more. The journal is locked.
 pub(crate) async fn forget_events(
     tx: &Tx,
     tenant: &TenantName,
     deleted_to: u64,
 ) -> Result<(), StoreError> {
-    let sql = "DELETE FROM hub_event WHERE tenant = ?1 AND number <= ?2";
-    tx.execute(sql, &[tenant.as_str().into(), deleted_to.into()]).await.map(drop)
+    let values = [tenant.as_str().into(), deleted_to.into()];
+    let sql = "SELECT 1 FROM hub_event WHERE tenant = ?1 AND number <= ?2 ORDER BY number LIMIT 1";
+    if tx.row(sql, &values, |_| Ok(())).await?.is_none() {
+        return Ok(());
+    }
+    let sql = "UPDATE hub SET n_missed = n_missed + (SELECT COUNT(*) FROM hub_event e \
+               WHERE e.tenant = hub.tenant AND e.hub = hub.id AND e.number <= ?2 AND e.is_dead = 0) \
+               WHERE tenant = ?1";
+    tx.execute(sql, &values).await?;
+    tx.execute("DELETE FROM hub_event WHERE tenant = ?1 AND number <= ?2", &values).await?;
+    count_events(tx, tenant, None).await
 }
 
-/// Makes the idle hubs of a tenant due, whose journal has new events. The journal is locked.
+/// Counts the waiting events and the dead letters of one hub, or of all.
+async fn count_events(tx: &Tx, tenant: &TenantName, hub: Option<&str>) -> Result<(), StoreError> {
+    let sql = match hub {
+        Some(_) => {
+            "UPDATE hub SET n_waiting = (SELECT COUNT(*) FROM hub_event e WHERE e.tenant = ?1 \
+             AND e.hub = hub.id AND e.is_dead = 0), n_dead = (SELECT COUNT(*) FROM hub_event e \
+             WHERE e.tenant = ?1 AND e.hub = hub.id AND e.is_dead = 1) WHERE tenant = ?1 AND id = ?2"
+        }
+        None => {
+            "UPDATE hub SET n_waiting = (SELECT COUNT(*) FROM hub_event e WHERE e.tenant = ?1 \
+             AND e.hub = hub.id AND e.is_dead = 0), n_dead = (SELECT COUNT(*) FROM hub_event e \
+             WHERE e.tenant = ?1 AND e.hub = hub.id AND e.is_dead = 1) WHERE tenant = ?1"
+        }
+    };
+    let values: Vec<_> = [tenant.as_str()].into_iter().chain(hub).map(Into::into).collect();
+    tx.execute(sql, &values).await.map(drop)
+}
+
+/// Deletes the rows of a tenant's hubs, before those of its work.
+pub(crate) async fn delete_all(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
+    for sql in [
+        "DELETE FROM hub WHERE tenant = ?1",
+        "DELETE FROM hub_event WHERE tenant = ?1",
+        "DELETE FROM hub_delivery WHERE tenant = ?1",
+        "DELETE FROM outlet WHERE tenant = ?1",
+    ] {
+        tx.execute(sql, &[tenant.as_str().into()]).await?;
+    }
+    Ok(())
+}
+
+/// Makes idle hubs and outlets of a tenant due, whose journal has new events. The journal is locked.
 pub(crate) async fn wake(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
-    let sql = "UPDATE due SET due_at = ?3 WHERE tenant = ?1 AND kind = ?2 AND is_leased = 0 \
-               AND due_at > ?3 AND name IN (SELECT id FROM hub h WHERE h.tenant = ?1 \
-               AND h.state <> ?4 AND (h.blocked_until IS NULL OR h.blocked_until <= ?3))";
+    let sql = "UPDATE due SET due_at = ?3 WHERE tenant = ?1 AND kind IN (?2, ?5) AND is_leased = 0 \
+               AND due_at > ?3 AND (kind = ?5 OR name IN (SELECT id FROM hub h WHERE h.tenant = ?1 \
+               AND h.state <> ?4 AND (h.blocked_until IS NULL OR h.blocked_until <= ?3)))";
     let paused = HubState::Paused.as_str();
     let values = [
         tenant.as_str().into(),
         WorkKind::Hub.as_str().into(),
         tx.now().await?.into(),
         paused.into(),
+        WorkKind::Outlet.as_str().into(),
     ];
     tx.execute(sql, &values).await.map(drop)
 }
 
 impl Store {
+    /// Makes due what should be: hubs and outlets whose events a server of an older version has numbered. Destroys former
+    /// secrets whose time is over.
+    pub async fn sweep_hubs(&self) -> Result<(), StoreError> {
+        self.db
+            .write(WriteKind::Server, async move |tx| {
+                let now = tx.now().await?;
+                let sql = "UPDATE due SET due_at = ?1 WHERE kind = ?2 AND due_at = ?3 AND is_leased = 0 \
+                           AND EXISTS (SELECT 1 FROM hub h JOIN journal j ON j.tenant = h.tenant \
+                           WHERE h.tenant = due.tenant AND h.id = due.name AND h.state = ?4 \
+                           AND j.last > h.position)";
+                let (hub, active) = (WorkKind::Hub.as_str(), HubState::Active.as_str());
+                tx.execute(sql, &[now.into(), hub.into(), IDLE.into(), active.into()]).await?;
+                let sql = "UPDATE due SET due_at = ?1 WHERE kind = ?2 AND due_at = ?3 AND is_leased = 0 \
+                           AND EXISTS (SELECT 1 FROM outlet o JOIN journal j ON j.tenant = o.tenant \
+                           WHERE o.tenant = due.tenant AND o.name = due.name AND j.last > o.position)";
+                let outlet = WorkKind::Outlet.as_str();
+                tx.execute(sql, &[now.into(), outlet.into(), IDLE.into()]).await?;
+                let sql = "UPDATE hub SET former_secret = NULL WHERE former_until <= ?1 \
+                           AND former_secret IS NOT NULL";
+                tx.execute(sql, &[now.into()]).await.map(drop)
+            })
+            .await
+    }
+
     /// Creates a hub, which gets the events from now on.
     pub async fn create_hub(
         &self,
@@ -142,8 +197,10 @@ impl Store {
                 if counter::lock_tenant(&tx, &tenant).await?.is_none() {
                     return Ok(Err(HubRefused::NoTenant));
                 }
-                let sql = "SELECT COUNT(*) FROM hub WHERE tenant = ?1";
-                let n = tx.row(sql, &[tenant.as_str().into()], |row| row.count(0)).await?;
+                let sql = "SELECT COUNT(*) FROM hub WHERE tenant = ?1 AND state <> ?2";
+                let ending = HubState::Ending.as_str();
+                let values = [tenant.as_str().into(), ending.into()];
+                let n = tx.row(sql, &values, |row| row.count(0)).await?;
                 if n.unwrap_or_default() >= HUBS_MAX {
                     return Ok(Err(HubRefused::TooMany));
                 }
@@ -151,8 +208,8 @@ impl Store {
                 let Some(ends) = ends else { return Ok(Err(HubRefused::NoJournal)) };
                 let id = hub.id.to_string();
                 let sql = "INSERT INTO hub (tenant, id, callback, query, state, secret, created_at, \
-                           position, n_failures, n_missed, n_messages, n_requests) \
-                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, 0)";
+                           position, n_failures, n_missed, n_waiting, n_dead, n_messages, n_requests) \
+                           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0, 0, 0, 0, 0, 0)";
                 let query = hub.query.to_string();
                 let values = [
                     tenant.as_str().into(),
@@ -177,7 +234,7 @@ impl Store {
     /// A tenant's hubs, the oldest first; `None` when the tenant doesn't exist. There are few.
     pub async fn hubs(&self, tenant: &TenantName) -> Result<Option<Vec<StoredHub>>, StoreError> {
         let values = [tenant.as_str().into()];
-        let sql = concat!(select!(counted), " WHERE tenant = ?1 ORDER BY id");
+        let sql = concat!(select!(), " WHERE tenant = ?1 ORDER BY id");
         let hubs = self.db.rows(sql, &values, read).await?;
         if hubs.is_empty() && self.tenant(tenant).await?.is_none() {
             return Ok(None);
@@ -192,7 +249,7 @@ impl Store {
         id: HubId,
     ) -> Result<Option<StoredHub>, StoreError> {
         let id = id.to_string();
-        let sql = concat!(select!(counted), " WHERE tenant = ?1 AND id = ?2");
+        let sql = concat!(select!(), " WHERE tenant = ?1 AND id = ?2");
         self.db.row(sql, &[tenant.as_str().into(), id.as_str().into()], read).await
     }
 
@@ -240,7 +297,7 @@ impl Store {
                     tx.execute(sql, &values).await?;
                     make_due(&tx, &tenant, id).await?;
                 }
-                let sql = concat!(select!(counted), " WHERE tenant = ?1 AND id = ?2");
+                let sql = concat!(select!(), " WHERE tenant = ?1 AND id = ?2");
                 tx.row(sql, &[tenant.as_str().into(), id_text.as_str().into()], read).await
             })
             .await
@@ -274,6 +331,7 @@ impl Store {
                 tx.execute(sql, &values).await?;
                 let sql = "DELETE FROM hub_event WHERE tenant = ?1 AND hub = ?2";
                 tx.execute(sql, &[tenant.as_str().into(), id_text.as_str().into()]).await?;
+                count_events(&tx, &tenant, Some(&id_text)).await?;
                 make_due(&tx, &tenant, id).await?;
                 Ok::<_, StoreError>(true)
             })
@@ -297,7 +355,7 @@ pub(crate) async fn lock(
     id: HubId,
 ) -> Result<Option<StoredHub>, StoreError> {
     let id = id.to_string();
-    let sql = concat!(select!(uncounted), " WHERE tenant = ?1 AND id = ?2");
+    let sql = concat!(select!(), " WHERE tenant = ?1 AND id = ?2");
     tx.lock_row(sql, &[tenant.as_str().into(), id.as_str().into()], read).await
 }
 

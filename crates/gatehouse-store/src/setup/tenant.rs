@@ -9,7 +9,7 @@ use crate::counts::counter;
 use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::journal::audit::Audited;
-use crate::journal::beginning;
+use crate::journal::{beginning, hub};
 use crate::revocation::{self, Revocation, RevocationKind};
 use crate::{Put, Store};
 
@@ -146,7 +146,11 @@ impl Store {
                 // Revoked too, because a client may be about to get a token.
                 let clients = "SELECT id FROM client WHERE tenant = ?1";
                 let clients = tx.rows(clients, &values, |row| row.text(0)).await?;
+                // The rows that lock: the ends of the journal, hubs, then their work, like a transaction that numbers events.
+                tx.execute("DELETE FROM journal WHERE tenant = ?1", &values).await?;
+                hub::delete_all(&tx, &name).await?;
                 for sql in [
+                    "DELETE FROM due WHERE tenant = ?1",
                     "DELETE FROM contract WHERE tenant = ?1",
                     "DELETE FROM account WHERE tenant = ?1",
                     "DELETE FROM client WHERE tenant = ?1",
@@ -157,22 +161,16 @@ impl Store {
                     "DELETE FROM task_failure WHERE tenant = ?1",
                     "DELETE FROM secret WHERE tenant = ?1",
                     "DELETE FROM request WHERE tenant = ?1",
-                    "DELETE FROM due WHERE tenant = ?1",
                     "DELETE FROM counter WHERE tenant = ?1",
                     "DELETE FROM set_part WHERE tenant = ?1",
                     "DELETE FROM set_sum WHERE tenant = ?1",
                     "DELETE FROM set_build WHERE tenant = ?1",
                     "DELETE FROM label_build WHERE tenant = ?1",
-                    // First the ends of a journal, like a transaction that numbers events.
-                    "DELETE FROM journal WHERE tenant = ?1",
                     "DELETE FROM event_new WHERE tenant = ?1",
                     "DELETE FROM event WHERE tenant = ?1",
                     "DELETE FROM audit_ends WHERE tenant = ?1",
                     "DELETE FROM audit_new WHERE tenant = ?1",
                     "DELETE FROM audit WHERE tenant = ?1",
-                    "DELETE FROM hub_delivery WHERE tenant = ?1",
-                    "DELETE FROM hub_event WHERE tenant = ?1",
-                    "DELETE FROM hub WHERE tenant = ?1",
                     "DELETE FROM tenant WHERE tenant = ?1",
                 ] {
                     tx.execute(sql, &values).await?;

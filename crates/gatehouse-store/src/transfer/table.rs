@@ -193,6 +193,8 @@ pub(crate) const TABLES: &[Table] = &[
                 integer("failing_since"),
                 integer("blocked_until"),
                 integer("n_missed"),
+                integer("n_waiting"),
+                integer("n_dead"),
                 integer("n_messages"),
                 integer("n_requests"),
             ],
@@ -208,6 +210,7 @@ pub(crate) const TABLES: &[Table] = &[
                 integer("number"),
                 bytes("subject"),
                 integer("is_dead"),
+                integer("is_refused"),
                 integer("n_attempts"),
                 integer("since"),
                 integer("due_at"),
@@ -233,6 +236,10 @@ pub(crate) const TABLES: &[Table] = &[
             ],
             3,
         )
+    },
+    Table {
+        name: "outlet",
+        ..table(&[text("tenant"), text("name"), integer("position"), integer("n_missed")], 2)
     },
     Table { name: "set_build", ..table(&[text("tenant"), integer("built_to")], 1) },
     Table {

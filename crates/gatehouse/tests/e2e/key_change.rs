@@ -232,7 +232,7 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
         let of_token = u64::from(setup.database_url.is_some());
         assert_eq!(
             (old.1.as_str(), &old.2[..]),
-            ("first", &[8, 1, 0, 1, 2, 1, of_token, 1][..]),
+            ("first", &[8, 1, 0, 1, 2, 1, 0, of_token, 1][..]),
             "{kind}"
         );
 
@@ -247,7 +247,7 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
         let former = status(&setup, 1);
         // Accesses that connected have a new hash.
         assert_eq!((&former.0, former.1.as_str()), (&old.0, "in use"));
-        assert_eq!(former.2, [2, 0, 0, 1, 2, 1, of_token, 1], "{kind}");
+        assert_eq!(former.2, [2, 0, 0, 1, 2, 1, 0, of_token, 1], "{kind}");
         servers.0.iter_mut().for_each(|it| drop(it.take()));
         for (keys, why) in [
             (&[WRONG][..], "not the one that this database"),
@@ -270,7 +270,7 @@ async fn the_master_key_is_changed_one_server_after_the_other() {
         for server in servers.0.iter().flatten() {
             check(&setup, server, &objects, "resealed").await;
         }
-        assert_eq!(status(&setup, 1).2, [2, 0, 0, 0, 0, 0, 0, 0], "{kind}: the silent ones");
+        assert_eq!(status(&setup, 1).2, [2, 0, 0, 0, 0, 0, 0, 0, 0], "{kind}: the silent ones");
 
         let early = setup.run(&["key", "retire", &old.0]);
         let why = printed(&early);

@@ -10,7 +10,7 @@ use gatehouse_core::{Hub, HubId, HubState, TenantName, Timestamp};
 
 use super::{IDLE, StoredHub, lock, read, select};
 use crate::Store;
-use crate::db::{Row, SnapshotFor, Tx, WriteKind};
+use crate::db::{Row, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::journal::audit::Audited;
 use crate::journal::{self, Journal};
@@ -19,6 +19,9 @@ use crate::work_queue::{self, Lease, WorkError};
 /// Most events that wait for another attempt. A hub with more gets no new events until some of them are delivered.
 pub const WAITING_MAX: u64 = 1000;
 
+/// Longest pause until refused events are tried again, once a subscriber takes messages again.
+const REFUSED_AGAIN_MILLISECONDS: i64 = 15 * 60 * 1000;
+
 /// A hub that a server works for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HubWork {
@@ -26,6 +29,8 @@ pub struct HubWork {
     pub stored: StoredHub,
     /// Events that wait for another attempt, by number.
     pub waiting: Vec<UndeliveredEvent>,
+    /// The store's time.
+    pub now: Timestamp,
 }
 
 /// An event that could not be delivered.
@@ -35,6 +40,8 @@ pub struct UndeliveredEvent {
     pub number: u64,
     /// Identifier of its access or Task; empty for none.
     pub subject: Vec<u8>,
+    /// Whether the subscriber has answered the last attempt, and refused it.
+    pub is_refused: bool,
     /// Attempts so far.
     pub n_attempts: u64,
     /// Since when it should have been delivered.
@@ -83,9 +90,11 @@ pub struct Deliveries {
     pub blocked_until: Option<Timestamp>,
     /// Events that were deleted for their age before they were delivered.
     pub n_missed: u64,
-    /// Waiting events are due at once: the subscriber can be reached again.
+    /// The subscriber can be reached again: waiting events are due at once, those that it has refused soon.
     pub has_recovered: bool,
-    /// Requests that the server has seen.
+    /// So many events wait that the hub takes no new ones.
+    pub is_full: bool,
+    /// Requests to try at once that the server has seen.
     pub n_requests: u64,
 }
 
@@ -120,21 +129,21 @@ pub enum NextDelivery {
 impl Store {
     /// The hub of a lease, and what waits for it; `None` for a hub that is gone.
     pub async fn hub_work(&self, lease: &Lease) -> Result<Option<HubWork>, StoreError> {
-        let (tenant, id) = (lease.key.tenant.clone(), lease.key.name.clone());
-        let read_both = async move |tx: Tx| {
-            let values = [tenant.as_str().into(), id.as_str().into()];
-            let sql = concat!(select!(uncounted), " WHERE tenant = ?1 AND id = ?2");
-            let Some(stored) = tx.row(sql, &values, read).await? else { return Ok(None) };
-            let sql = "SELECT number, subject, n_attempts, since, due_at, why FROM hub_event \
-                       WHERE tenant = ?1 AND hub = ?2 AND is_dead = 0 ORDER BY number LIMIT ?3";
-            let values = [tenant.as_str().into(), id.as_str().into(), WAITING_MAX.into()];
-            let waiting = tx.rows(sql, &values, read_undelivered).await?;
-            Ok(Some(HubWork { stored, waiting }))
+        let (tenant, id) = (lease.key.tenant.as_str(), lease.key.name.as_str());
+        let sql = concat!(select!(), " WHERE tenant = ?1 AND id = ?2");
+        let values = [tenant.into(), id.into()];
+        let Some(stored) = self.db.row(sql, &values, read).await? else { return Ok(None) };
+        let sql = "SELECT number, subject, is_refused, n_attempts, since, due_at, why FROM hub_event \
+                   WHERE tenant = ?1 AND hub = ?2 AND is_dead = 0 ORDER BY number LIMIT ?3";
+        let values = [tenant.into(), id.into(), WAITING_MAX.into()];
+        let waiting = match stored.n_waiting {
+            0 => Vec::new(),
+            _ => self.db.rows(sql, &values, read_undelivered).await?,
         };
-        self.db.snapshot(SnapshotFor::Server(None), read_both).await
+        Ok(Some(HubWork { stored, waiting, now: self.now().await? }))
     }
 
-    /// Stores what became of messages, and when the hub is due again.
+    /// Stores the outcomes of messages, and when the hub is due again.
     pub async fn record_deliveries(
         &self,
         lease: &Lease,
@@ -145,12 +154,17 @@ impl Store {
         self.db
             .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let tenant = &lease.key.tenant;
-                // Before the hub, like a transaction that numbers events and wakes it: so no event is missed.
-                let ends = journal::lock_ends(&tx, &Journal::Changes(tenant.clone())).await?;
+                // Before the hub, like a transaction that numbers events and makes it due: so no event is missed. A server
+                // that goes on looks for new events anyway.
+                let ends = match next {
+                    NextDelivery::Now(_) => None,
+                    _ => journal::lock_ends(&tx, &Journal::Changes(tenant.clone())).await?,
+                };
                 let n_requests = write(&tx, &lease, &deliveries).await?;
                 let now = tx.now().await?;
                 let has_more = ends.is_some_and(|ends| ends.last > deliveries.position)
-                    && deliveries.blocked_until.is_none();
+                    && deliveries.blocked_until.is_none()
+                    && !deliveries.is_full;
                 let is_wanted = n_requests != deliveries.n_requests;
                 let is_held = match next {
                     NextDelivery::Now(milliseconds) => {
@@ -183,7 +197,7 @@ impl Store {
             .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
                 let (tenant, id) = (&lease.key.tenant, lease.key.name.as_str());
                 let values = [tenant.as_str().into(), id.into()];
-                let sql = concat!(select!(uncounted), " WHERE tenant = ?1 AND id = ?2");
+                let sql = concat!(select!(), " WHERE tenant = ?1 AND id = ?2");
                 let before = tx.lock_row(sql, &values, read).await?;
                 if let (Some(audited), Some(before)) = (audited, before)
                     && before.hub.state != HubState::Ending
@@ -239,28 +253,16 @@ impl Store {
         n_max: u64,
     ) -> Result<Vec<UndeliveredEvent>, StoreError> {
         let id = id.to_string();
-        let sql = "SELECT number, subject, n_attempts, since, due_at, why FROM hub_event \
+        let sql = "SELECT number, subject, is_refused, n_attempts, since, due_at, why FROM hub_event \
                    WHERE tenant = ?1 AND hub = ?2 AND is_dead = 1 AND number > ?3 \
                    ORDER BY number LIMIT ?4";
         let values = [tenant.as_str().into(), id.as_str().into(), after.into(), n_max.into()];
         self.db.rows(sql, &values, read_undelivered).await
     }
 
-    /// Number of dead letters of a lease's hub.
-    pub async fn count_dead_letters(&self, lease: &Lease) -> Result<u64, StoreError> {
-        let values = [lease.key.tenant.as_str().into(), lease.key.name.as_str().into()];
-        let sql = "SELECT COUNT(*) FROM hub_event WHERE tenant = ?1 AND hub = ?2 AND is_dead = 1";
-        Ok(self.db.row(sql, &values, |row| row.count(0)).await?.unwrap_or_default())
-    }
-
     /// How far hubs are behind, at most `n_max` hubs.
     pub async fn hub_backlogs(&self, n_max: u64) -> Result<Vec<HubBacklog>, StoreError> {
-        let sql = "SELECT h.tenant, h.id, j.last - h.position, \
-                   (SELECT COUNT(*) FROM hub_event e WHERE e.tenant = h.tenant AND e.hub = h.id \
-                   AND e.is_dead = 0), \
-                   (SELECT COUNT(*) FROM hub_event e WHERE e.tenant = h.tenant AND e.hub = h.id \
-                   AND e.is_dead = 1) \
-                   FROM hub h JOIN journal j ON j.tenant = h.tenant ORDER BY h.tenant, h.id LIMIT ?1";
+        let sql = "SELECT h.tenant, h.id, j.last - h.position, h.n_waiting, h.n_dead FROM hub h JOIN journal j ON j.tenant = h.tenant ORDER BY h.tenant, h.id LIMIT ?1";
         let read = |row: &Row<'_>| {
             Ok(HubBacklog {
                 tenant: row.parsed(0)?,
@@ -298,13 +300,14 @@ impl Store {
                         let sql = "UPDATE hub_event SET is_dead = 0, n_attempts = 0, since = ?3, \
                                    due_at = ?3 WHERE tenant = ?1 AND hub = ?2 AND is_dead = 1 \
                                    AND number = ?4";
-                        for number in numbers {
-                            let values = [&base[..], &[number.into()]].concat();
-                            n += tx.execute(sql, &values).await?;
-                        }
+                        let all = numbers.into_iter().map(async |number| {
+                            tx.execute(sql, &[&base[..], &[number.into()]].concat()).await
+                        });
+                        n += try_join_all(all).await?.into_iter().sum::<u64>();
                     }
                 }
                 if n > 0 {
+                    super::count_events(&tx, &tenant, Some(&id_text)).await?;
                     super::make_due(&tx, &tenant, id).await?;
                 }
                 Ok::<_, StoreError>(n)
@@ -313,7 +316,7 @@ impl Store {
     }
 }
 
-/// Writes what became of messages; the number of requests so far.
+/// Writes the outcomes of messages; the number of requests to try at once so far.
 async fn write(tx: &Tx, lease: &Lease, deliveries: &Deliveries) -> Result<u64, StoreError> {
     let (tenant, id) = (lease.key.tenant.as_str(), lease.key.name.as_str());
     // A request that has come meanwhile wants the subscriber to be tried at once.
@@ -343,12 +346,16 @@ async fn write(tx: &Tx, lease: &Lease, deliveries: &Deliveries) -> Result<u64, S
         .map(async |number| tx.execute(sql, &[tenant.into(), id.into(), (*number).into()]).await);
     try_join_all(done).await?;
     if deliveries.has_recovered {
-        let sql = "UPDATE hub_event SET due_at = ?3 WHERE tenant = ?1 AND hub = ?2 AND is_dead = 0";
-        tx.execute(sql, &[tenant.into(), id.into(), tx.now().await?.into()]).await?;
+        let sql = "UPDATE hub_event SET due_at = CASE is_refused WHEN 0 THEN CAST(?3 AS BIGINT) ELSE CAST(?4 AS BIGINT) END \
+                   WHERE tenant = ?1 AND hub = ?2 AND is_dead = 0 \
+                   AND due_at > CASE is_refused WHEN 0 THEN CAST(?3 AS BIGINT) ELSE CAST(?4 AS BIGINT) END";
+        let now = tx.now().await?;
+        let soon = now.plus_milliseconds(REFUSED_AGAIN_MILLISECONDS);
+        tx.execute(sql, &[tenant.into(), id.into(), now.into(), soon.into()]).await?;
     }
-    let sql = "INSERT INTO hub_event (tenant, hub, number, subject, is_dead, n_attempts, since, due_at, why) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (tenant, hub, number) DO UPDATE \
-               SET is_dead = excluded.is_dead, n_attempts = excluded.n_attempts, \
+    let sql = "INSERT INTO hub_event (tenant, hub, number, subject, is_dead, n_attempts, since, due_at, why, is_refused) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (tenant, hub, number) DO UPDATE \
+               SET is_dead = excluded.is_dead, is_refused = excluded.is_refused, n_attempts = excluded.n_attempts, \
                since = excluded.since, due_at = excluded.due_at, why = excluded.why";
     let waiting = deliveries.waiting.iter().map(|event| (event, 0_u64));
     let dead = deliveries.dead.iter().map(|event| (event, 1));
@@ -363,10 +370,15 @@ async fn write(tx: &Tx, lease: &Lease, deliveries: &Deliveries) -> Result<u64, S
             event.since.into(),
             event.due_at.into(),
             event.why.as_str().into(),
+            u64::from(event.is_refused).into(),
         ];
         tx.execute(sql, &values).await
     });
     try_join_all(undelivered).await?;
+    if !(deliveries.done.is_empty() && deliveries.waiting.is_empty() && deliveries.dead.is_empty())
+    {
+        super::count_events(tx, &lease.key.tenant, Some(id)).await?;
+    }
     let sql = "INSERT INTO hub_delivery (tenant, hub, slot, place, at, first, n, status, milliseconds, why) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (tenant, hub, slot) DO UPDATE \
                SET place = excluded.place, at = excluded.at, first = excluded.first, n = excluded.n, \
@@ -395,9 +407,10 @@ fn read_undelivered(row: &Row<'_>) -> Result<UndeliveredEvent, StoreError> {
     Ok(UndeliveredEvent {
         number: row.count(0)?,
         subject: row.bytes(1)?,
-        n_attempts: row.count(2)?,
-        since: row.time(3)?,
-        due_at: row.time(4)?,
-        why: row.text(5)?,
+        is_refused: row.count(2)? != 0,
+        n_attempts: row.count(3)?,
+        since: row.time(4)?,
+        due_at: row.time(5)?,
+        why: row.text(6)?,
     })
 }
