@@ -13,6 +13,8 @@ mod overdue;
 mod plan;
 mod turn;
 
+pub(crate) use plan::subject_of as journal_subject;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +22,7 @@ use std::time::Duration;
 use gatehouse_core::TenantName;
 use gatehouse_store::{Lease, StoreError, WorkKind};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -37,11 +40,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a lease lasts beyond the time that a message may take.
 const LEASE_RESERVE: Duration = Duration::from_secs(15);
 
+/// How long messages under way may take when the server stops. They are sent again if they take longer.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Pause between two looks at how far hubs are behind, for their metrics.
 const BACKLOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Pause of a hub whose tenant has its share under way.
-const SHARE_PAUSE_MILLISECONDS: i64 = 1000;
+const SHARE_PAUSE_MILLISECONDS: i64 = 5000;
 
 /// Pause after a failure of the store.
 const RETRY_MILLISECONDS: i64 = 1000;
@@ -53,6 +59,10 @@ pub(crate) struct Deliverer {
     /// Beginning of the addresses in events.
     base: String,
     under_way: Arc<Mutex<HashMap<TenantName, usize>>>,
+    /// Events are read for one hub at a time, so that hubs leave the store to requests.
+    reading: Arc<Semaphore>,
+    /// Ends messages that take too long while the server stops.
+    cut_off: CancellationToken,
 }
 
 /// One of a tenant's hubs that are worked for.
@@ -75,11 +85,17 @@ impl Drop for Share {
 
 impl Deliverer {
     pub(crate) fn new(app: App, base: String) -> Self {
-        Self { app, base, under_way: Arc::default() }
+        let reading = Arc::new(Semaphore::new(1));
+        let cut_off = CancellationToken::new();
+        Self { app, base, under_way: Arc::default(), reading, cut_off }
+    }
+
+    fn lease(&self) -> Duration {
+        self.app.events.callback_timeout.get() + LEASE_RESERVE
     }
 
     fn lease_milliseconds(&self) -> i64 {
-        milliseconds(self.app.events.callback_timeout.get() + LEASE_RESERVE)
+        milliseconds(self.lease())
     }
 
     /// How long an event is tried.
@@ -105,6 +121,9 @@ impl Deliverer {
         let backlogs = async {
             loop {
                 self.app.hub_meter.measure(&self.app.store).await;
+                if let Err(error) = self.app.store.sweep_hubs().await {
+                    tracing::debug!(%error, "idle hubs are looked at again");
+                }
                 tokio::time::sleep(BACKLOG_INTERVAL).await;
             }
         };
@@ -112,7 +131,10 @@ impl Deliverer {
         let both = async { tokio::join!(steps, backlogs) };
         stopping.run_until_cancelled(both).await;
         tracker.close();
-        tracker.wait().await;
+        if tokio::time::timeout(STOP_TIMEOUT, tracker.wait()).await.is_err() {
+            self.cut_off.cancel();
+            tracker.wait().await;
+        }
     }
 
     /// Claims a hub that is due, and works for it beside the others; false when none is due. One whose tenant has its
@@ -139,8 +161,9 @@ impl Deliverer {
         }
         let (deliverer, stopping) = (self.clone(), stopping.clone());
         tracker.spawn(async move {
-            deliverer.work(&lease, &stopping).await;
+            deliverer.cut_off.run_until_cancelled(deliverer.work(&lease, &stopping)).await;
             drop(share);
+            deliverer.app.wake_deliveries();
         });
         Ok(true)
     }

@@ -13,7 +13,8 @@ impl Turn<'_> {
     /// Sends the events that are due, a few at once.
     pub(super) async fn send_each(&self) -> Result<Progress, WorkError> {
         let mut deliveries = self.unchanged();
-        // Whether the subscriber can be reached again is tried with one message.
+        // Whether the subscriber can be reached again is tried with two messages: one that has failed, and a new one,
+        // because the failure may be the message's own.
         let is_probe = self.stored.blocked_until.is_some();
         let mut sending: Vec<(Event, Option<UndeliveredEvent>)> = Vec::new();
         for retry in plan::retries(&self.waiting, is_probe, self.now) {
@@ -26,15 +27,13 @@ impl Turn<'_> {
                 }
             }
         }
-        let has_room = if is_probe { sending.is_empty() } else { sending.len() < AT_ONCE };
+        let room = if is_probe { 1 } else { AT_ONCE - sending.len() };
         let n_max = if is_probe { 1 } else { READ_AT_ONCE };
-        if has_room
-            && (self.waiting.len() as u64) < WAITING_MAX
+        if (self.waiting.len() as u64) < WAITING_MAX
             && let Some((page, seen_to)) = self.new_events(n_max, &mut deliveries).await?
         {
             let position = deliveries.position;
-            let n = sending.len();
-            let new = plan::new_events(&self.waiting, n, position, page, seen_to, self.now);
+            let new = plan::new_events(&self.waiting, room, position, page, seen_to, self.now);
             deliveries.position = new.position;
             deliveries.waiting.extend(new.behind);
             sending.extend(new.send.into_iter().map(|event| (event, None)));
@@ -48,7 +47,8 @@ impl Turn<'_> {
                 None => self.rest().await,
             };
         }
-        let secrets = self.secrets();
+        let Some(secrets) = self.secrets() else { return self.wait_for_key().await };
+        self.keep_lease().await?;
         let attempts = join_all(sending.iter().map(async |(event, _)| {
             let message = self.message(std::slice::from_ref(event));
             self.attempt(&message, &secrets, event.number, 1).await
@@ -57,18 +57,22 @@ impl Turn<'_> {
         if attempts.iter().any(|it| it.is_gone) {
             return self.end_for_subscriber().await;
         }
-        self.count(&attempts, false, &mut deliveries);
+        let is_failure = self.count(&attempts, false, &mut deliveries);
         for ((event, before), attempt) in sending.iter().zip(&attempts) {
             if attempt.is_delivered {
                 deliveries.done.extend(before.as_ref().map(|it| it.number));
                 continue;
             }
             let failed = self.failed(event, before.as_ref(), attempt);
-            match self.is_over(failed.since) {
+            match self.is_over(failed.since) && self.has_room_for_dead_letters(&deliveries) {
                 true => deliveries.dead.push(failed),
                 false => deliveries.waiting.push(failed),
             }
         }
-        self.record(&deliveries).await
+        self.record(&deliveries).await?;
+        if is_failure {
+            self.give_up_old_events(&deliveries).await?;
+        }
+        Ok(Progress::MayHaveMore)
     }
 }

@@ -8,7 +8,7 @@ use super::turn::{Progress, Turn};
 use crate::app::audit;
 
 /// How long the last message of a hub is tried.
-const MILLISECONDS: i64 = 60 * 60 * 1000;
+const TRIED_MILLISECONDS: i64 = 60 * 60 * 1000;
 
 impl Turn<'_> {
     /// Sends the last message of a hub that was ended.
@@ -16,16 +16,19 @@ impl Turn<'_> {
         let store = &self.deliverer.app.store;
         let ended_at = self.stored.ended_at.unwrap_or(self.now);
         let message = Message::of_end(&self.lease.key.tenant, &self.stored.hub, ended_at);
-        let attempts = [self.attempt(&message, &self.secrets(), self.stored.position, 1).await];
-        let is_late = self.now.as_millisecond() - ended_at.as_millisecond() >= MILLISECONDS;
-        if attempts[0].is_delivered || attempts[0].is_gone || is_late {
+        let Some(secrets) = self.secrets() else { return self.wait_for_key().await };
+        self.keep_lease().await?;
+        let attempts = [self.attempt(&message, &secrets, self.stored.position, 1).await];
+        let last_attempt = ended_at.plus_milliseconds(TRIED_MILLISECONDS);
+        if attempts[0].is_delivered || attempts[0].is_gone || self.now >= last_attempt {
             store.remove_hub(self.lease, None).await?;
             return Ok(Progress::Released);
         }
         let mut deliveries = self.unchanged();
         self.count(&attempts, true, &mut deliveries);
-        let next = deliveries.blocked_until.map_or(NextDelivery::WithEvents, NextDelivery::At);
-        store.record_deliveries(self.lease, &deliveries, next).await?;
+        let next = deliveries.blocked_until.map_or(last_attempt, |it| it.min(last_attempt));
+        deliveries.blocked_until = Some(next);
+        store.record_deliveries(self.lease, &deliveries, NextDelivery::At(next)).await?;
         Ok(Progress::Released)
     }
 

@@ -16,6 +16,9 @@ const JSON: &str = "application/json";
 const CLOUD_EVENT: &str = "application/cloudevents+json; charset=utf-8";
 const CLOUD_EVENT_BATCH: &str = "application/cloudevents-batch+json; charset=utf-8";
 
+/// Bytes above which a message gets no further event.
+const BYTES_MAX: usize = 1 << 20;
+
 /// A message that can be sent, and sent again.
 #[derive(Clone)]
 pub(super) struct Message {
@@ -24,6 +27,8 @@ pub(super) struct Message {
     /// Headers of its form.
     headers: Vec<(&'static str, String)>,
     pub(super) body: Bytes,
+    /// Number of its events.
+    pub(super) n_events: usize,
 }
 
 /// The attributes of a CloudEvent: all but its data.
@@ -76,45 +81,46 @@ impl Attributes {
 }
 
 impl Message {
-    /// A message with these events, at least one. With several or `in_batch` it is a list.
+    /// A message with the first of these events: with one, or, of a hub that gets several in a message, with as many as
+    /// fit.
     pub(super) fn of(base: &str, tenant: &TenantName, hub: &Hub, events: &[Event]) -> Self {
-        let write = |event: &Event| event_json(base, tenant, event);
-        let in_batch = hub.query.batch.is_some();
-        let id = match (events, in_batch) {
-            ([first, .., _], _) | ([first], true) => format!("{}-{}", first.id, events.len()),
-            ([first], false) => first.id.to_string(),
-            ([], _) => String::new(),
-        };
-        let data = |bytes: &Bytes| serde_json::from_slice(bytes).unwrap_or(Value::Null);
-        match hub.query.format {
-            MessageFormat::Tmf if in_batch => {
-                let parts: Vec<Bytes> = events.iter().map(write).collect();
-                let body = [b"[".as_slice(), &parts.join(&b","[..]), b"]"].concat();
-                Self { id, media_type: JSON, headers: Vec::new(), body: body.into() }
-            }
-            MessageFormat::CloudEvents if in_batch => {
-                let mut whole = Vec::with_capacity(events.len());
-                for event in events {
-                    whole.push(Attributes::of(tenant, event).structured(data(&write(event))));
+        let (format, in_batch) = (hub.query.format, hub.query.batch.is_some());
+        let (mut parts, mut ids, mut n_bytes) = (Vec::<Bytes>::new(), Vec::new(), 0);
+        for event in events.iter().take(if in_batch { events.len() } else { 1 }) {
+            let body = event_json(base, tenant, event);
+            let part = match format {
+                MessageFormat::CloudEvents => {
+                    let data = serde_json::from_slice(&body).unwrap_or(Value::Null);
+                    Attributes::of(tenant, event).structured(data).to_string().into()
                 }
-                let body = Value::Array(whole).to_string().into();
-                Self { id, media_type: CLOUD_EVENT_BATCH, headers: Vec::new(), body }
+                MessageFormat::Tmf | MessageFormat::CloudEventsBinary => body,
+            };
+            n_bytes += part.len();
+            if n_bytes > BYTES_MAX && !parts.is_empty() {
+                break;
             }
-            format => {
-                let (body, headers, media_type) = match (events.first(), format) {
-                    (None, _) => (Bytes::new(), Vec::new(), JSON),
-                    (Some(event), MessageFormat::CloudEvents) => {
-                        let whole = Attributes::of(tenant, event).structured(data(&write(event)));
-                        (whole.to_string().into(), Vec::new(), CLOUD_EVENT)
-                    }
-                    (Some(event), MessageFormat::CloudEventsBinary) => {
-                        (write(event), Attributes::of(tenant, event).headers(), JSON)
-                    }
-                    (Some(event), MessageFormat::Tmf) => (write(event), Vec::new(), JSON),
-                };
-                Self { id, media_type, headers, body }
-            }
+            parts.push(part);
+            ids.push(event.id.to_string());
         }
+        let media_type = match (format, in_batch) {
+            (MessageFormat::CloudEvents, true) => CLOUD_EVENT_BATCH,
+            (MessageFormat::CloudEvents, false) => CLOUD_EVENT,
+            (MessageFormat::Tmf | MessageFormat::CloudEventsBinary, _) => JSON,
+        };
+        let headers = match (format, events.first()) {
+            (MessageFormat::CloudEventsBinary, Some(event)) => {
+                Attributes::of(tenant, event).headers()
+            }
+            _ => Vec::new(),
+        };
+        let n_events = parts.len();
+        let (id, body) = if in_batch {
+            let body = [b"[".as_slice(), &parts.join(&b","[..]), b"]"].concat();
+            (WebhookSecret::message_id(&ids), body.into())
+        } else {
+            (ids.pop().unwrap_or_default(), parts.pop().unwrap_or_default())
+        };
+        Self { id, media_type, headers, body, n_events }
     }
 
     /// The last message of a hub: it was deleted.
@@ -143,7 +149,7 @@ impl Message {
             }
             MessageFormat::CloudEventsBinary => (event, attributes.headers(), JSON),
         };
-        Self { id, media_type, headers, body: whole.to_string().into() }
+        Self { id, media_type, headers, body: whole.to_string().into(), n_events: 1 }
     }
 
     /// The headers of an attempt at a time, with a signature by each secret.

@@ -20,7 +20,7 @@ pub(super) struct NewEvents {
 }
 
 /// Identifier of an event's access or Task; empty for none.
-pub(super) fn subject_of(event: &Event) -> Vec<u8> {
+pub(crate) fn subject_of(event: &Event) -> Vec<u8> {
     match &event.subject {
         EventSubject::Access { access, .. } => access.id.as_bytes().to_vec(),
         EventSubject::Task(task) => task.id.as_bytes().to_vec(),
@@ -28,8 +28,11 @@ pub(super) fn subject_of(event: &Event) -> Vec<u8> {
     }
 }
 
-/// The waiting events to try now: of each access or Task the first one, if it is due. For a probe only one, that which is
-/// due first, even if later.
+/// Retries that are under way at once, so that there is always room for new events.
+const RETRIES_AT_ONCE: usize = AT_ONCE - 2;
+
+/// The waiting events to try now: of each access or Task the first one, if it is due. A probe tries one event alone, the
+/// earliest, whether it is due or not.
 pub(super) fn retries(
     waiting: &[UndeliveredEvent],
     is_probe: bool,
@@ -42,7 +45,11 @@ pub(super) fn retries(
             .into_iter()
             .collect();
     }
-    first_of_subjects(waiting).filter(|it| it.due_at <= now).take(AT_ONCE).cloned().collect()
+    first_of_subjects(waiting)
+        .filter(|it| it.due_at <= now)
+        .take(RETRIES_AT_ONCE)
+        .cloned()
+        .collect()
 }
 
 fn first_of_subjects(waiting: &[UndeliveredEvent]) -> impl Iterator<Item = &UndeliveredEvent> {
@@ -55,10 +62,10 @@ pub(super) fn next_retry(waiting: &[UndeliveredEvent]) -> Option<Timestamp> {
     first_of_subjects(waiting).map(|it| it.due_at).min()
 }
 
-/// The new events to send beside `n_under_way` others, of a page that has been looked at up to `seen_to`.
+/// The new events to send, at most `room`, of a page that has been looked at up to `seen_to`.
 pub(super) fn new_events(
     waiting: &[UndeliveredEvent],
-    n_under_way: usize,
+    room: usize,
     position: u64,
     page: Vec<Event>,
     seen_to: u64,
@@ -80,6 +87,7 @@ pub(super) fn new_events(
             new.behind.push(UndeliveredEvent {
                 number,
                 subject,
+                is_refused: false,
                 n_attempts: 0,
                 since,
                 due_at: now,
@@ -87,7 +95,7 @@ pub(super) fn new_events(
             });
             n_waiting += 1;
         } else {
-            if n_under_way + new.send.len() >= AT_ONCE {
+            if new.send.len() >= room {
                 return new;
             }
             blocked.insert(subject);
@@ -97,4 +105,45 @@ pub(super) fn new_events(
     }
     new.position = seen_to;
     new
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waiting(number: u64, subject: u8, due_at: i64) -> UndeliveredEvent {
+        UndeliveredEvent {
+            number,
+            subject: vec![subject],
+            is_refused: false,
+            n_attempts: 1,
+            since: Timestamp::EPOCH,
+            due_at: Timestamp::EPOCH.plus_milliseconds(due_at),
+            why: String::new(),
+        }
+    }
+
+    fn numbers(events: &[UndeliveredEvent]) -> Vec<u64> {
+        events.iter().map(|it| it.number).collect()
+    }
+
+    #[test]
+    fn only_the_first_event_of_an_access_is_tried_again_and_only_when_it_is_due() {
+        let now = Timestamp::EPOCH.plus_milliseconds(100);
+        let all = [waiting(1, 1, 200), waiting(2, 1, 0), waiting(3, 2, 50), waiting(4, 3, 150)];
+        assert_eq!(numbers(&retries(&all, false, now)), [3]);
+        assert_eq!(next_retry(&all), Some(Timestamp::EPOCH.plus_milliseconds(50)));
+        assert_eq!(next_retry(&[]), None);
+        // A probe doesn't wait for the time of the event, but for that of the subscriber.
+        assert_eq!(numbers(&retries(&all[..2], true, now)), [1]);
+        assert_eq!(numbers(&retries(&all, true, now)), [3]);
+    }
+
+    #[test]
+    fn retries_leave_room_for_new_events() {
+        let all: Vec<_> = (1..=100).map(|n| waiting(n.into(), n, 0)).collect();
+        let tried = retries(&all, false, Timestamp::EPOCH);
+        assert_eq!(numbers(&tried), (1..=RETRIES_AT_ONCE as u64).collect::<Vec<_>>());
+        assert!(RETRIES_AT_ONCE < AT_ONCE);
+    }
 }

@@ -13,7 +13,7 @@ use crate::http::route::address::Address;
 /// Estimated bytes of an event.
 pub(in crate::http) const EVENT_BYTES: usize = 1000;
 
-/// An event whose addresses are under a base, for what no request has asked for.
+/// An event whose addresses are under a base, where there is no request to take them from.
 pub(crate) fn event_json(base: &str, tenant: &TenantName, event: &Event) -> Bytes {
     let address = Address::under(base);
     let mut json = Json::with_capacity(EVENT_BYTES);

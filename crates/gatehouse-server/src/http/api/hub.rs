@@ -1,8 +1,8 @@
 //! `/{tenantName}/hub`: subscriptions, whose events the server sends to the subscribers.
 
+use gatehouse_core::HubId;
 use gatehouse_core::hub::HubQuery;
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{HubId, HubState};
 use gatehouse_store::StoredHub;
 use http::{StatusCode, header};
 
@@ -159,11 +159,8 @@ async fn list(call: Call) -> Result<Reply, Problem> {
     let hubs = call.app().store.hubs(call.tenant()).await?;
     let hubs = hubs.ok_or_else(|| Error::NoTenant(call.tenant().to_string()))?;
     let now = call.app().now();
-    let shown: Vec<Body> = hubs
-        .iter()
-        .filter(|it| it.hub.state != HubState::Ending)
-        .map(|it| stored_body(it, None, now))
-        .collect();
+    let shown: Vec<Body> =
+        hubs.iter().filter(|it| it.is_there()).map(|it| stored_body(it, None, now)).collect();
     Ok(Reply::json(StatusCode::OK, &shown))
 }
 
@@ -251,7 +248,7 @@ pub(in crate::http) fn read_replay(mut body: Reader<'_>) -> Option<Vec<u64>> {
 async fn find(call: &Call) -> Result<StoredHub, Problem> {
     let id: HubId = call.param("hubId", "hub")?;
     let stored = call.app().store.hub(call.tenant(), id).await?;
-    let stored = stored.filter(|it| it.hub.state != HubState::Ending);
+    let stored = stored.filter(StoredHub::is_there);
     Ok(stored.ok_or_else(|| Error::NotFound("hub", id.to_string()))?)
 }
 

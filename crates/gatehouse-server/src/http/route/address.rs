@@ -36,7 +36,7 @@ impl Address {
         Self { base, path: path.to_owned() }
     }
 
-    /// Addresses under a base, for what no request has asked for.
+    /// Addresses under a base, where there is no request to take them from.
     pub(crate) fn under(base: &str) -> Self {
         Self { base: base.to_owned(), path: String::new() }
     }

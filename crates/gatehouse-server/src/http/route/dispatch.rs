@@ -617,7 +617,7 @@ impl AuthorizedRequest<'_> {
                 Err(_) => absent("product", param("productId")),
             },
             PathObject::Hub => match param("hubId").parse() {
-                Ok(id) if store.hub(&tenant, id).await?.is_some() => None,
+                Ok(id) if store.hub(&tenant, id).await?.is_some_and(|it| it.is_there()) => None,
                 _ => absent("hub", param("hubId")),
             },
             PathObject::Client => match param("clientId").parse() {
