@@ -35,7 +35,7 @@ use postgres::{Commits, PostgresBinaries, ThrowawayPgBouncer, ThrowawayPostgres}
 use suites::Suites;
 use tools::node::Node;
 use tools::requirement::{
-    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, HASH_TOOLS, NPM, PATRONI,
+    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, HASH_TOOLS, NATS, NPM, PATRONI,
     PGBOUNCER, POSTGRES, PROCPS, PYTHON,
 };
 use tools::{issuer, subscribers};
@@ -79,7 +79,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 }
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
-    let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &PYTHON, &CURL];
+    let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NATS, &NPM, &PYTHON, &CURL];
     let for_rust_tests = [&for_rust_tests[..], &HASH_TOOLS].concat();
     if cargo_arguments.is_empty() {
         // All at once, so that a user who may not install gets one command for all suites.
@@ -240,7 +240,7 @@ fn bench(with_postgres: bool, arguments: &[String]) -> Result<(), Failure> {
 }
 
 fn run_postgres() -> Result<(), Failure> {
-    let for_postgres = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NPM, &PYTHON];
+    let for_postgres = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NATS, &NPM, &PYTHON];
     requirement::ensure(&[&for_postgres[..], &HASH_TOOLS].concat())?;
     let node = Node::find_or_install()?;
     let postgres = ThrowawayPostgres::start(&find_postgres()?, Commits::Unflushed)?;

@@ -39,6 +39,7 @@ use self::guess_limiter::GuessLimiter;
 use crate::auth::revocations::Revocations;
 use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
 use crate::delivery::meter::HubMeter;
+use crate::nats::meter::NatsMeter;
 use crate::work::backup::Backups;
 use crate::work::check::Checks;
 use crate::work::event_watch::EventWatch;
@@ -77,6 +78,10 @@ pub struct App {
     pub(crate) callbacks: Arc<CallbackClient>,
     /// Figures of hubs.
     pub(crate) hub_meter: Arc<HubMeter>,
+    /// Figures of the events that go to NATS.
+    pub(crate) nats_meter: Arc<NatsMeter>,
+    /// Notified when outlets may be due.
+    pub(crate) outlets_due: Arc<Notify>,
     /// Notified when hubs may be due.
     pub(crate) deliveries_due: Arc<Notify>,
     /// Notified when a batch is due.
@@ -118,6 +123,8 @@ impl App {
             audit_counts: Arc::default(),
             callbacks: Arc::new(callbacks),
             hub_meter: Arc::default(),
+            nats_meter: Arc::default(),
+            outlets_due: Arc::default(),
             deliveries_due: Arc::default(),
             chain_key,
             revocations,
@@ -156,7 +163,7 @@ impl App {
         self
     }
 
-    /// Sets who sends messages to subscribers, by default to public addresses alone.
+    /// Sets the client that sends messages to subscribers. The default client sends to public addresses alone.
     pub fn with_callbacks(mut self, client: CallbackClient) -> Self {
         self.callbacks = Arc::new(client);
         self
@@ -165,6 +172,7 @@ impl App {
     /// Looks at once for hubs that are due.
     pub(crate) fn wake_deliveries(&self) {
         self.deliveries_due.notify_one();
+        self.outlets_due.notify_one();
     }
 
     /// The key of the journals' chains.

@@ -9,6 +9,7 @@ mod duration;
 mod events;
 mod limits;
 mod load;
+mod nats;
 mod platforms;
 pub(crate) mod safe_url;
 mod store;
@@ -20,6 +21,7 @@ pub use duration::{BadDuration, Duration};
 pub use events::Events;
 pub use limits::{BODY_BYTES_MAX, FAILED_CHECKS, Limits};
 pub use load::{BadConfig, SETTINGS};
+pub use nats::Nats;
 pub use platforms::Platforms;
 pub use store::StoreMaintenance;
 pub use tasks::Tasks;
@@ -249,6 +251,7 @@ impl Config {
         let is_postgres = self.database_url.is_some();
         self.store.check_whole(is_postgres)?;
         self.backup.check_whole(&self.data_dir, is_postgres)?;
+        self.events.nats.check_whole()?;
         match (&self.tls.certificate, &self.tls.key) {
             (Some(_), None) => {
                 Err("tls.certificate is set and tls.key is not: TLS needs both".into())

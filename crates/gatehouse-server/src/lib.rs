@@ -17,6 +17,7 @@ pub mod fuzzing;
 pub mod http;
 pub mod keys;
 pub mod metrics;
+mod nats;
 mod rate;
 pub mod reader;
 pub mod restore;

@@ -54,6 +54,7 @@ impl Metrics {
             Some(auth.meter().metrics()),
             Some(app.meter.metrics()),
             Some(app.hub_meter.metrics()),
+            (!app.events.nats.servers.is_empty()).then(|| app.nats_meter.metrics()),
             app.backups.as_ref().map(|it| it.metrics()),
             app.checks.as_ref().map(|it| it.metrics()),
             Some(app.store.meter().metrics()),

@@ -40,6 +40,7 @@ use gatehouse_connectors::{
 };
 use gatehouse_core::event::{Cause, Origin};
 use gatehouse_store::{Clock, OpenMode, Store, StoreError};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::estate::NotApplied;
@@ -51,6 +52,7 @@ use crate::delivery::Deliverer;
 use crate::estate::Estate;
 use crate::http::{HttpApi, ListenerKind, OptionalFeatures};
 use crate::keys::{self, KeysError};
+use crate::nats::{self, NatsOutlet};
 use crate::restore::{UnfinishedRestore, refuse_unfinished};
 use crate::transfer::{StoreMoved, refuse_moved};
 use crate::work::{self, Heartbeat, Workers};
@@ -103,6 +105,9 @@ pub enum StartError {
     /// The HTTP client for subscribers can't be built.
     #[error("the HTTP client for subscribers can't be built: {0}")]
     Callbacks(reqwest::Error),
+    /// The settings of NATS can't be used.
+    #[error("{0}")]
+    Nats(String),
     /// The HTTP client for an issuer can't be built.
     #[error(transparent)]
     Issuer(#[from] BadIssuer),
@@ -168,6 +173,8 @@ pub struct Server {
     heartbeat: Option<Heartbeat>,
     /// Beginning of the addresses in messages to subscribers.
     base: String,
+    /// Publishes events to NATS.
+    nats: Option<NatsOutlet>,
     /// Keeps the data directory locked.
     _lock: Option<File>,
 }
@@ -186,6 +193,7 @@ impl Server {
             if !check_authorities()? {
                 tracing::warn!("{NO_AUTHORITIES}");
             }
+            nats::check_files(&config.events.nats).map_err(StartError::Nats)?;
             let issuers = Issuer::all(&config.auth)?;
             let open_files = OpenFiles::now();
             let (manifests, custom) = config.platforms.manifests()?;
@@ -255,7 +263,19 @@ impl Server {
                     format!("{scheme}://{listen}{}", config.base_path.as_str())
                 }
             };
-            Ok(Self { api, app, listener, operator_listener, tls, heartbeat, base, _lock: lock })
+            let nats = NatsOutlet::open(&config.events.nats, app.clone(), base.clone()).await;
+            let nats = nats.map_err(StartError::Nats)?;
+            Ok(Self {
+                api,
+                app,
+                listener,
+                operator_listener,
+                tls,
+                heartbeat,
+                base,
+                nats,
+                _lock: lock,
+            })
         })
     }
 
@@ -311,13 +331,21 @@ impl Server {
             }
         };
         let workers = Workers::start(&self.app, self.heartbeat);
-        let deliveries = Deliverer::new(self.app.clone(), self.base).run(stopping.clone());
+        // On tasks of their own, so that the store's work for them doesn't delay new connections.
+        let mut outgoing = JoinSet::new();
+        if self.app.events.deliver {
+            outgoing.spawn(Deliverer::new(self.app.clone(), self.base).run(stopping.clone()));
+            if let Some(nats) = self.nats {
+                outgoing.spawn(nats.run(stopping.clone()));
+            }
+        }
+        let outgoing = async { while outgoing.join_next().await.is_some() {} };
         let work = async {
             stopping.cancelled().await;
             workers.stop().await;
         };
         let finished = async {
-            tokio::join!(main, operator, work, deliveries);
+            tokio::join!(main, operator, work, outgoing);
             // The last requests are done, and with them the last tokens and refusals.
             work::finish_audit(&self.app).await;
             self.app.store.close().await;

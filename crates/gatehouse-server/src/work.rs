@@ -164,6 +164,10 @@ impl App {
         let now = self.store.now().await?;
         let mut tasks_are_due = false;
         for kind in WorkKind::ALL {
+            // Without NATS, its work stays where it is.
+            if kind == WorkKind::Outlet && self.events.nats.servers.is_empty() {
+                continue;
+            }
             let since = self.store.next_due(&[kind]).await?;
             let is_due = since.is_some_and(|since| since <= now);
             let milliseconds =

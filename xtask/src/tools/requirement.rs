@@ -43,6 +43,14 @@ pub(crate) const PGBOUNCER: Requirement = Requirement {
     packages: &["pgbouncer"],
 };
 
+/// The message broker NATS, with JetStream.
+pub(crate) const NATS: Requirement = Requirement {
+    name: "nats-server",
+    least: Version::new(2, 9),
+    find: || find_version("nats-server"),
+    packages: &["nats-server"],
+};
+
 /// npm: version 7 is the first that reads the lock files. It depends on any Node.js; `node.rs` installs a newer one.
 pub(crate) const NPM: Requirement = Requirement {
     name: "npm",

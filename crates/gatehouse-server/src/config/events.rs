@@ -1,11 +1,11 @@
 //! Settings of the journals.
 
-use gatehouse_connectors::{AddressRules, Network};
+use gatehouse_connectors::{AddressRules, AddressUse, Network};
 use gatehouse_core::Timestamp;
 use gatehouse_store::JournalKind;
 use serde::{Deserialize, Serialize};
 
-use super::Duration;
+use super::{Duration, Nats};
 
 /// Range of the time that events are kept.
 const RETENTIONS: std::ops::RangeInclusive<Duration> = Duration::seconds(60)..=Duration::days(3650);
@@ -33,12 +33,17 @@ pub struct Events {
     pub streams: u64,
     /// Most of them of one tenant.
     pub streams_of_tenant: u64,
+    /// Whether this server sends events to subscribers and to NATS.
+    pub deliver: bool,
     /// Private networks in which subscribers may be, also without TLS.
     pub callback_networks: Vec<Network>,
     /// How long an event is tried before it is a dead letter.
     pub callback_retry_for: Duration,
     /// How long a subscriber may take to answer.
     pub callback_timeout: Duration,
+    /// The message broker that all events go to.
+    #[serde(skip_serializing_if = "Nats::is_unset")]
+    pub nats: Nats,
 }
 
 impl Default for Events {
@@ -48,9 +53,11 @@ impl Default for Events {
             audit_retention: Duration::days(400),
             streams: 1000,
             streams_of_tenant: 20,
+            deliver: true,
             callback_networks: Vec::new(),
             callback_retry_for: Duration::days(3),
             callback_timeout: Duration::seconds(15),
+            nats: Nats::default(),
         }
     }
 }
@@ -66,6 +73,7 @@ impl Events {
                 ));
             }
         }
+        self.nats.check()?;
         let (shortest, longest) = (CALLBACK_TIMEOUTS.start(), CALLBACK_TIMEOUTS.end());
         let timeout = self.callback_timeout;
         if !(shortest.get()..=longest.get()).contains(&timeout.get()) {
@@ -92,7 +100,8 @@ impl Events {
     /// Where subscribers may be.
     pub(crate) fn callback_rules(&self) -> AddressRules {
         let allowed_networks = self.callback_networks.clone();
-        AddressRules { allowed_networks, ..AddressRules::default() }
+        let addresses_of = AddressUse::Callbacks;
+        AddressRules { addresses_of, allowed_networks, ..AddressRules::default() }
     }
 
     /// Entries of such a journal from before this time are deleted.

@@ -29,6 +29,7 @@ mod locked_rows;
 mod log;
 mod login;
 mod migrate;
+mod nats;
 mod operator;
 mod outcomes;
 mod process;
