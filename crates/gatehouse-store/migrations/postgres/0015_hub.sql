@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS hub_event (
     tenant     TEXT COLLATE "C" NOT NULL,
     hub        TEXT COLLATE "C" NOT NULL,
     number     BIGINT NOT NULL,
-    subject    BYTEA NOT NULL,  -- identifier of its access or Task; empty for none
+    subject    BYTEA NOT NULL,  -- identifier of its access or Task, empty for none
     is_dead    BIGINT NOT NULL,
     is_refused BIGINT NOT NULL, -- the subscriber has answered, and refused it
     n_attempts BIGINT NOT NULL,

@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS hub_event (
     tenant     TEXT NOT NULL,
     hub        TEXT NOT NULL,
     number     INTEGER NOT NULL,
-    subject    BLOB NOT NULL,  -- identifier of its access or Task; empty for none
+    subject    BLOB NOT NULL,  -- identifier of its access or Task, empty for none
     is_dead    INTEGER NOT NULL,
     is_refused INTEGER NOT NULL, -- the subscriber has answered, and refused it
     n_attempts INTEGER NOT NULL,
