@@ -15,6 +15,8 @@ use std::time::Duration;
 use async_nats::connection::State;
 use async_nats::jetstream;
 use gatehouse_store::WorkKind;
+use parking_lot::Mutex;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -52,6 +54,8 @@ pub(crate) struct NatsOutlet {
     client: async_nats::Client,
     jetstream: jetstream::Context,
     meter: Arc<NatsMeter>,
+    /// Last warning that an event was not stored.
+    warned_at: Arc<Mutex<Option<Instant>>>,
 }
 
 /// Checks the files that the settings name, before anything else is begun.
@@ -73,7 +77,7 @@ impl NatsOutlet {
         let client = connection::connect(settings, Arc::clone(&meter)).await?;
         let mut jetstream = jetstream::new(client.clone());
         jetstream.set_timeout(ACK_TIMEOUT);
-        Ok(Some(Self { app, base, client, jetstream, meter }))
+        Ok(Some(Self { app, base, client, jetstream, meter, warned_at: Arc::default() }))
     }
 
     /// Publishes events until the server stops; then it waits for those that are under way.

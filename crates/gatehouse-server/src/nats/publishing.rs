@@ -19,6 +19,9 @@ use crate::http::event_json;
 /// How long a server works for one tenant before others have their turn.
 const TURN: Duration = Duration::from_secs(10);
 
+/// Shortest time between two warnings that events are not stored.
+const WARNING_INTERVAL: Duration = Duration::from_secs(30);
+
 /// Events that are read at once, and the most that are under way.
 const READ_AT_ONCE: u64 = 256;
 
@@ -88,7 +91,9 @@ impl NatsOutlet {
             for (event, ack) in group.iter().zip(acks) {
                 if let Err(error) = ack {
                     let number = event.number;
-                    tracing::warn!(%tenant, number, error, "NATS has not stored an event; it is published again");
+                    if self.may_warn() {
+                        tracing::warn!(%tenant, number, error, "NATS has not stored an event; it is published again");
+                    }
                     return OutletRest::After(RETRY_MILLISECONDS);
                 }
                 reached.position = event.number;
@@ -96,6 +101,16 @@ impl NatsOutlet {
             rest = later;
         }
         OutletRest::Now(LEASE_MILLISECONDS)
+    }
+
+    /// Whether it is time for another warning: without a stream, every tenant's events fail each second.
+    fn may_warn(&self) -> bool {
+        let mut warned_at = self.warned_at.lock();
+        let is_time = warned_at.is_none_or(|at| at.elapsed() >= WARNING_INTERVAL);
+        if is_time {
+            *warned_at = Some(Instant::now());
+        }
+        is_time
     }
 
     /// Publishes an event, and waits until a stream has stored it.
