@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::shape::{count, reference, text};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{
-    Direction, Field, Form, Instant, Json, Readable, Shape, Text, True, shortened,
+    Direction, Field, Form, Instant, Integer, Json, Readable, Shape, Text, True, shortened,
 };
 
 pub(crate) const ID: Field<Shape> = Field::new(
@@ -149,6 +149,9 @@ fn query() -> Value {
     json!({"type": "string", "maxLength": 1024})
 }
 
+/// A number of an event, as large as every JSON library tells it from its neighbours.
+const NUMBER: Integer = Integer { min: 1, max: (1 << 53) - 1 };
+
 /// Numbers of events.
 #[derive(Clone, Copy)]
 pub(crate) struct Numbers;
@@ -157,7 +160,7 @@ impl Form for Numbers {
     fn schema(self, _: Direction) -> Value {
         json!({
             "type": "array", "minItems": 1, "maxItems": REPLAYED_MAX,
-            "items": {"type": "integer", "minimum": 1, "maximum": i64::MAX},
+            "items": NUMBER.schema(Direction::Request),
         })
     }
 }
@@ -171,11 +174,8 @@ impl Readable for Numbers {
         if !(1..=REPLAYED_MAX).contains(&items.len()) {
             return Err(bad());
         }
-        let number = |item: Json| match item {
-            Json::Number(number) => number.as_u64().filter(|it| (1..=i64::MAX as u64).contains(it)),
-            _ => None,
-        };
-        items.into_iter().map(number).collect::<Option<_>>().ok_or_else(bad)
+        let number = |item: Json| NUMBER.read(item).map_err(|_| bad());
+        items.into_iter().map(number).collect()
     }
 }
 
@@ -277,6 +277,7 @@ pub(crate) fn new_hub() -> Object {
 pub(crate) fn hub_update() -> Object {
     let members = [may(STATE).in_example(), may(ROTATE_SECRET)];
     Object::request("HubUpdate", "A change of a hub: at least one of these", members)
+        .keyword("minProperties", 1)
 }
 
 /// The body of a replay.

@@ -183,7 +183,12 @@ fn next(call: &Call, seen_to: u64) -> String {
 
 /// The number that the query gives.
 pub(super) fn after(call: &mut Call) -> Option<u64> {
-    parsed(call, AFTER, "the number of an event, or 0")
+    const EXPECTED: &str = "the number of an event, or 0";
+    let after = parsed(call, AFTER, EXPECTED);
+    if after.is_some_and(|it| it > i64::MAX as u64) {
+        call.query.fault(AFTER, format!("must be {EXPECTED}"));
+    }
+    after
 }
 
 pub(super) fn instant(call: &mut Call, name: &'static str) -> Option<Timestamp> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use gatehouse_store::JournalKind;
 use gatehouse_testing::{Message, Subscriber};
 use serde_json::json;
 use tokio_util::sync::DropGuard;
@@ -551,4 +552,30 @@ async fn redirects_are_failures_and_hubs_have_figures() {
     gate.until_gone(&path).await;
     gate.gate.server.app.hub_meter.measure(&gate.gate.server.app.store).await;
     assert!(!gate.gate.metrics().render().contains(id));
+}
+
+#[tokio::test]
+async fn events_that_are_deleted_before_they_are_delivered_are_counted() {
+    for gate in Gatehouse::on_each("hub_missed").await {
+        let _sending = gate.deliver();
+        let subscriber = Subscriber::start(|_| 500).await;
+        let failing = gate.hub_of(&subscriber, "").await;
+        let paused = gate.hub_of(&subscriber, "").await;
+        assert_eq!(gate.patch(&paused, r#"{"state": "PAUSED"}"#).await.status, 200);
+        gate.access("ann").await;
+        gate.access("bob").await;
+        gate.hub_until(&failing, |it| it["waiting"] == 2).await;
+        gate.later(DAY);
+        gate.delete_events(JournalKind::Changes, gate.clock.now()).await;
+        let hub = gate.hub_until(&failing, |it| it["missed"] == 2).await;
+        assert_eq!((&hub["waiting"], &hub["deadLetters"]), (&json!(0), &json!(0)), "{}", gate.kind);
+        subscriber.answer(|_| 204);
+        assert_eq!(gate.patch(&paused, r#"{"state": "ACTIVE"}"#).await.status, 200);
+        gate.hub_until(&paused, |it| it["missed"] == 2 && it["position"] == 2).await;
+        gate.access("cid").await;
+        subscriber.until(|it| taken(it).len() == 2 || delivered(it) == [3]).await;
+        gate.hub_until(&paused, |it| it["position"] == 3).await;
+        gate.hub_until(&failing, |it| it["position"] == 3).await;
+        assert!(delivered(&subscriber.messages()).iter().all(|it| *it == 3), "{}", gate.kind);
+    }
 }
