@@ -44,7 +44,8 @@ impl NatsOutlet {
         let (store, tenant, began) = (&self.app.store, &lease.key.tenant, Instant::now());
         loop {
             let Some(mut reached) = store.outlet_position(lease).await? else {
-                return store.end_outlet(lease).await;
+                // The tenant was deleted.
+                return store.finish_due(lease).await;
             };
             if stopping.is_cancelled() || began.elapsed() > TURN {
                 return store.record_outlet(lease, reached, OutletRest::After(0)).await;

@@ -126,19 +126,6 @@ impl Store {
             .await
     }
 
-    /// Ends the work for a tenant that was deleted.
-    pub async fn end_outlet(&self, lease: &Lease) -> Result<(), WorkError> {
-        let lease = lease.clone();
-        self.db
-            .write(WriteKind::Tenant(lease.key.tenant.clone()), async move |tx| {
-                match work_queue::finish(&tx, &lease).await? {
-                    true => Ok(()),
-                    false => Err(WorkError::LeaseLost),
-                }
-            })
-            .await
-    }
-
     /// Events of all tenants that an outlet hasn't delivered, and those that were deleted before it could.
     pub async fn outlet_backlog(&self, name: &str) -> Result<(u64, u64), StoreError> {
         let sql = "SELECT CAST(COALESCE(SUM(j.last - o.position), 0) AS BIGINT), \
