@@ -128,23 +128,12 @@ impl Store {
         tenant: &TenantName,
         prefix: &[u8],
     ) -> Result<Vec<FormerSeal>, StoreError> {
-        let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
-        self.db
-            .snapshot(SnapshotFor::Server(None), async move |tx| {
-                let sql = concat!(
-                    "SELECT name, credentials FROM account WHERE tenant = ?1 AND ",
-                    piece!("credentials", "1", "?2"),
-                    " <> ?3 ORDER BY name"
-                );
-                let n_bytes = (prefix.len() as u64).into();
-                let values = [tenant.as_str().into(), n_bytes, prefix.as_slice().into()];
-                let read = |row: &Row<'_>| {
-                    let owner = SealOwner::Account(row.parsed(0)?);
-                    Ok(FormerSeal { owner, sealed: row.bytes(1)? })
-                };
-                tx.rows(sql, &values, read).await
-            })
-            .await
+        let sql = concat!(
+            "SELECT name, credentials FROM account WHERE tenant = ?1 AND ",
+            piece!("credentials", "1", "?2"),
+            " <> ?3 ORDER BY name"
+        );
+        self.former_seals(sql, tenant, prefix, |row| Ok(SealOwner::Account(row.parsed(0)?))).await
     }
 
     /// Secrets of a tenant's hubs, present and former, whose seals don't have this prefix. They are few.
@@ -153,22 +142,31 @@ impl Store {
         tenant: &TenantName,
         prefix: &[u8],
     ) -> Result<Vec<FormerSeal>, StoreError> {
+        let sql = concat!(
+            "SELECT id, secret FROM hub WHERE tenant = ?1 AND ",
+            piece!("secret", "1", "?2"),
+            " <> ?3 UNION ALL SELECT id, former_secret FROM hub WHERE tenant = ?1 AND ",
+            piece!("former_secret", "1", "?2"),
+            " <> ?3 ORDER BY 1"
+        );
+        self.former_seals(sql, tenant, prefix, |row| Ok(SealOwner::Hub(row.parsed(0)?))).await
+    }
+
+    /// Seals that a query finds: of each the owner, then the sealed bytes.
+    async fn former_seals(
+        &self,
+        sql: &'static str,
+        tenant: &TenantName,
+        prefix: &[u8],
+        owner: fn(&Row<'_>) -> Result<SealOwner, StoreError>,
+    ) -> Result<Vec<FormerSeal>, StoreError> {
         let (tenant, prefix) = (tenant.clone(), prefix.to_owned());
         self.db
             .snapshot(SnapshotFor::Server(None), async move |tx| {
-                let sql = concat!(
-                    "SELECT id, secret FROM hub WHERE tenant = ?1 AND ",
-                    piece!("secret", "1", "?2"),
-                    " <> ?3 UNION ALL SELECT id, former_secret FROM hub WHERE tenant = ?1 AND ",
-                    piece!("former_secret", "1", "?2"),
-                    " <> ?3 ORDER BY 1"
-                );
                 let n_bytes = (prefix.len() as u64).into();
                 let values = [tenant.as_str().into(), n_bytes, prefix.as_slice().into()];
-                let read = |row: &Row<'_>| {
-                    let owner = SealOwner::Hub(row.parsed(0)?);
-                    Ok(FormerSeal { owner, sealed: row.bytes(1)? })
-                };
+                let read =
+                    |row: &Row<'_>| Ok(FormerSeal { owner: owner(row)?, sealed: row.bytes(1)? });
                 tx.rows(sql, &values, read).await
             })
             .await
