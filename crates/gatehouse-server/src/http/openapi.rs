@@ -73,12 +73,13 @@ const DESCRIPTION: &str = "Issues, checks, suspends and ends the credentials of 
     midnight in UTC.";
 
 /// Groups of operations.
-const TAGS: [(&str, &str); 12] = [
+const TAGS: [(&str, &str); 13] = [
     ("access", "Credentials of devices: creating, listing, reading and changing them"),
     ("batch", "Many accesses at once, and the Tasks that process them"),
     ("contract", "The tenant's contracts, which define its accesses"),
     ("product", "The tenant's connections at external platforms"),
     ("account", "The tenant's accounts at external platforms"),
+    ("event", "What changed, in order: read, followed, or sent to subscribers"),
     ("summary", "The tenant's accesses in figures"),
     ("verify", "Whether a device may connect"),
     ("admin", "Administration of tenants, contracts, accounts and clients"),
@@ -96,7 +97,9 @@ fn tag(path: &str) -> &'static str {
         _ if path == "/-/metrics" => "operator",
         _ if path.starts_with("/-/") => "public",
         Some("access") if path.contains("/batch") => "batch",
-        Some("access") => "access",
+        Some("access") if path.ends_with("/event") => "event",
+        Some("access" | "search") => "access",
+        Some("event" | "hub") => "event",
         Some("contract") => "contract",
         Some("product") => "product",
         Some("account") => "account",
