@@ -148,6 +148,16 @@ impl Gatehouse {
         gatehouse
     }
 
+    /// Another server on the same store.
+    fn beside(&self, app: App) -> Self {
+        let (config, clock) = (Config::default(), app.clock.clone());
+        let auth = Auth::new(TokenKeys::generate(), config.auth.audience.clone());
+        let gate = HttpApi::new(app, auth, &config, OptionalFeatures::default());
+        let mut beside = Self { kind: self.kind, gate, clock, token: String::new(), _dir: None };
+        beside.token = beside.token_for("*", ALL_SCOPES);
+        beside
+    }
+
     /// Replaces the routes.
     fn with_routes(mut self, resources: Vec<Resource>) -> Self {
         let routes = Arc::new(RouteTable::of(resources));

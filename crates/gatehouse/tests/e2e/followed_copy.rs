@@ -167,7 +167,7 @@ async fn read_pages(client: &Client) -> (Copy, u64) {
 const SETTINGS: [(&str, &str); 3] = [
     ("EVENTS__CALLBACK_NETWORKS", "127.0.0.0/8"),
     ("EVENTS__CALLBACK_TIMEOUT", "500ms"),
-    ("EVENTS__CALLBACK_RETRY_FOR", "20s"),
+    ("EVENTS__CALLBACK_RETRY_FOR", "60s"),
 ];
 
 /// A subscriber that refuses a third of its messages, in several ways, but none more than three times.
@@ -187,6 +187,30 @@ async fn unwilling(seed: u64) -> Subscriber {
         if *n > 3 { 204 } else { status }
     })
     .await
+}
+
+/// Whether an event is about one of some accesses: an eighth of them.
+fn is_unwanted(event: &Value) -> bool {
+    let id = event["event"]["access"]["id"].as_str();
+    id.is_some_and(|id| id.ends_with(['0', '1']))
+}
+
+/// A subscriber that refuses the events of some accesses for ever.
+async fn stubborn() -> Subscriber {
+    Subscriber::start(|message| if is_unwanted(&message.json()) { 400 } else { 204 }).await
+}
+
+/// The events that the stubborn subscriber refuses become dead letters, which it gets once it takes them.
+async fn check_dead_letters(kind: &str, client: &Client, hub: &str, events: &[Value]) -> u64 {
+    let path = format!("/acme/hub/{hub}/deadLetter?pageSize=1000");
+    let letters = client.ask_until(&path).await.body;
+    let dead: Vec<&Value> =
+        letters.as_array().unwrap().iter().map(|it| &it["eventNumber"]).collect();
+    let unwanted: Vec<&Value> =
+        events.iter().filter(|it| is_unwanted(it)).map(|it| &it["x-number"]).collect();
+    assert!(!unwanted.is_empty(), "{kind}");
+    assert_eq!(dead, unwanted, "{kind}: what was refused for ever is dead letters, and only that");
+    unwanted.len() as u64
 }
 
 async fn subscribe(client: &Client, subscriber: &Subscriber, query: &str) -> String {
@@ -240,7 +264,9 @@ async fn follow_to_rest(setup: Setup) {
     let client = Client { urls, http: servers[0].client.clone(), token };
     let mut random = SeededRandom::from_entropy(kind);
     let (one, many) = (unwilling(random.roll(1000)).await, unwilling(random.roll(1000)).await);
+    let never = stubborn().await;
     let hubs = [subscribe(&client, &one, "").await, subscribe(&client, &many, "batch=50").await];
+    let stubborn_hub = subscribe(&client, &never, "").await;
     let (n_done, is_over) = (Arc::<AtomicU64>::default(), Arc::<AtomicBool>::default());
     let writers: Vec<_> = (0..WRITERS)
         .map(|n| tokio::spawn(write(client.clone(), n, Arc::clone(&n_done), Arc::clone(&is_over))))
@@ -324,6 +350,25 @@ async fn follow_to_rest(setup: Setup) {
         }
         check_deliveries(kind, &events, taken(&subscriber.messages()), hub == &hubs[1]);
     }
+    let at_rest = async |n_dead: Option<u64>| {
+        let wait = Wait::new(format!("{kind}: the stubborn subscriber's hub is at rest"));
+        loop {
+            let hub = client.ask_until(&format!("/acme/hub/{stubborn_hub}")).await.body;
+            let is_at_end = hub["position"] == events.len() && hub["waiting"] == 0;
+            if is_at_end && n_dead.is_none_or(|n| hub["deadLetters"] == n) {
+                return;
+            }
+            wait.check_limit();
+        }
+    };
+    at_rest(None).await;
+    let n_dead = check_dead_letters(kind, &client, &stubborn_hub, &events).await;
+    never.answer(|_| 204);
+    let replay = format!("/acme/hub/{stubborn_hub}/replay");
+    let replayed = client.ask(0, Method::POST, &replay, Some(json!({}))).await.unwrap();
+    assert_eq!(replayed.body, json!({"replayed": n_dead}), "{kind}");
+    at_rest(Some(0)).await;
+    check_deliveries(kind, &events, taken(&never.messages()), false);
     let verified = setup.run(&["audit", "verify"]);
     assert!(verified.status.success(), "{kind}: {}", printed(&verified));
     record(

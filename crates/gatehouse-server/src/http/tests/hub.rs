@@ -582,3 +582,67 @@ async fn events_that_are_deleted_before_they_are_delivered_are_counted() {
         assert!(delivered(&subscriber.messages()).iter().all(|it| *it == 3), "{}", gate.kind);
     }
 }
+
+/// The lease of a hub ends by the clock of the database, which all servers share. Here it ends by clocks that differ.
+#[tokio::test]
+async fn servers_whose_clocks_differ_deliver_every_event_in_order() {
+    let url = empty_schema("http_hub_clocks").await.parse().unwrap();
+    let clock = Clock::by_hand(at("2027-03-01T12:00:00Z"));
+    let store = Store::open_postgres(&url, clock.clone()).await.unwrap();
+    let behind = Gatehouse::on("PostgreSQL", store, clock, Config::default(), None).await;
+    let clock = Clock::by_hand(at("2027-03-01T12:07:00Z"));
+    let app = App {
+        store: Store::open_postgres(&url, clock.clone()).await.unwrap(),
+        clock: clock.clone(),
+        deliveries_due: Arc::default(),
+        event_watch: Arc::default(),
+        ..behind.gate.server.app.clone()
+    };
+    let ahead = behind.beside(app);
+    let gates = [&behind, &ahead];
+
+    let mut n_seen = 0;
+    // Every third message is refused the first time.
+    let subscriber = Subscriber::start(move |_| {
+        n_seen += 1;
+        if n_seen % 3 == 0 { 500 } else { 204 }
+    })
+    .await;
+    let path = behind.hub_of(&subscriber, "").await;
+    let _sending = gates.map(Gatehouse::deliver);
+    let mut ids = Vec::new();
+    for n in 0..4 {
+        ids.push(gates[n % 2].access(&format!("device-{n}")).await);
+    }
+    for (n, status) in ["SUSPENDED", "ACTIVE", "SUSPENDED", "ACTIVE"].into_iter().enumerate() {
+        for (nth, id) in ids.iter().enumerate() {
+            gates[(n + nth) % 2].set_status(id, status).await;
+        }
+    }
+    let n_events = ids.len() * 5;
+    let is_at_rest = |it: &Value| it["position"] == n_events && it["waiting"] == 0;
+    let (mut n_polls, mut n_before, started) = (0, 0, std::time::Instant::now());
+    while !is_at_rest(&behind.get(&path).await.json()) {
+        assert!(started.elapsed() < HANGING, "{}", behind.get(&path).await.body);
+        // Time passes when nothing is sent any more: all that is left waits for a retry.
+        let n_messages = subscriber.messages().len();
+        n_polls = if n_messages == n_before { n_polls + 1 } else { 0 };
+        n_before = n_messages;
+        if n_polls > 20 {
+            gates.iter().for_each(|gate| gate.later(10 * SECOND));
+            n_polls = 0;
+        }
+        tokio::task::yield_now().await;
+    }
+    let messages = taken(&subscriber.messages());
+    assert_eq!(messages.len(), n_events);
+    for id in &ids {
+        let of_access: Vec<u64> = messages
+            .iter()
+            .filter(|it| is_about(it, id))
+            .filter_map(|it| it.json()["x-number"].as_u64())
+            .collect();
+        assert_eq!(of_access.len(), 5);
+        assert!(of_access.is_sorted(), "{of_access:?}");
+    }
+}
