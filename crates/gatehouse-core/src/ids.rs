@@ -301,17 +301,21 @@ impl AccessId {
 
     /// The identifier as responses show it, written without an allocation.
     pub fn shown(&self) -> ShownId {
-        let mut text = Uuid::encode_buffer();
-        self.0.hyphenated().encode_lower(&mut text);
-        ShownId(text.first_chunk().copied().expect("a UUID has 36 characters"))
+        ShownId::of(self.0)
     }
 }
 
-/// The text of an access's identifier.
+/// The text of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownId([u8; 36]);
 
 impl ShownId {
+    fn of(id: Uuid) -> Self {
+        let mut text = Uuid::encode_buffer();
+        id.hyphenated().encode_lower(&mut text);
+        Self(text.first_chunk().copied().expect("a UUID has 36 characters"))
+    }
+
     /// The text as bytes of a response.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
@@ -444,11 +448,19 @@ impl EventId {
         let [a, b, c, d, e, f, g, ..] = *mac;
         Self(time_ordered(unix_milliseconds, &[a, b, c, d, e, f, g, high, middle, low]))
     }
+
+    /// Begins every identifier.
+    pub const PREFIX: &str = "evt-";
+
+    /// The identifier without its prefix, written without an allocation.
+    pub fn shown(&self) -> ShownId {
+        ShownId::of(self.0)
+    }
 }
 
 impl fmt::Display for EventId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "evt-{}", self.0)
+        write!(f, "{}{}", Self::PREFIX, self.0)
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) async fn read_accesses(
     tenant: &TenantName,
     numbers: Vec<u64>,
 ) -> Result<Vec<(u64, Access)>, StoreError> {
-    let Some(session) = tx.postgres() else { return lock_accesses(tx, tenant, numbers).await };
+    let Some(session) = tx.postgres() else { return read_runs(tx, tenant, numbers).await };
     let numbers: Vec<_> = numbers.into_iter().map(as_integer).collect();
     let sql = concat!(
         "SELECT ",
@@ -77,6 +77,26 @@ pub(crate) async fn read_accesses(
     );
     let rows = session.bulk(sql, &[&tenant.as_str(), &numbers]).await?;
     rows.iter().map(|row| access::read_numbered(&Row::Postgres(row))).collect()
+}
+
+/// Reads the accesses with these numbers, a run of successive numbers in one statement.
+async fn read_runs(
+    tx: &Tx,
+    tenant: &TenantName,
+    mut numbers: Vec<u64>,
+) -> Result<Vec<(u64, Access)>, StoreError> {
+    numbers.sort_unstable();
+    let sql = concat!(
+        "SELECT ",
+        access::columns!(),
+        " FROM access WHERE tenant = ?1 AND number >= ?2 AND number <= ?3 ORDER BY number"
+    );
+    let mut accesses = Vec::with_capacity(numbers.len());
+    for run in numbers.chunk_by(|one, next| *next == one + 1) {
+        let values = [tenant.as_str().into(), run[0].into(), run[run.len() - 1].into()];
+        accesses.extend(tx.rows(sql, &values, access::read_numbered).await?);
+    }
+    Ok(accesses)
 }
 
 /// The identifiers of the accesses with these numbers, in the order of their numbers.

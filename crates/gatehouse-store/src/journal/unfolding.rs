@@ -1,10 +1,11 @@
 //! Unfolding entries: an event for each access of a stretch, with what never changes of it read from its row.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use gatehouse_core::event::audit::{RefusalEntry, SetupEntry, TokenEntry};
 use gatehouse_core::event::{
-    AccessState, Cause, ChangedFields, Entry, EventType, Origin, Stretch, TaskEntry,
+    AccessState, Cause, ChangedFields, Entry, EventType, Origin, Stretch, StretchItem, TaskEntry,
 };
 use gatehouse_core::{Access, EventId, Status, TenantName, Timestamp};
 
@@ -25,7 +26,7 @@ pub struct Event {
     /// The kind of change.
     pub event_type: EventType,
     /// Where it comes from; `None` where the server itself is the cause.
-    pub origin: Option<Origin>,
+    pub origin: Option<Arc<Origin>>,
     /// The subject.
     pub subject: EventSubject,
 }
@@ -36,7 +37,7 @@ pub enum EventSubject {
     /// An access.
     Access {
         /// The access as it is now, for what never changes of it.
-        access: Box<Access>,
+        access: Arc<Access>,
         /// The known part of the access right after the change.
         state: AccessState,
         /// The access's version right after the change.
@@ -80,7 +81,7 @@ pub(crate) struct FoldedEvent {
     id: EventId,
     at: Timestamp,
     event_type: EventType,
-    origin: Option<Origin>,
+    origin: Option<Arc<Origin>>,
     subject: FoldedSubject,
 }
 
@@ -101,9 +102,11 @@ pub(crate) fn events_of(
     let event_type = entry.event_type();
     let (subject, origin) = match entry {
         Entry::Accesses(stretch) => {
+            let origins: Vec<Arc<Origin>> = stretch.origins.iter().cloned().map(Arc::new).collect();
             let items = (0..).zip(&stretch.items);
             let wanted = items.filter(|(n, item)| is_wanted(stored.first + n, Some(item.number)));
-            return Ok(wanted.map(|(n, _)| event_of_access(stored, &stretch, n)).collect());
+            let event = |(n, item)| event_of_access(stored, &stretch, &origins, (n, item));
+            return Ok(wanted.map(event).collect());
         }
         Entry::Task(it) => (EventSubject::Task(it.clone()), Some(it.origin)),
         Entry::Start => (EventSubject::Journal, None),
@@ -117,16 +120,20 @@ pub(crate) fn events_of(
         id: event_id(stored, 0),
         at: stored.at,
         event_type,
-        origin,
+        origin: origin.map(Arc::new),
         subject: FoldedSubject::Whole(subject),
     };
     Ok(is_wanted(stored.first, None).then_some(event).into_iter().collect())
 }
 
-fn event_of_access(stored: &StoredEntry, stretch: &Stretch, n: u64) -> FoldedEvent {
-    let item = &stretch.items[n as usize];
+fn event_of_access(
+    stored: &StoredEntry,
+    stretch: &Stretch,
+    origins: &[Arc<Origin>],
+    (n, item): (u64, &StretchItem),
+) -> FoldedEvent {
     let state = stretch.states[item.state].clone();
-    let origin = stretch.origins[item.origin].clone();
+    let origin = Arc::clone(&origins[item.origin]);
     // An end takes effect when it comes, though it is stored later.
     let ended_at = match (&origin.cause, state.status, state.end) {
         (Cause::Expiry, Some(Status::Terminated), Some(Some(end))) => Some(end),
@@ -170,16 +177,16 @@ pub(crate) async fn unfold(
         }
         _ => Vec::new(),
     };
-    let accesses: BTreeMap<u64, Access> = accesses.into_iter().collect();
+    let accesses = accesses.into_iter().map(|(number, access)| (number, Arc::new(access)));
+    let accesses: HashMap<u64, Arc<Access>> = accesses.collect();
     let events = folded.into_iter().map(|event| {
         let FoldedEvent { number, id, at, event_type, origin, subject } = event;
         let subject = match subject {
             FoldedSubject::Access { number, state, version, changed } => {
-                let access = accesses.get(&number);
-                let access = access
-                    .ok_or_else(|| StoreError::corrupt("an event of an unknown access"))?
-                    .clone();
-                EventSubject::Access { access: Box::new(access), state, version, changed }
+                let access = accesses.get(&number).cloned();
+                let access =
+                    access.ok_or_else(|| StoreError::corrupt("an event of an unknown access"))?;
+                EventSubject::Access { access, state, version, changed }
             }
             FoldedSubject::Whole(subject) => subject,
         };

@@ -43,6 +43,20 @@ impl AccessWriter {
         access: &ShownAccess<'_>,
         password: Option<&OneTimePassword>,
     ) {
+        self.write_fixed(json, access, password);
+        write_labels(json, access.labels);
+        let ShownAccess { status, start, end, created_by, .. } = access;
+        let lifetime = (*status, *start, *end, *created_by);
+        json.append(self.lifetime.json(|last| *last == lifetime, || lifetime, write_lifetime));
+    }
+
+    /// Writes the beginning of an access: the fields that never change.
+    pub(super) fn write_fixed(
+        &mut self,
+        json: &mut Json,
+        access: &ShownAccess<'_>,
+        password: Option<&OneTimePassword>,
+    ) {
         let id = access.id.shown();
         json.raw("{");
         json.first_field(&access::ID);
@@ -51,7 +65,6 @@ impl AccessWriter {
         json.append(&self.address);
         json.bytes(id.as_bytes());
         json.raw("\"");
-        let ShownAccess { status, start, end, created_by, .. } = access;
         let is_same = |last: &ContractIds| last.is_of(access);
         json.append(self.contract_ids.json(
             is_same,
@@ -70,9 +83,6 @@ impl AccessWriter {
         }
         json.field(&access::NAME);
         json.quoted(access.name());
-        write_labels(json, access.labels);
-        let lifetime = (*status, *start, *end, *created_by);
-        json.append(self.lifetime.json(|last| *last == lifetime, || lifetime, write_lifetime));
     }
 }
 
@@ -95,7 +105,7 @@ pub(super) fn write_labels(json: &mut Json, labels: ShownLabels<'_>) {
 }
 
 /// Cached JSON of the last value: accesses of a Task share most of their fields.
-struct LastWritten<T> {
+pub(super) struct LastWritten<T> {
     value: Option<T>,
     json: Json,
 }
@@ -107,7 +117,7 @@ impl<T> Default for LastWritten<T> {
 }
 
 impl<T> LastWritten<T> {
-    fn json(
+    pub(super) fn json(
         &mut self,
         is_same: impl FnOnce(&T) -> bool,
         value: impl FnOnce() -> T,

@@ -4,7 +4,7 @@ use gatehouse_core::event::audit::{RefusalEntry, SetupEntry, TokenEntry};
 use gatehouse_store::{Event, EventSubject};
 use serde_json::{Map, Value};
 
-use super::event_body::write_head;
+use super::event_body::HeadWriter;
 use crate::fields::{audit, event};
 use crate::http::answer::json::Json;
 
@@ -14,7 +14,7 @@ pub(in crate::http) const EVENT_BYTES: usize = 800;
 /// Writes an event of the audit.
 pub(in crate::http) fn write(json: &mut Json, event: &Event) {
     json.raw("{");
-    write_head(json, event);
+    HeadWriter::default().write(json, event);
     match &event.subject {
         EventSubject::Setup(entry) => write_setup(json, entry),
         EventSubject::Tokens(entry) => in_event(json, |json| write_tokens(json, entry)),

@@ -1,11 +1,13 @@
 //! Events in responses.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use gatehouse_core::event::{AccessState, Cause, ChangedField, ChangedFields, Origin, TaskEntry};
-use gatehouse_core::{Access, TenantName};
+use gatehouse_core::{Access, EventId, TenantName};
 use gatehouse_store::{Event, EventSubject};
 
-use super::access_body::{AccessWriter, write_labels};
+use super::access_body::{AccessWriter, LastWritten, write_labels};
 use crate::fields::{access, event, label, task};
 use crate::http::answer::json::Json;
 use crate::http::route::address::Address;
@@ -22,20 +24,19 @@ pub(crate) fn event_json(base: &str, tenant: &TenantName, event: &Event) -> Byte
 }
 
 /// Writes events of one tenant, one after the other.
-pub(in crate::http) struct EventWriter<'a> {
-    address: &'a Address,
-    tenant: &'a TenantName,
+pub(in crate::http) struct EventWriter {
     accesses: AccessWriter,
+    heads: HeadWriter,
 }
 
-impl<'a> EventWriter<'a> {
-    pub(in crate::http) fn new(address: &'a Address, tenant: &'a TenantName) -> Self {
-        Self { address, tenant, accesses: AccessWriter::new(address, tenant) }
+impl EventWriter {
+    pub(in crate::http) fn new(address: &Address, tenant: &TenantName) -> Self {
+        Self { accesses: AccessWriter::new(address, tenant), heads: HeadWriter::default() }
     }
 
     pub(in crate::http) fn write(&mut self, json: &mut Json, event: &Event) {
         json.raw("{");
-        write_head(json, event);
+        self.heads.write(json, event);
         match &event.subject {
             EventSubject::Access { access, state, version, changed } => {
                 self.write_access(json, access, state, *version, *changed);
@@ -99,24 +100,8 @@ impl<'a> EventWriter<'a> {
     }
 
     /// Writes what never changes of an access, and what is known of the rest.
-    fn write_partial(&self, json: &mut Json, access: &Access, state: &AccessState) {
-        json.raw("{");
-        json.first_field(&access::ID);
-        json.word(access.id.shown().as_bytes());
-        json.field(&access::HREF);
-        json.quoted(&self.address.access(self.tenant, access.id));
-        json.field(&access::CONTRACT_ID);
-        json.quoted(access.contract_id.as_str());
-        json.field(&access::OFFERING_ID);
-        json.quoted(access.offering_id.as_str());
-        json.field(&access::USERNAME);
-        json.quoted(access.username.as_str());
-        if let Some(name) = &access.device_name {
-            json.field(&access::DEVICE_NAME);
-            json.quoted(name.as_str());
-        }
-        json.field(&access::NAME);
-        json.quoted(access.name());
+    fn write_partial(&mut self, json: &mut Json, access: &Access, state: &AccessState) {
+        self.accesses.write_fixed(json, &access.shown(), None);
         if let Some(status) = state.status {
             json.field(&access::STATUS);
             json.word(status.as_str());
@@ -152,25 +137,44 @@ impl<'a> EventWriter<'a> {
     }
 }
 
-/// Writes the fields that every event has, and its origin.
-pub(super) fn write_head(json: &mut Json, event: &Event) {
-    json.first_field(&event::EVENT_ID);
-    json.word(event.id.to_string());
-    json.field(&event::EVENT_TIME);
-    json.word(event.at.shown().as_str());
-    json.field(&event::EVENT_TYPE);
-    json.word(event.event_type.as_str());
-    if let Some(origin) = &event.origin
-        && !origin.correlation_id.is_empty()
-    {
-        json.field(&event::CORRELATION_ID);
-        json.quoted(&origin.correlation_id);
-    }
-    json.field(&event::NUMBER);
-    json.value(&event.number);
-    if let Some(origin) = &event.origin {
-        json.field(&event::ORIGIN);
-        write_origin(json, origin);
+/// Writes the fields that every event has, and its origin, one event after the other: those of a Task share their origin.
+#[derive(Default)]
+pub(super) struct HeadWriter {
+    correlation_id: LastWritten<Arc<Origin>>,
+    origin: LastWritten<Arc<Origin>>,
+}
+
+impl HeadWriter {
+    pub(super) fn write(&mut self, json: &mut Json, event: &Event) {
+        json.first_field(&event::EVENT_ID);
+        json.raw("\"");
+        json.raw(EventId::PREFIX);
+        json.bytes(event.id.shown().as_bytes());
+        json.raw("\"");
+        json.field(&event::EVENT_TIME);
+        json.word(event.at.shown().as_str());
+        json.field(&event::EVENT_TYPE);
+        json.word(event.event_type.as_str());
+        if let Some(origin) = &event.origin {
+            let is_same = |last: &Arc<Origin>| Arc::ptr_eq(last, origin);
+            let write = |json: &mut Json, origin: &Arc<Origin>| {
+                if !origin.correlation_id.is_empty() {
+                    json.field(&event::CORRELATION_ID);
+                    json.quoted(&origin.correlation_id);
+                }
+            };
+            json.append(self.correlation_id.json(is_same, || Arc::clone(origin), write));
+        }
+        json.field(&event::NUMBER);
+        json.value(&event.number);
+        if let Some(origin) = &event.origin {
+            let is_same = |last: &Arc<Origin>| Arc::ptr_eq(last, origin);
+            let write = |json: &mut Json, origin: &Arc<Origin>| {
+                json.field(&event::ORIGIN);
+                write_origin(json, origin);
+            };
+            json.append(self.origin.json(is_same, || Arc::clone(origin), write));
+        }
     }
 }
 
