@@ -31,6 +31,7 @@ pub(crate) const CASES: &[Case] = &[
     case(14, "Starting",                      "an empty store",                                   BOTH),
     case(15, "Overload",                      "the most that the server can do",                  BOTH),
     case(16, "Changes",                       "the same of a label that no list is filtered by",  BOTH),
+    case(17, "The journal",                   "the same without events; a page of accesses",      BOTH),
 ];
 
 const fn case(
@@ -48,6 +49,6 @@ mod tests {
 
     #[test]
     fn cases_are_numbered_from_one() {
-        assert!(CASES.iter().map(|case| case.number).eq(1..=16));
+        assert!(CASES.iter().map(|case| case.number).eq(1..=17));
     }
 }

@@ -2,23 +2,21 @@
 //!
 //! Both write the access's row. The first also take it out of one counted set and put it into another.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::batches::batch::Caller;
+use crate::batches::batch::{self, Caller};
 use crate::batches::measure_usage;
 use crate::client;
 use crate::failure::Failure;
 use crate::fixture::Fixture;
-use crate::fleet::{CONTRACTS, TENANT, shuffle};
+use crate::fleet::{CONTRACTS, Fleet, TENANT, shuffle};
 use crate::options::Options;
 use crate::quantiles::Latencies;
 use crate::result_line::ResultLine;
 use crate::runner::{self, CheckedRequest, Runner, Sample};
 
 /// Different accesses that single requests change, from all over the store.
-const N_ACCESSES: u64 = 20_000;
+const N_ACCESSES: usize = 20_000;
 
 /// Accesses that a batch changes.
 const N_BATCH: usize = 100_000;
@@ -41,7 +39,7 @@ pub(crate) fn measure(fixture: &Fixture, options: &Options) -> Result<Vec<Result
 fn singles(fixture: &Fixture, options: &Options) -> Result<Vec<ResultLine>, Failure> {
     eprintln!("bench: changes of single accesses");
     let plan = options.round_plan(15, 3);
-    let ids = spread_ids(fixture);
+    let ids = spread_ids(fixture.fleet, N_ACCESSES);
     let statuses =
         patches(fixture, &ids, &json!({"status": "SUSPENDED"}), &json!({"status": "ACTIVE"}));
     let unlisted = patches(
@@ -69,12 +67,8 @@ fn singles(fixture: &Fixture, options: &Options) -> Result<Vec<ResultLine>, Fail
 fn batches(fixture: &Fixture, options: &Options) -> Result<Vec<ResultLine>, Failure> {
     let address = fixture.server.address().to_owned();
     let caller = Caller { address, token: fixture.token.clone() };
-    let in_order: Vec<String> =
-        fixture.fleet.active().take(N_BATCH).map(|it| it.id().to_string()).collect();
-    let apart = (fixture.fleet.n_active() as usize / N_BATCH).max(1);
-    let all = fixture.fleet.active().step_by(apart).take(N_BATCH);
-    let mut at_random: Vec<String> = all.map(|it| it.id().to_string()).collect();
-    shuffle(&mut at_random);
+    let in_order = oldest_ids(fixture.fleet, N_BATCH);
+    let at_random = spread_ids(fixture.fleet, N_BATCH);
 
     let n_rounds = options.rounds(4, 2);
     let mut lines = Vec::new();
@@ -85,12 +79,8 @@ fn batches(fixture: &Fixture, options: &Options) -> Result<Vec<ResultLine>, Fail
         for round in 0..n_rounds {
             eprintln!("bench: {N_BATCH} changes {how}, round {} of {n_rounds}", round + 1);
             let change = |operation: Value| -> Result<f64, Failure> {
-                let body = json!({
-                    "operationType": "update", "operationBody": operation, "accessesIdList": ids,
-                });
-                let run = || -> Result<Duration, Failure> {
-                    Ok(caller.change(&body.to_string(), ids.len() as u32)?.took)
-                };
+                let body = batch::change(&ids, &operation);
+                let run = || Ok(caller.change(&body, ids.len() as u32)?.took);
                 let server = fixture.server.process_id();
                 let used = measure_usage(server, fixture.database_process_id, run)?;
                 Ok(used.cpu_seconds)
@@ -131,9 +121,15 @@ fn line(what: &str, rounds: &[[Sample; 2]]) -> ResultLine {
     ResultLine::new(what, "µs", figures.collect()).cpu().with_latencies(latencies)
 }
 
-fn spread_ids(fixture: &Fixture) -> Vec<String> {
-    let apart = (fixture.fleet.n_active() / N_ACCESSES).max(1) as usize;
-    let accesses = fixture.fleet.active().step_by(apart).take(N_ACCESSES as usize);
+/// The oldest active accesses, in the order of the list.
+pub(crate) fn oldest_ids(fleet: Fleet, n: usize) -> Vec<String> {
+    fleet.active().take(n).map(|it| it.id().to_string()).collect()
+}
+
+/// Active accesses from all over the store, in no order.
+pub(crate) fn spread_ids(fleet: Fleet, n: usize) -> Vec<String> {
+    let apart = (fleet.n_active() as usize / n).max(1);
+    let accesses = fleet.active().step_by(apart).take(n);
     let mut ids: Vec<String> = accesses.map(|it| it.id().to_string()).collect();
     shuffle(&mut ids);
     ids

@@ -31,6 +31,8 @@ pub(crate) struct Answer<'a> {
     pub(crate) status: u16,
     /// `X-Total-Count`.
     pub(crate) total: Option<u64>,
+    /// `X-Event-Number`.
+    pub(crate) event_number: Option<u64>,
     pub(crate) body: &'a [u8],
     /// From before the first byte of the request to after the last of the response.
     pub(crate) latency: Duration,
@@ -114,7 +116,8 @@ impl Client {
         }
         let latency = self.sent_at.elapsed();
         let body = &self.buffer[head.n_bytes..end];
-        Ok(Answer { status: head.status, total: head.total, body, latency })
+        let Head { status, total, event_number, .. } = head;
+        Ok(Answer { status, total, event_number, body, latency })
     }
 
     fn read_more(&mut self, n_read: usize) -> io::Result<usize> {
@@ -222,6 +225,7 @@ fn read_streamed_head(bytes: &[u8]) -> io::Result<Option<(u16, usize)>> {
 struct Head {
     status: u16,
     total: Option<u64>,
+    event_number: Option<u64>,
     content_length: usize,
     /// Length of the head, with the empty line.
     n_bytes: usize,
@@ -236,18 +240,20 @@ fn read_head(bytes: &[u8]) -> io::Result<Option<Head>> {
     let text = std::str::from_utf8(&bytes[..n_bytes]).map_err(|_| unreadable())?;
     let mut lines = text.split("\r\n");
     let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
-    let (mut total, mut content_length) = (None, None);
+    let (mut total, mut event_number, mut content_length) = (None, None, None);
     for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
         if name.eq_ignore_ascii_case("content-length") {
             content_length = value.parse().ok();
         } else if name.eq_ignore_ascii_case("x-total-count") {
             total = value.parse().ok();
+        } else if name.eq_ignore_ascii_case("x-event-number") {
+            event_number = value.parse().ok();
         }
     }
     let (Some(status), Some(content_length)) = (status, content_length) else {
         return Err(unreadable());
     };
-    Ok(Some(Head { status, total, content_length, n_bytes: n_bytes + 4 }))
+    Ok(Some(Head { status, total, event_number, content_length, n_bytes: n_bytes + 4 }))
 }
 
 #[cfg(test)]

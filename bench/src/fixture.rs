@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::server::Server;
 
 /// Scopes of a token for all operations of tenants.
-const SCOPES: &str = "access:read access:write access:verify";
+const SCOPES: &str = "access:read access:write access:verify event:read";
 
 pub(crate) struct Fixture {
     pub(crate) fleet: Fleet,
@@ -25,8 +25,21 @@ pub(crate) struct Fixture {
 impl Fixture {
     /// Starts a server on this store.
     pub(crate) fn start(database: &Database, store: FilledStore) -> Result<Self, Failure> {
+        let server = store.instance.serve()?;
+        Self::with(server, database, store)
+    }
+
+    /// Starts a server on this store that writes nothing to the journals.
+    pub(crate) fn start_without_journal(
+        database: &Database,
+        store: FilledStore,
+    ) -> Result<Self, Failure> {
+        let server = store.instance.serve_without_journal()?;
+        Self::with(server, database, store)
+    }
+
+    fn with(server: Server, database: &Database, store: FilledStore) -> Result<Self, Failure> {
         let FilledStore { fleet, instance } = store;
-        let server = instance.serve()?;
         let token = instance.issue_token(SCOPES)?;
         let database_process_id = database.process_id();
         Ok(Self { fleet, server, token, database_process_id })

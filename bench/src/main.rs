@@ -18,6 +18,7 @@ mod filled;
 mod filters;
 mod fixture;
 mod fleet;
+mod journal;
 mod lists;
 mod memory;
 mod options;
@@ -85,6 +86,11 @@ fn run(options: Options) -> Result<(), Failure> {
             let lines = overload::measure(&setup, &database)?;
             let about = about(&database, options.usual_rows());
             results.put(chapter(15, &database, about, lines))?;
+        }
+        if options.want(17, kind) {
+            let lines = journal::measure(&setup, &database)?;
+            let about = about(&database, options.usual_rows());
+            results.put(chapter(17, &database, about, lines))?;
         }
     }
     print!("{}", results.measured().markdown());

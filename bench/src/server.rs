@@ -1,8 +1,9 @@
 //! Starts and stops the server program.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -39,7 +40,7 @@ impl Instance {
         std::fs::create_dir_all(&self.directory)
             .and_then(|()| std::fs::write(&estate, text))
             .map_err(|cause| Failure::Step(format!("{}: {cause}", self.directory.display())))?;
-        self.start(Some(&estate), None)?.stop()
+        self.start(&["--estate".as_ref(), estate.as_os_str()], None)?.stop()
     }
 
     /// Starts a server on this data.
@@ -49,7 +50,12 @@ impl Instance {
 
     /// Starts a server with one more environment variable.
     pub(crate) fn serve_with(&self, more: Option<(&str, &PathBuf)>) -> Result<Server, Failure> {
-        self.start(None, more)
+        self.start(&[], more)
+    }
+
+    /// Starts a server that writes nothing to the journals.
+    pub(crate) fn serve_without_journal(&self) -> Result<Server, Failure> {
+        self.start(&["--without-journal".as_ref()], None)
     }
 
     /// A token for the tenant's accesses, with these scopes.
@@ -70,20 +76,13 @@ impl Instance {
         }
     }
 
-    fn start(
-        &self,
-        estate: Option<&Path>,
-        more: Option<(&str, &PathBuf)>,
-    ) -> Result<Server, Failure> {
+    fn start(&self, words: &[&OsStr], more: Option<(&str, &PathBuf)>) -> Result<Server, Failure> {
         let log = self.directory.join("log");
         let file = File::create(&log)
             .map_err(|cause| Failure::Step(format!("{}: {cause}", log.display())))?;
         let mut command = self.command("serve");
         command.envs(more);
-        command.args(["--listen", "127.0.0.1:0", "--yardsticks"]);
-        if let Some(estate) = estate {
-            command.arg("--estate").arg(estate);
-        }
+        command.args(["--listen", "127.0.0.1:0", "--yardsticks"]).args(words);
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
         let child = child.map_err(|cause| {
             Failure::Step(format!("cannot run {}: {cause}", self.binary.display()))

@@ -40,7 +40,12 @@ impl Caller {
         self.run("batchUpdate", body, n_items)
     }
 
-    fn run(&self, path: &str, body: &str, n_items: u32) -> Result<FinishedBatch, Failure> {
+    pub(crate) fn run(
+        &self,
+        path: &str,
+        body: &str,
+        n_items: u32,
+    ) -> Result<FinishedBatch, Failure> {
         let mut client = Client::connect(&self.address)?;
         let begun = Instant::now();
         let request = client::post(&format!("/{TENANT}/access/{path}"), &self.token, body);
@@ -89,6 +94,17 @@ impl Caller {
 /// A batch of `n_items` accesses without further values.
 pub(crate) fn by_number(n_items: u32) -> String {
     json!({"contractId": CONTRACTS[0], "numberOfAccesses": n_items}).to_string()
+}
+
+/// A batch that gives these accesses a status.
+pub(crate) fn with_status(ids: &[String], status: &str) -> String {
+    change(ids, &json!({"status": status}))
+}
+
+/// A batch that changes each of these accesses alike.
+pub(crate) fn change(ids: &[String], operation: &Value) -> String {
+    json!({"operationType": "update", "operationBody": operation, "accessesIdList": ids})
+        .to_string()
 }
 
 /// A batch of accesses with chosen passwords.

@@ -6,7 +6,8 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nX-Total-Count: 12\r\ncontent-length: 
 
 #[test]
 fn a_head_is_parsed_once_it_is_complete() {
-    let head = Head { status: 200, total: Some(12), content_length: 4, n_bytes: 57 };
+    let head =
+        Head { status: 200, total: Some(12), event_number: None, content_length: 4, n_bytes: 57 };
     assert_eq!(read_head(ANSWER).unwrap(), Some(head));
     assert_eq!(read_head(&ANSWER[..56]).unwrap(), None);
     assert!(read_head(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").is_err());

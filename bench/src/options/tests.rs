@@ -47,7 +47,7 @@ fn a_usage_error_says_what_would_be_right() {
         ("--rows 10000", "above 10000"),
         ("--rows 20001", "a multiple of 10000"),
         ("--store mysql", "sqlite or postgres"),
-        ("--only 17", "from 1 to 16"),
+        ("--only 18", "from 1 to 17"),
         ("--only one", "as in 1,2,12"),
         ("--only 13", "use --only 1,2,3,9,10,12,13"),
         ("--only 7 --store postgres", "none of these cases"),

@@ -215,6 +215,14 @@ impl Server {
             };
             let clock = Clock::machine();
             let (store, lock) = open_store(config, clock.clone(), start_empty).await?;
+            let store = if features.is_without_journal {
+                tracing::warn!(
+                    "changes are not written to the journals: this server is only for the bench"
+                );
+                store.without_journal()
+            } else {
+                store
+            };
             let keys = keys::open(config, &store, given).await?;
             store.finish_setup()?;
             let callbacks = CallbackClient::new(config.events.callback_rules(), CALLBACKS_AT_ONCE)

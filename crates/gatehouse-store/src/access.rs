@@ -179,7 +179,7 @@ async fn write_change(
         return Ok(());
     }
     write_one(tx, tenant, change).await?;
-    let mut counts = DerivedCounts::default();
+    let mut counts = DerivedCounts::of(tx);
     counts.change(before.number, &before.access, change, origin);
     counts.write(tx, tenant).await
 }

@@ -83,6 +83,8 @@ pub(crate) struct Db {
     meter: Arc<StoreMeter>,
     /// Notified when a tenant's write is committed.
     committed: Arc<Notify>,
+    /// Whether changes are written to the journals, as they always are except for the bench's yardstick.
+    has_journal: bool,
 }
 
 #[derive(Clone)]
@@ -108,7 +110,7 @@ impl Db {
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let db = sqlite::Sqlite::open(location.into(), role, Arc::clone(&meter))?;
-        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter, committed: Arc::default() })
+        Ok(Self::of(Engine::Sqlite(Arc::new(db)), clock, meter))
     }
 
     /// Opens an embedded database read-only.
@@ -118,13 +120,13 @@ impl Db {
     ) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let db = sqlite::Sqlite::attach(location.into(), Arc::clone(&meter))?;
-        Ok(Self { engine: Engine::Sqlite(Arc::new(db)), clock, meter, committed: Arc::default() })
+        Ok(Self::of(Engine::Sqlite(Arc::new(db)), clock, meter))
     }
 
     pub(crate) fn open_postgres(url: &DatabaseUrl, clock: Clock) -> Result<Self, StoreError> {
         let meter = Arc::new(StoreMeter::new());
         let engine = Engine::Postgres(Arc::new(postgres::Postgres::new(url, Arc::clone(&meter))));
-        Ok(Self { engine, clock, meter, committed: Arc::default() })
+        Ok(Self::of(engine, clock, meter))
     }
 
     /// Opens a database in memory for one of the servers that share it.
@@ -134,8 +136,16 @@ impl Db {
         clock: Clock,
     ) -> Self {
         let engine = Engine::InMemory(in_memory::InMemory::new(database, network));
-        let (meter, committed) = (Arc::new(StoreMeter::new()), Arc::default());
-        Self { engine, clock, meter, committed }
+        Self::of(engine, clock, Arc::new(StoreMeter::new()))
+    }
+
+    fn of(engine: Engine, clock: Clock, meter: Arc<StoreMeter>) -> Self {
+        Self { engine, clock, meter, committed: Arc::default(), has_journal: true }
+    }
+
+    /// Turns the journals off: they get nothing from now on.
+    pub(crate) fn without_journal(self) -> Self {
+        Self { has_journal: false, ..self }
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -203,11 +213,12 @@ impl Db {
     /// Returns a function that makes a transaction of a driver's connection.
     fn tx(&self) -> impl FnOnce(TxSession) -> Tx + Clone + Send + 'static {
         let (clock, meter) = (self.clock.clone(), Arc::clone(&self.meter));
+        let has_journal = self.has_journal;
         let network = match &self.engine {
             Engine::Sqlite(_) | Engine::Postgres(_) => None,
             Engine::InMemory(db) => Some(db.network()),
         };
-        move |session| Tx { session, clock, meter, network }
+        move |session| Tx { session, clock, meter, network, has_journal }
     }
 
     /// Runs one write: all of it happens, durably, or, when it returns an error other than
@@ -429,6 +440,7 @@ pub(crate) struct Tx {
     meter: Arc<StoreMeter>,
     /// Network of a database in memory, which simulates elapsed time and waiters.
     network: Option<Arc<dyn Network>>,
+    has_journal: bool,
 }
 
 #[derive(Clone)]
@@ -444,6 +456,11 @@ impl Tx {
             TxSession::Sqlite(_) => Dialect::Sqlite,
             TxSession::Postgres(_) => Dialect::Postgres,
         }
+    }
+
+    /// Whether changes are written to the journals.
+    pub(crate) fn has_journal(&self) -> bool {
+        self.has_journal
     }
 
     /// Runs a query; `read` sees each row once, in order, and the values that it returns come back.

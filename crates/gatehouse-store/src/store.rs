@@ -92,6 +92,13 @@ impl Store {
         Self::with(db::Db::open_in_memory(database, network, clock)).await
     }
 
+    /// Turns the journals off: they get nothing from now on. For the bench alone, as a yardstick of what they cost.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_journal(self) -> Self {
+        Self { db: self.db.without_journal(), ..self }
+    }
+
     /// Opens the embedded store read-only, with its present schema; `None` where no server has created one yet.
     pub async fn attach_sqlite(path: &Path, clock: Clock) -> Result<Option<Self>, StoreError> {
         if !path.exists() {

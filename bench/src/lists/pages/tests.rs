@@ -67,7 +67,7 @@ fn every_fault_is_reported() {
         (200,      Some(12),  br#"[{"username":"u-b"}]"#,    "begins with u-b"),
     ];
     for (status, total, body, said) in cases {
-        let answer = Answer { status, total, body, latency: Duration::ZERO };
+        let answer = Answer { status, total, event_number: None, body, latency: Duration::ZERO };
         let fault = expected.check_closely(&answer).err().unwrap_or_default();
         assert!(fault.contains(said) && fault.is_empty() == said.is_empty(), "{said}: {fault}");
     }

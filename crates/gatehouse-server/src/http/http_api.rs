@@ -24,6 +24,8 @@ use crate::rate::RateLimiter;
 pub struct OptionalFeatures {
     /// Whether the server has the yardstick: responses that cost nothing, for the bench to compare with.
     pub has_yardsticks: bool,
+    /// Whether changes are missing in the journals, for the bench to compare with. Nothing else may rely on such a server.
+    pub is_without_journal: bool,
     /// Rights of browsers on this machine, if the server is a demo.
     pub demo: Option<Grant>,
     /// Addresses of platforms that were started together with the server, which accounts may then name.

@@ -48,7 +48,7 @@ pub(crate) async fn change_each(
     let owner = tenant::read_in(tx, tenant).await?;
     let owner = owner.ok_or_else(|| StoreError::corrupt("a Task without its tenant"))?;
     let mut contracts = HashMap::new();
-    let (mut counts, mut results) = (DerivedCounts::default(), Vec::with_capacity(items.len()));
+    let (mut counts, mut results) = (DerivedCounts::of(tx), Vec::with_capacity(items.len()));
     for some in items.chunks(bulk::rows_at_once(tx, 0)) {
         let ids = some.iter().filter_map(|(_, it)| Some(it.to_do()?.id));
         let ids: Vec<AccessId> = ids.collect();

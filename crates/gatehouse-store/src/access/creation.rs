@@ -219,7 +219,7 @@ impl Ledger {
         let keys = request::in_use(tx, tenant, &idempotent, now);
         let (contracts, keys) = try_join(try_join_all(contracts), keys).await?;
         // After the contracts, whose counts exclude expired accesses already, and before any derived count is written.
-        let mut counts = DerivedCounts::default();
+        let mut counts = DerivedCounts::of(tx);
         let taken = taken.expire_holders(tx, tenant, now, &mut counts).await?;
 
         let mut ledger = Self {

@@ -56,7 +56,7 @@ pub(crate) async fn sweep_in(
     };
     let numbers = come(now, n_max).await?;
     let origin = Origin::of(Cause::Expiry);
-    let (mut counts, mut changes) = (DerivedCounts::default(), Vec::new());
+    let (mut counts, mut changes) = (DerivedCounts::of(tx), Vec::new());
     for (number, before) in bulk::lock_accesses(tx, tenant, numbers).await? {
         // Another transaction may have changed the end, or stored the expiry, before the lock was granted.
         let after = lifecycle::at(&before, now);

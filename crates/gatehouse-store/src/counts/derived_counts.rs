@@ -22,7 +22,6 @@ use crate::journal::new_events::NewEvents;
 use crate::work_queue::{self, WorkKey, WorkKind};
 
 /// Sum of the effects of several changes.
-#[derive(Default)]
 pub(crate) struct DerivedCounts {
     tallies: BTreeMap<ContractId, Tally>,
     /// Number of ended accesses, by day.
@@ -30,14 +29,23 @@ pub(crate) struct DerivedCounts {
     /// Contracts, and the minutes in which accesses of theirs end.
     ends: BTreeSet<(ContractId, i64)>,
     sets: SetChanges,
-    events: NewEvents,
+    /// `None` if the changes are not written to the journal.
+    events: Option<NewEvents>,
 }
 
 impl DerivedCounts {
+    /// The sum of no changes yet, of this transaction.
+    pub(crate) fn of(tx: &Tx) -> Self {
+        let (tallies, ended, ends, sets) = Default::default();
+        Self { tallies, ended, ends, sets, events: tx.has_journal().then(NewEvents::default) }
+    }
+
     /// Adds a new access.
     pub(crate) fn add_new(&mut self, number: u64, access: &Access, origin: &Origin) {
         self.sets.add_new(number, access);
-        self.events.add_new(number, access, origin);
+        if let Some(events) = &mut self.events {
+            events.add_new(number, access, origin);
+        }
         self.tallies.entry(access.contract_id.clone()).or_default().add(access.status, 1);
         self.expect_end(access);
     }
@@ -52,7 +60,9 @@ impl DerivedCounts {
     ) {
         let after = &change.access;
         self.sets.change(number, before, after);
-        self.events.change(number, [before, after], change.password.is_some(), origin);
+        if let Some(events) = &mut self.events {
+            events.change(number, [before, after], change.password.is_some(), origin);
+        }
         if before.status != after.status {
             let tally = self.tallies.entry(after.contract_id.clone()).or_default();
             tally.add(before.status, -1);
@@ -88,7 +98,10 @@ impl DerivedCounts {
         for (contract_id, minute) in &self.ends {
             expect_expiry(tx, tenant, contract_id, *minute).await?;
         }
-        self.events.write(tx, tenant).await
+        match &self.events {
+            Some(events) => events.write(tx, tenant).await,
+            None => Ok(()),
+        }
     }
 }
 

@@ -121,7 +121,7 @@ pub(crate) async fn write_all(
     journal: &Journal,
     entries: &[Entry],
 ) -> Result<(), StoreError> {
-    if entries.is_empty() {
+    if entries.is_empty() || !tx.has_journal() {
         return Ok(());
     }
     let sql = match tx.dialect() {

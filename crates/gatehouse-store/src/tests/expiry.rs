@@ -300,9 +300,7 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
     set_up(&store).await;
     let before = create(&store, "c1", "ann").await;
     let after = Access { end: Some(day(0)), ..before.clone() };
-    let mut counts = DerivedCounts::default();
     let change = Change { access: after, password: None };
-    counts.change(1, &before, &change, &origin());
     let minute = minute(day(0));
     let expected = store.db.write(WriteKind::Server, async move |tx| {
         derived_counts::expect_expiry(&tx, &acme(), &"c1".parse().unwrap(), minute).await
@@ -318,6 +316,8 @@ async fn an_end_that_is_added_while_its_minute_is_finished_is_not_missed() {
             let added = store.db.write(
                 WriteKind::Batch(acme()),
                 once(async move |tx| {
+                    let mut counts = DerivedCounts::of(&tx);
+                    counts.change(1, &before, &change, &origin());
                     bulk::update(&tx, &acme(), &[change]).await?;
                     counts.write(&tx, &acme()).await?;
                     let pid = "SELECT CAST(pg_backend_pid() AS BIGINT)";

@@ -90,6 +90,9 @@ pub(crate) struct Serve {
     /// Also answer requests that do no work, as a baseline for the bench
     #[arg(long, hide = true)]
     yardsticks: bool,
+    /// Write no change to the journals, as a baseline for the bench
+    #[arg(long, hide = true, requires = "yardsticks")]
+    without_journal: bool,
 }
 
 impl Serve {
@@ -136,6 +139,7 @@ impl Serve {
         let stop = stop_signal().map_err(|cause| format!("signals can't be caught: {cause}"))?;
         let features = OptionalFeatures {
             has_yardsticks: self.yardsticks,
+            is_without_journal: self.without_journal,
             demo: demo.is_some().then(Demo::grant),
             platforms: demo.iter().flat_map(Demo::platforms).collect(),
         };
