@@ -392,6 +392,9 @@ pub(crate) enum WriteKind {
     /// A long write of this tenant, which asks for [`Tx::waiters`] and stops early. Not retried, because the worker
     /// retries on its next round. On SQLite it is always the first write of its transaction.
     Batch(TenantName),
+    /// A long write to this tenant's journal, by a worker that retries on its next round. A batch goes on for a while
+    /// before it lets one of them in.
+    Journal(TenantName),
     /// A short write of the server itself.
     Server,
     /// A server's heartbeat, which must not wait behind other writes.
@@ -403,7 +406,7 @@ pub(crate) enum WriteKind {
 impl WriteKind {
     /// Whether a write of this kind may take long.
     pub(crate) fn is_long(&self) -> bool {
-        matches!(self, Self::Batch(_) | Self::Schema)
+        matches!(self, Self::Batch(_) | Self::Journal(_) | Self::Schema)
     }
 
     /// Whether PostgreSQL's driver retries a write of this kind.
@@ -415,7 +418,7 @@ impl WriteKind {
     fn limit(&self) -> Duration {
         match self {
             Self::Tenant(_) | Self::Server | Self::Heartbeat => WRITE_MAX,
-            Self::Batch(_) => LONG_WRITE_MAX,
+            Self::Batch(_) | Self::Journal(_) => LONG_WRITE_MAX,
             Self::Schema => Duration::MAX,
         }
     }
@@ -426,6 +429,8 @@ impl WriteKind {
 pub enum Waiters {
     /// No caller is blocked.
     None,
+    /// Only events wait for their numbers.
+    Journal,
     /// Only other batches are blocked.
     Batches,
     /// At least one request is blocked.
@@ -613,19 +618,20 @@ impl Tx {
         if let Some(network) = &self.network {
             return Ok(network.waiters());
         }
-        let (n_requests, n_batches) = match &self.session {
-            TxSession::Sqlite(_) => {
-                let n_batches = self.meter.batches_waiting.get();
-                let n_writes = self.meter.writer_waiting.get() - n_batches;
-                // Creations that wait in `creation_groups` reach the writer only when those before them are done.
-                (n_writes + self.meter.gather_waiting.get(), n_batches)
-            }
-            TxSession::Postgres(session) => (i64::from(session.others_wait().await?), 0),
-        };
-        Ok(match (n_requests > 0, n_batches > 0) {
-            (true, _) => Waiters::Requests,
-            (false, true) => Waiters::Batches,
-            (false, false) => Waiters::None,
+        if let TxSession::Postgres(session) = &self.session {
+            let others_wait = session.others_wait().await?;
+            return Ok(if others_wait { Waiters::Requests } else { Waiters::None });
+        }
+        let (n_batches, n_journal) =
+            (self.meter.batches_waiting.get(), self.meter.journal_writes_waiting.get());
+        let n_writes = self.meter.writer_waiting.get() - n_batches - n_journal;
+        // Creations that wait in `creation_groups` reach the writer only when those before them are done.
+        let n_requests = n_writes + self.meter.gather_waiting.get();
+        Ok(match (n_requests > 0, n_batches > 0, n_journal > 0) {
+            (true, _, _) => Waiters::Requests,
+            (false, true, _) => Waiters::Batches,
+            (false, false, true) => Waiters::Journal,
+            (false, false, false) => Waiters::None,
         })
     }
 

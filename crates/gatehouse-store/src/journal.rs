@@ -103,7 +103,7 @@ impl Journal {
     /// A long write to this journal.
     fn write_kind(&self) -> WriteKind {
         match self.tenant() {
-            Some(tenant) => WriteKind::Batch(tenant.clone()),
+            Some(tenant) => WriteKind::Journal(tenant.clone()),
             None => WriteKind::Server,
         }
     }

@@ -29,6 +29,8 @@ pub struct StoreMeter {
     pub(crate) writer_waiting: IntGauge,
     /// Writes of batches among `writer_waiting`.
     pub(crate) batches_waiting: IntGauge,
+    /// Writes that number or delete events, among `writer_waiting`.
+    pub(crate) journal_writes_waiting: IntGauge,
     pub(crate) writer_gathered: Histogram,
     pub(crate) gather_waiting: IntGauge,
     pub(crate) gathered: Histogram,
@@ -79,6 +81,10 @@ impl StoreMeter {
             batches_waiting: metrics.gauge(
                 "gatehouse_store_batches_waiting",
                 "Those of them that write a stretch of a batch",
+            ),
+            journal_writes_waiting: metrics.gauge(
+                "gatehouse_store_journal_writes_waiting",
+                "Those of them that number or delete events",
             ),
             writer_gathered: metrics.histogram(
                 "gatehouse_store_writer_gathered_writes",

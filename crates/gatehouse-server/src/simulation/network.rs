@@ -206,9 +206,10 @@ impl Network for ServerLink {
     }
 
     fn waiters(&self) -> Waiters {
-        match self.world.random().roll(4) {
+        match self.world.random().roll(5) {
             0 => Waiters::Requests,
             1 => Waiters::Batches,
+            2 => Waiters::Journal,
             _ => Waiters::None,
         }
     }

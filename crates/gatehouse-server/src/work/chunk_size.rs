@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use gatehouse_store::{ChunkLimits, Waiters};
 
-/// Longest blocking by a chunk: of requests, a few times their own duration; of batches, as long as a commit is worth.
-pub(super) const CHUNK_LIMITS: ChunkLimits =
-    ChunkLimits { requests: Duration::from_micros(1500), batches: Duration::from_millis(50) };
+/// Longest blocking by a chunk: of requests, a few times their own duration; of batches, as long as a commit is worth; of
+/// numbers for events, half of the time within which their readers should see them.
+pub(super) const CHUNK_LIMITS: ChunkLimits = ChunkLimits {
+    requests: Duration::from_micros(1500),
+    batches: Duration::from_millis(50),
+    journal: Duration::from_millis(500),
+};
 
 /// Duration of a chunk while nothing waits; it stops when a request comes. Longer chunks are fewer, and a chunk writes
 /// most pages of some indexes whatever its size.
@@ -51,6 +55,7 @@ impl ChunkSize {
         }
         let target = match waiters {
             Waiters::None => UNCONTENDED,
+            Waiters::Journal => CHUNK_LIMITS.journal,
             Waiters::Batches => CHUNK_LIMITS.batches,
             Waiters::Requests => CHUNK_LIMITS.requests,
         };
@@ -73,6 +78,8 @@ mod tests {
             size.adjust(n, Duration::from_micros(100) * n, Waiters::None);
         }
         assert_eq!(size.n_items(), 30_000, "three seconds of items");
+        size.adjust(30_000, Duration::from_secs(1), Waiters::Journal);
+        assert_eq!(size.n_items(), 15_000, "500 ms of items");
         size.adjust(30_000, Duration::from_millis(150), Waiters::Batches);
         assert_eq!(size.n_items(), 10_000, "50 ms of items");
         size.adjust(10_000, Duration::from_millis(50), Waiters::Requests);

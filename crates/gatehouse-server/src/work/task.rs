@@ -231,7 +231,7 @@ impl TaskWorker {
         // Waiting requests go first.
         self.yield_time = match step.waiters {
             Waiters::Requests => step.took.min(YIELD_MAX),
-            Waiters::None | Waiters::Batches => Duration::ZERO,
+            Waiters::None | Waiters::Journal | Waiters::Batches => Duration::ZERO,
         };
     }
 

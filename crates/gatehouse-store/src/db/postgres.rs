@@ -273,7 +273,7 @@ impl Postgres {
         kind: &WriteKind,
     ) -> Result<Either<Permit, SemaphorePermit<'_>>, StoreError> {
         let slots = match kind {
-            WriteKind::Tenant(tenant) | WriteKind::Batch(tenant) => {
+            WriteKind::Tenant(tenant) | WriteKind::Batch(tenant) | WriteKind::Journal(tenant) => {
                 let permit = self.writes.take(tenant).await.map_err(|_| StoreError::closed())?;
                 let is_open = !self.server_slots.is_closed();
                 return if is_open { Ok(Either::Left(permit)) } else { Err(StoreError::closed()) };

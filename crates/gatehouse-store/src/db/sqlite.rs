@@ -308,12 +308,14 @@ impl Sqlite {
         mut start: StartWork,
     ) -> BoxFuture<'a, Result<(), TxFailed>> {
         let is_long = kind.is_long();
+        let of_kind = match kind {
+            WriteKind::Journal(_) => Some(&self.meter.journal_writes_waiting),
+            _ => is_long.then_some(&self.meter.batches_waiting),
+        };
         Box::pin(async move {
             let (answer, answered) = oneshot::channel();
-            let waiting = (
-                is_long.then(|| GaugeGuard::new(&self.meter.batches_waiting)),
-                GaugeGuard::new(&self.meter.writer_waiting),
-            );
+            let waiting =
+                (of_kind.map(GaugeGuard::new), GaugeGuard::new(&self.meter.writer_waiting));
             let job: Job = Box::new(move |transaction| {
                 drop(waiting);
                 let mut run = |session: &SharedSession| {

@@ -88,7 +88,6 @@ impl Store {
         key: &ChainKey,
     ) -> Result<bool, StoreError> {
         let (journal, key) = (journal.clone(), key.clone());
-        // As a batch: a batch of accesses that runs on doesn't end its step for it, as it does for a request.
         self.db
             .write(journal.write_kind(), async move |tx| {
                 let Some(mut ends) = super::lock_ends(&tx, &journal).await? else {

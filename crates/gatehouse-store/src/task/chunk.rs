@@ -51,6 +51,8 @@ pub struct ChunkLimits {
     pub requests: Duration,
     /// Time limit while other batches are blocked.
     pub batches: Duration,
+    /// Time limit while events wait for their numbers.
+    pub journal: Duration,
 }
 
 /// Time limit of every chunk: well within the lease, on a slow machine too.
@@ -74,13 +76,14 @@ impl ChunkTimer {
 
     /// Whether the chunk should commit, because others wait or its lease could expire.
     pub(crate) async fn is_over(&self, tx: &Tx) -> Result<bool, StoreError> {
-        let (elapsed, ChunkLimits { requests, batches }) = (self.elapsed(tx), self.limits);
-        if elapsed <= requests.min(batches) {
+        let (elapsed, ChunkLimits { requests, batches, journal }) = (self.elapsed(tx), self.limits);
+        if elapsed <= requests.min(batches).min(journal) {
             return Ok(false);
         }
         Ok(elapsed > CHUNK_MAX
             || match tx.waiters().await? {
                 Waiters::None => false,
+                Waiters::Journal => elapsed > journal,
                 Waiters::Batches => elapsed > batches,
                 Waiters::Requests => elapsed > requests,
             })

@@ -107,6 +107,7 @@ async fn change_many(store: &Store, ids: Vec<AccessId>, target: TargetStatus) {
         let timer = crate::task::chunk::ChunkTimer::begin(crate::ChunkLimits {
             requests: LONG,
             batches: LONG,
+            journal: LONG,
         });
         crate::access::changes::change_each(&tx, &acme(), &items, &rule, &origin, &timer).await
     });
@@ -324,7 +325,8 @@ async fn an_end_that_had_come_is_no_change_of_the_request_that_stores_it() {
         }
         number_all(&case.store).await;
         let events = page(&case.store, Some(1), 10).await.events;
-        let causes: Vec<Cause> = events.iter().map(|it| it.origin.clone().unwrap().cause).collect();
+        let causes: Vec<Cause> =
+            events.iter().map(|it| it.origin.as_ref().unwrap().cause.clone()).collect();
         let expected = [Cause::Request("planner".to_owned()), Cause::Expiry];
         assert_eq!(causes, expected, "{}: {events:?}", case.kind);
         assert_eq!(events[1].at, day(1), "{}", case.kind);

@@ -21,8 +21,11 @@ const TERMS: TaskLifetimes = TaskLifetimes {
 };
 
 /// Longer than any chunk of a test.
-const LONG: ChunkLimits =
-    ChunkLimits { requests: Duration::from_secs(60), batches: Duration::from_secs(60) };
+const LONG: ChunkLimits = ChunkLimits {
+    requests: Duration::from_secs(60),
+    batches: Duration::from_secs(60),
+    journal: Duration::from_secs(60),
+};
 
 fn job(n: u8) -> TaskId {
     TaskId::new(1, &[n; 10])
