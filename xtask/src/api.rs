@@ -67,7 +67,7 @@ fn lint_document(tools: &ApiTools, node: &Node, server: &ApiServer) -> Result<()
 fn send_requests(tools: &ApiTools, server: &ApiServer) -> Result<Summary, Failure> {
     let mut schemathesis = Command::new(&tools.schemathesis);
     schemathesis
-        .args(["--config-file", "schemathesis.toml", "run", "--checks", "all", "--no-color"])
+        .args(["--config-file", "schemathesis.toml", "run", "--no-color"])
         .arg(server.document())
         // The settings name a file next to them.
         .current_dir(settings_directory())

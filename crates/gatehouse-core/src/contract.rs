@@ -2,6 +2,7 @@
 
 use jiff::{Span, SpanRelativeTo, Unit};
 
+use crate::gateway::policy::Policy;
 use crate::ids::{ContractId, OfferingId};
 use crate::time::Timestamp;
 
@@ -81,6 +82,8 @@ pub struct Contract {
     pub validity: Option<Validity>,
     /// Most accesses that are not terminated.
     pub n_accesses_max: Option<u64>,
+    /// Rights of the contract's devices once they are connected.
+    pub policy: Policy,
 }
 
 impl Contract {
@@ -95,6 +98,7 @@ impl Contract {
             end: None,
             validity: None,
             n_accesses_max: None,
+            policy: Policy::default(),
         }
     }
 }

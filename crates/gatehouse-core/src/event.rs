@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod encoding;
+pub mod hub;
 
 use self::audit::{RefusalEntry, SetupEntry, TokenEntry};
 use crate::access::{Access, Status};
@@ -57,6 +58,12 @@ pub enum EventType {
     HubAttributeValueChange,
     /// A hub was deleted.
     HubDelete,
+    /// A hook was made.
+    HookCreate,
+    /// A hook was changed.
+    HookAttributeValueChange,
+    /// A hook was deleted.
+    HookDelete,
     /// A token was issued.
     TokenIssue,
     /// A token was revoked.
@@ -76,7 +83,7 @@ impl EventType {
     ];
 
     /// Types of the audit.
-    pub const AUDIT: [Self; 19] = [
+    pub const AUDIT: [Self; 22] = [
         Self::TenantCreate,
         Self::TenantAttributeValueChange,
         Self::TenantDelete,
@@ -92,6 +99,9 @@ impl EventType {
         Self::HubCreate,
         Self::HubAttributeValueChange,
         Self::HubDelete,
+        Self::HookCreate,
+        Self::HookAttributeValueChange,
+        Self::HookDelete,
         Self::TokenIssue,
         Self::TokenRevoke,
         Self::Refusal,
@@ -121,6 +131,9 @@ impl EventType {
             Self::HubCreate => "HubCreateEvent",
             Self::HubAttributeValueChange => "HubAttributeValueChangeEvent",
             Self::HubDelete => "HubDeleteEvent",
+            Self::HookCreate => "HookCreateEvent",
+            Self::HookAttributeValueChange => "HookAttributeValueChangeEvent",
+            Self::HookDelete => "HookDeleteEvent",
             Self::TokenIssue => "TokenIssueEvent",
             Self::TokenRevoke => "TokenRevokeEvent",
             Self::Refusal => "RefusalEvent",

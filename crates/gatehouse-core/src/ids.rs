@@ -217,6 +217,12 @@ name!(
 );
 
 name!(
+    /// Name of a hook, for people.
+    HookName,
+    check_name
+);
+
+name!(
     /// Key of a label.
     LabelKey,
     check_label_key
@@ -431,6 +437,33 @@ impl FromStr for HubId {
 }
 
 impl fmt::Display for HubId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.0)
+    }
+}
+
+/// Identifies a hook; always starts with `hook-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HookId(Uuid);
+
+impl HookId {
+    const PREFIX: &str = "hook-";
+
+    /// Makes an identifier out of the time and of random bits, which the caller draws.
+    pub fn new(unix_milliseconds: u64, random: &[u8; 10]) -> Self {
+        Self(time_ordered(unix_milliseconds, random))
+    }
+}
+
+impl FromStr for HookId {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Self, BadId> {
+        parse_canonical(text.strip_prefix(Self::PREFIX).ok_or(BadId)?).map(Self)
+    }
+}
+
+impl fmt::Display for HookId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", Self::PREFIX, self.0)
     }

@@ -14,8 +14,8 @@ pub mod event;
 pub mod filter;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+pub mod gateway;
 pub mod generational_cache;
-pub mod hub;
 pub mod identifier;
 pub mod ids;
 pub mod label;
@@ -34,13 +34,16 @@ pub use account::Account;
 pub use batch_failure::{BatchFailure, BatchFailureKind};
 pub use client::{Client, ClientId};
 pub use contract::{BillingModel, Contract, ContractStatus};
+pub use event::hub::{self, Hub, HubQuery, HubState};
+pub use gateway::dialect::Dialect;
+pub use gateway::hook::{self, Hook};
+pub use gateway::policy::{self, Policy};
 pub use generational_cache::GenerationalCache;
-pub use hub::{Hub, HubQuery, HubState};
 pub use identifier::{Identifier, IdentifierKind};
 pub use ids::{
-    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, EventId, HubId,
-    LabelKey, LabelValue, OfferingId, PlatformAccount, PlatformName, RequestKey, TaskId,
-    TenantName, Username,
+    AccessId, AccountName, ClientName, ConnectorName, ContractId, DeviceName, EventId, HookId,
+    HookName, HubId, LabelKey, LabelValue, OfferingId, PlatformAccount, PlatformName, RequestKey,
+    TaskId, TenantName, Username,
 };
 pub use label::Labels;
 pub use page::{Page, PageRequest};

@@ -15,7 +15,10 @@ pub mod contract;
 pub mod error;
 pub mod estate;
 mod guess_limiter;
+pub mod hook;
+mod hook_keys;
 pub mod hub;
+pub mod may;
 pub mod outcome;
 pub mod product;
 mod repeat;
@@ -36,6 +39,7 @@ use tokio::sync::Notify;
 
 use self::audit_counts::AuditCounts;
 use self::guess_limiter::GuessLimiter;
+use self::hook_keys::HookKeys;
 use crate::auth::revocations::Revocations;
 use crate::config::{Config, Events, FAILED_CHECKS, Tasks};
 use crate::delivery::meter::HubMeter;
@@ -74,6 +78,8 @@ pub struct App {
     pub(crate) revocations: Revocations,
     /// Limits failed checks of passwords and client secrets.
     pub(crate) guess_limiter: Arc<GuessLimiter>,
+    /// Keys of hooks that were used lately.
+    pub(crate) hook_keys: Arc<HookKeys>,
     /// Sends messages to subscribers.
     pub(crate) callbacks: Arc<CallbackClient>,
     /// Figures of hubs.
@@ -121,6 +127,7 @@ impl App {
             platforms,
             share,
             audit_counts: Arc::default(),
+            hook_keys: Arc::default(),
             callbacks: Arc::new(callbacks),
             hub_meter: Arc::default(),
             nats_meter: Arc::default(),

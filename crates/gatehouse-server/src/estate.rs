@@ -30,6 +30,7 @@ use gatehouse_core::{
 use serde_saphyr::UserMessageFormatter;
 
 use crate::app::account::AccountInput;
+use crate::fields::gateway::policy;
 use crate::fields::{account, contract, label, tenant};
 use crate::reader::{Array, Fault, Faults, Field, Json, Reader};
 
@@ -207,6 +208,7 @@ pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<
     let end = reader.optional(contract::END);
     let validity = reader.optional(contract::VALIDITY);
     let n_accesses_max = reader.optional(contract::MAX_ACCESSES);
+    let policy = policy::optional_policy(&mut reader);
     if let (Some(start), Some(end)) = (start, end)
         && end <= start
     {
@@ -226,6 +228,7 @@ pub fn read_contract(mut reader: Reader<'_>, id: Option<&ContractId>) -> Option<
         end,
         validity,
         n_accesses_max,
+        policy,
     })
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod caller;
 pub(crate) mod client;
 pub(crate) mod contract;
 pub(crate) mod event;
+pub(crate) mod gateway;
 pub(crate) mod hub;
 pub(crate) mod label;
 pub(crate) mod oauth;
@@ -31,6 +32,7 @@ pub use account::account_body;
 pub use body::Body;
 pub use client::client_body;
 pub use contract::contract_body;
+pub use gateway::hook::hook_body;
 pub(crate) use object::{Object, Schema, may, must};
 pub use tenant::tenant_body;
 
@@ -44,6 +46,7 @@ pub(crate) fn schemas(limits: &Limits) -> Vec<Schema> {
         task::schemas(),
         event::schemas(),
         audit::schemas(),
+        gateway::schemas(),
         hub::schemas(),
         product::schemas(),
         contract::schemas(),

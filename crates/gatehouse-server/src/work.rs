@@ -11,6 +11,7 @@ pub(crate) mod check;
 mod chunk_size;
 pub(crate) mod event_watch;
 mod heartbeat;
+mod hook_uses;
 pub mod journal;
 pub mod lifecycle;
 pub(crate) mod meter;
@@ -74,6 +75,7 @@ impl Workers {
         loops.spawn(usernames::enable_reuse(app.store.clone(), stopping.clone()));
         loops.spawn(journal::number(app.clone(), stopping.clone()));
         loops.spawn(audit::write_counts(app.clone(), stopping.clone()));
+        loops.spawn(hook_uses::write(app.clone(), stopping.clone()));
         loops.spawn(journal::keep_up(app.clone(), stopping.clone()));
         let (watch, store) = (Arc::clone(&app.event_watch), app.store.clone());
         let watching = stopping.clone();

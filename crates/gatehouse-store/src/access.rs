@@ -20,7 +20,7 @@ use gatehouse_core::credential::StoredHash;
 use gatehouse_core::event::Origin;
 use gatehouse_core::label::ShownLabels;
 use gatehouse_core::{
-    Access, AccessId, Contract, Labels, ShownAccess, Status, TaskId, TenantName, Username,
+    Access, AccessId, Contract, Labels, Policy, ShownAccess, Status, TaskId, TenantName, Username,
 };
 
 use crate::Store;
@@ -57,15 +57,28 @@ macro_rules! stored {
 }
 pub(crate) use stored;
 
-/// Finds an access by its username in one statement, so that an unknown username takes as long as a known one. The
-/// numbers come first, each from its own index: otherwise SQLite would read the whole tenant for the TERMINATED ones.
-pub(crate) const BY_USERNAME: &str = concat!(
-    stored!(),
-    " WHERE tenant = ?1 AND number = COALESCE(\
-      (SELECT number FROM access \
-       WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'), \
-      (SELECT MAX(number) FROM access \
-       WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED'))"
+/// Selects an access by its username. The numbers come first, each from its own index: otherwise SQLite would read the
+/// whole tenant for the TERMINATED ones.
+macro_rules! where_username {
+    () => {
+        " WHERE tenant = ?1 AND number = COALESCE(\
+          (SELECT number FROM access \
+           WHERE tenant = ?1 AND username = ?2 AND status <> 'TERMINATED'), \
+          (SELECT MAX(number) FROM access \
+           WHERE tenant = ?1 AND username = ?2 AND status = 'TERMINATED'))"
+    };
+}
+
+/// Finds an access by its username in one statement, so that an unknown username takes as long as a known one.
+pub(crate) const BY_USERNAME: &str = concat!(stored!(), where_username!());
+
+/// Finds an access by its username, with the policy of its contract.
+pub(crate) const BY_USERNAME_WITH_POLICY: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", password_hash, (SELECT policy FROM contract c \
+       WHERE c.tenant = access.tenant AND c.id = access.contract_id) FROM access",
+    where_username!()
 );
 
 /// An access as it was last written, with its password hash.
@@ -109,6 +122,21 @@ impl Store {
     ) -> Result<Option<StoredAccess>, StoreError> {
         let values = [tenant.as_str().into(), username.as_str().into()];
         self.db.row(BY_USERNAME, &values, read_stored).await
+    }
+
+    /// The access that a device's credentials are checked against, with its contract's policy.
+    pub async fn access_with_policy(
+        &self,
+        tenant: &TenantName,
+        username: &Username,
+    ) -> Result<Option<(StoredAccess, Policy)>, StoreError> {
+        let values = [tenant.as_str().into(), username.as_str().into()];
+        let read = |row: &Row<'_>| {
+            let policy = row.optional_text_ref(17)?.map(str::parse).transpose();
+            let policy = policy.map_err(StoreError::corrupt)?.unwrap_or_default();
+            Ok((read_stored(row)?, policy))
+        };
+        self.db.row(BY_USERNAME_WITH_POLICY, &values, read).await
     }
 
     /// Replaces the password hash by another of the same password; false if the password was changed meanwhile. The

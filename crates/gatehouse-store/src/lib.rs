@@ -74,6 +74,7 @@ pub use retention::PASSWORD_PART;
 pub use revocation::{Revocation, RevocationKind};
 pub use setup::account::{AccountChange, AccountPut, PutAccountRefused, StoredAccount};
 pub use setup::contract::{ContractInUse, CountedContract, PutContractRefused};
+pub use setup::hook::HookRefused;
 pub use setup::tenant::TenantInUse;
 pub use store::{Put, Store};
 pub use task::chunk::{ChunkLimits, ItemChunk, PlannedItem, PlannedItems};

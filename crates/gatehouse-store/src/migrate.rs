@@ -125,6 +125,12 @@ pub(crate) const STEPS: &[Step] = &[
         sqlite: include_str!("../migrations/sqlite/0015_hub.sql"),
         postgres: include_str!("../migrations/postgres/0015_hub.sql"),
     },
+    Step {
+        version: 16,
+        needs: 15,
+        sqlite: include_str!("../migrations/sqlite/0016_gateways.sql"),
+        postgres: include_str!("../migrations/postgres/0016_gateways.sql"),
+    },
 ];
 
 /// Brings the schema up to date, or refuses one that this program can't work with.

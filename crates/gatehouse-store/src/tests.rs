@@ -205,6 +205,7 @@ async fn remove_later_columns(db: &crate::db::Db) {
             ("task", "labels"),
             ("tenant", "label_keys"),
             ("journal", "ends_mac"),
+            ("contract", "policy"),
         ] {
             tx.script(&format!("ALTER TABLE {table} DROP COLUMN {column}")).await?;
         }

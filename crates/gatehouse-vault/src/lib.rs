@@ -18,6 +18,7 @@
 //! | `key_set` | issuers' public keys, which verify tokens |
 //! | `token`, `token_keys` | the built-in issuer's signing key, and former ones |
 //! | `webhook` | secrets of hubs, and signatures of their messages |
+//! | `hook_key` | keys of hooks |
 //! | `master`, `keyfile` | master keys, and key files |
 //! | `meter` | the vault's metrics |
 //! | `simulation` | seeded random bytes and cheap hashes, for tests |
@@ -26,6 +27,7 @@ mod batch_hasher;
 mod foreign_hash;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod hook_key;
 mod journal;
 mod key_set;
 mod keyfile;
@@ -46,6 +48,7 @@ mod token_keys;
 mod webhook;
 
 pub use foreign_hash::{BadForeignHash, FOREIGN_HASH_BYTES_MAX, ForeignHash};
+pub use hook_key::{generate_hook_key, hook_key_digest};
 pub use journal::JournalKey;
 pub use key_set::{BadKeySet, BadToken, Claims, KeySet, named_issuer, token_digest, token_type};
 pub use keyfile::KeyFileError;

@@ -16,12 +16,14 @@ pub enum SetupObject {
     Client,
     /// A hub.
     Hub,
+    /// A hook.
+    Hook,
 }
 
 impl SetupObject {
     /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Tenant, Self::Contract, Self::Account, Self::Client, Self::Hub];
+    pub const ALL: [Self; 6] =
+        [Self::Tenant, Self::Contract, Self::Account, Self::Client, Self::Hub, Self::Hook];
 
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
@@ -31,6 +33,7 @@ impl SetupObject {
             Self::Account => "account",
             Self::Client => "client",
             Self::Hub => "hub",
+            Self::Hook => "hook",
         }
     }
 }
@@ -69,6 +72,9 @@ impl SetupEntry {
             (SetupObject::Hub, None, _) => EventType::HubCreate,
             (SetupObject::Hub, _, None) => EventType::HubDelete,
             (SetupObject::Hub, ..) => EventType::HubAttributeValueChange,
+            (SetupObject::Hook, None, _) => EventType::HookCreate,
+            (SetupObject::Hook, _, None) => EventType::HookDelete,
+            (SetupObject::Hook, ..) => EventType::HookAttributeValueChange,
         }
     }
 }
@@ -105,11 +111,13 @@ pub enum RefusalReason {
     Tenant,
     /// An unknown client, or a wrong client secret.
     Client,
+    /// An unknown hook key, or one of another dialect.
+    Hook,
 }
 
 impl RefusalReason {
     /// Every reason.
-    pub const ALL: [Self; 4] = [Self::Token, Self::Scope, Self::Tenant, Self::Client];
+    pub const ALL: [Self; 5] = [Self::Token, Self::Scope, Self::Tenant, Self::Client, Self::Hook];
 
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
@@ -118,6 +126,7 @@ impl RefusalReason {
             Self::Scope => "scope",
             Self::Tenant => "tenant",
             Self::Client => "client",
+            Self::Hook => "hook",
         }
     }
 }

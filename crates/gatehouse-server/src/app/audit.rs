@@ -2,7 +2,7 @@
 
 use gatehouse_core::account::AddressSource;
 use gatehouse_core::event::Origin;
-use gatehouse_core::{Client, Contract, Hub, Tenant};
+use gatehouse_core::{Client, Contract, Hook, Hub, Tenant};
 use gatehouse_store::{Audited, StoredAccount};
 use gatehouse_vault::name_of_seal;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use crate::fields::account::{self, account_body};
 use crate::fields::audit::{ADDRESS_SOURCE, CREDENTIALS_SEAL};
 use crate::fields::client::client_body;
 use crate::fields::contract::contract_body;
+use crate::fields::gateway::hook::recorded_body;
 use crate::fields::hub::hub_body;
 use crate::fields::tenant::tenant_body;
 
@@ -29,6 +30,10 @@ pub(super) fn of_client(origin: &Origin) -> Audited<Client> {
 
 pub(crate) fn of_hub(origin: &Origin) -> Audited<Hub> {
     Audited { origin: origin.clone(), record: |it| text(hub_body(it)) }
+}
+
+pub(super) fn of_hook(origin: &Origin) -> Audited<Hook> {
+    Audited { origin: origin.clone(), record: |it| text(recorded_body(it)) }
 }
 
 pub(super) fn of_account(origin: &Origin) -> Audited<StoredAccount> {

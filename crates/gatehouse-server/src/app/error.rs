@@ -55,6 +55,9 @@ pub enum Error {
     /// The tenant has as many hubs as it may have.
     #[error("the tenant has {0} hubs, and no more are allowed: delete one first")]
     TooManyHubs(u64),
+    /// The tenant has as many hooks as it may have.
+    #[error("the tenant has {0} hooks, and no more are allowed: delete one first")]
+    TooManyHooks(u64),
     /// The tenant has the maximum number of accounts.
     #[error("the tenant has {ACCOUNTS_MAX} accounts, and may have no more")]
     TooManyAccounts,

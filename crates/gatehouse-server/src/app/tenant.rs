@@ -26,6 +26,7 @@ impl App {
             None => Err(Error::NoTenant(name.to_string())),
             Some(Ok(revoked)) => {
                 revoked.into_iter().for_each(|it| self.revocations.add(it));
+                self.hook_keys.forget_all();
                 self.platforms.keep_only(name, &[]);
                 // Overwrites deleted secrets, unless readers of the database prevent it just now.
                 let _ = self.store.scrub().await;

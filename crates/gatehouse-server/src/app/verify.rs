@@ -2,7 +2,7 @@
 
 use gatehouse_core::credential::{Password, StoredHash};
 use gatehouse_core::lifecycle::{self, CheckRefused};
-use gatehouse_core::{Access, AccessId, TenantName, Username};
+use gatehouse_core::{Access, AccessId, Policy, TenantName, Username};
 use gatehouse_store::{Change, RuleError, StoreError, StoredAccess};
 use gatehouse_vault::{HashCaller, VaultError};
 
@@ -21,9 +21,34 @@ impl App {
         username: &Username,
         password: &Password,
     ) -> Result<Access, Error> {
+        let stored = self.store.access_by_username(requester.hash_caller.tenant, username).await?;
+        self.check_against(requester, username, password, stored).await
+    }
+
+    /// Accepts credentials like [`App::verify`]; also returns the policy of the access's contract.
+    pub async fn verify_with_policy(
+        &self,
+        requester: Requester<'_>,
+        username: &Username,
+        password: &Password,
+    ) -> Result<(Access, Policy), Error> {
+        let stored = self.store.access_with_policy(requester.hash_caller.tenant, username).await?;
+        let (stored, policy) = stored.unzip();
+        let access = self.check_against(requester, username, password, stored).await?;
+        Ok((access, policy.unwrap_or_default()))
+    }
+
+    /// Checks credentials against the access with the username, if there is one.
+    async fn check_against(
+        &self,
+        requester: Requester<'_>,
+        username: &Username,
+        password: &Password,
+        stored: Option<StoredAccess>,
+    ) -> Result<Access, Error> {
         let caller = requester.hash_caller;
         let tenant = caller.tenant;
-        let Some(stored) = self.store.access_by_username(tenant, username).await? else {
+        let Some(stored) = stored else {
             let is_slow = self.vault.unknown_is_slow(username.as_str());
             let guess = self.guess(tenant, username, None, is_slow)?;
             let checked = self.vault.check_unknown(caller, username.as_str(), password).await;

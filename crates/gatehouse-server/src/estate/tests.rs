@@ -64,7 +64,7 @@ colour: blue
       tenants[0].contracts[2].validityPeriod must be an ISO 8601 duration such as `P365D`, `P1Y` or `PT12H`, of a second at least and 1000 years at most, not `1 year`
       tenants[0].contracts[2].id names `a` a second time in its tenant
       tenants[0].contracts[3].endDateTime must be later than startDateTime
-      tenants[0].contracts[3].quota is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses
+      tenants[0].contracts[3].quota is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses, policy
       tenants[2].name names `twice` a second time
       tenants[3] must be an object, not a number
     ");

@@ -77,7 +77,7 @@ pub(crate) const REASON: Field<Shape> = Field::new(
     "reason",
     Shape(|| one_of(&RefusalReason::ALL.map(RefusalReason::as_str))),
     "`token`: none, or one that isn't valid. `scope`: the token lacks it. `tenant`: the token isn't for this tenant. \
-     `client`: an unknown client, or a wrong secret",
+     `client`: an unknown client, or a wrong secret. `hook`: an unknown key of a hook, or one of another dialect",
 );
 
 pub(crate) const REFUSED_CLIENT: Field<Shape> =

@@ -4,6 +4,7 @@ use gatehouse_core::contract::{VALIDITY_YEARS_MAX, Validity};
 use gatehouse_core::{BillingModel, Contract, ContractId, ContractStatus, OfferingId};
 use serde_json::{Value, json};
 
+use super::gateway::policy::{POLICY, policy_body};
 use super::shape::{self, address, name};
 use super::{Body, Object, Schema, may, must};
 use crate::reader::{
@@ -126,6 +127,7 @@ fn settings_body(contract: &Contract) -> Body {
         .put_some(END, contract.end.map(|at| at.to_string()))
         .put_some(VALIDITY, contract.validity.as_ref().map(Validity::as_str))
         .put_some(MAX_ACCESSES, contract.n_accesses_max)
+        .put_some(POLICY, policy_body(&contract.policy))
 }
 
 /// The body of a PUT.
@@ -142,6 +144,7 @@ pub(crate) fn new_contract() -> Object {
             may(END),
             may(VALIDITY),
             may(MAX_ACCESSES),
+            may(POLICY),
         ],
     )
 }
@@ -159,6 +162,7 @@ fn shown(name: &'static str, description: &'static str) -> Object {
             may(END),
             may(VALIDITY),
             may(MAX_ACCESSES),
+            may(POLICY),
         ],
     )
 }

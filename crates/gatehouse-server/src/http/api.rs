@@ -14,6 +14,7 @@ pub(super) mod event;
 pub(super) mod event_body;
 pub(super) mod event_stream;
 pub(super) mod find_body;
+pub(super) mod hook;
 pub(super) mod hub;
 pub(super) mod oauth;
 pub(super) mod product;

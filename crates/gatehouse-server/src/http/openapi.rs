@@ -6,6 +6,7 @@ mod problem;
 
 use std::collections::BTreeSet;
 
+use gatehouse_core::Dialect;
 use serde_json::{Map, Value, json};
 
 use crate::config::Limits;
@@ -13,7 +14,9 @@ use crate::fields::{self, Schema, shape::reference};
 use crate::http::answer::media::JSON;
 use crate::http::answer::problem::ErrorStyle;
 use crate::http::route::paging;
-use crate::http::route::resource::{BodyKind, Need, Operation, Pages, Resource, ResponseSpec};
+use crate::http::route::resource::{
+    ANY_METHOD, BodyKind, Need, Operation, Pages, Resource, ResponseSpec,
+};
 use header::headers;
 
 /// The document, without the server's address.
@@ -25,7 +28,11 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
         let mut item = Map::new();
         for operation in resource.listed() {
             statuses.extend(problem::problem_statuses(resource, operation));
-            let method = operation.method.to_ascii_lowercase();
+            // A document has no method that is any.
+            let method = match operation.method {
+                ANY_METHOD => "get".to_owned(),
+                method => method.to_ascii_lowercase(),
+            };
             item.insert(method, describe(resource, operation, limits, &schemas));
         }
         paths.insert(resource.path.into(), item.into());
@@ -52,6 +59,10 @@ pub(crate) fn document(resources: &[Resource], limits: &Limits) -> Value {
                     "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
                     "description": "A JWT with the claims `tenants` and `scope`: from an issuer that the server \
                         trusts, from `/-/oauth2/token`, or from `gatehouse token`.",
+                },
+                "hook": {
+                    "type": "apiKey", "in": "header", "name": "X-Hook-Key",
+                    "description": "The key of a hook. It may stand in the path instead: `/demo/verify/~KEY/basic`.",
                 },
                 "client": {
                     "type": "http", "scheme": "basic",
@@ -82,7 +93,7 @@ const TAGS: [(&str, &str); 13] = [
     ("event", "What changed, in order: read, followed, or sent to subscribers"),
     ("summary", "The tenant's accesses in figures"),
     ("verify", "Whether a device may connect"),
-    ("admin", "Administration of tenants, contracts, accounts and clients"),
+    ("admin", "Administration of tenants, contracts, accounts, clients and hooks"),
     ("operator", "Monitoring"),
     ("token", "Tokens for clients"),
     ("caller", "The rights of a token"),
@@ -121,6 +132,13 @@ fn describe(
             Need::Nothing => "Needs no token.".to_owned(),
             Need::Token => "Needs any valid token.".to_owned(),
             Need::Scope(scope) => format!("Needs the scope `{}`.", scope.as_str()),
+            Need::Check(Dialect::Basic) => {
+                "Needs the key of a hook in the dialect `basic`. Takes any method.".to_owned()
+            }
+            Need::Check(dialect) => format!(
+                "Needs the key of a hook in the dialect `{}`, or the scope `access:verify`.",
+                dialect.as_str()
+            ),
             Need::Admin => "Needs the scope `admin` for the tenant.".to_owned(),
             Need::AdminOfAll => "Needs the scope `admin` for all tenants (`*`).".to_owned(),
         },
@@ -134,7 +152,11 @@ fn describe(
         ErrorStyle::Problem if operation.need == Need::Nothing => {
             described["security"] = json!([]);
         }
-        ErrorStyle::Problem => {}
+        ErrorStyle::Problem | ErrorStyle::Dialect(_) => match operation.need {
+            Need::Check(Dialect::Basic) => described["security"] = json!([{"hook": []}]),
+            Need::Check(_) => described["security"] = json!([{"bearer": []}, {"hook": []}]),
+            _ => {}
+        },
     }
     if let Some(BodyKind { media_types, schema, example, .. }) = &operation.body {
         let content = json!({"schema": reference(schema), "example": example()});

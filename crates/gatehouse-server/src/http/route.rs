@@ -5,6 +5,7 @@ pub(super) mod call;
 pub(super) mod conditional;
 pub(super) mod detach_on_drop;
 pub(super) mod dispatch;
+pub(super) mod gateway;
 pub(super) mod idempotency;
 pub(super) mod in_flight;
 pub(super) mod outgoing;

@@ -1,8 +1,8 @@
 //! The route table, on one screen.
 
 use crate::http::api::{
-    access, account, audit, batch, caller, client, contract, event, hub, oauth, product, search,
-    summary, task, tenant, verify,
+    access, account, audit, batch, caller, client, contract, event, hook, hub, oauth, product,
+    search, summary, task, tenant, verify,
 };
 use crate::http::pages::{console, docs, metrics, public, sign_in};
 use crate::http::route::resource::{PathObject, Resource, Served};
@@ -37,6 +37,21 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/{tenantName}/search",                               PathObject::Tenant,   vec![search::FIND]),
         at("/{tenantName}/summary",                              PathObject::Tenant,   vec![summary::READ]),
         at("/{tenantName}/verify",                               PathObject::Tenant,   vec![verify::CHECK]),
+        at("/{tenantName}/verify/basic",                         PathObject::Tenant,   vec![verify::basic::CHECK]),
+        at("/{tenantName}/verify/rabbitmq/user",                 PathObject::Tenant,   verify::rabbitmq::USER.into()),
+        at("/{tenantName}/verify/rabbitmq/vhost",                PathObject::Tenant,   verify::rabbitmq::VHOST.into()),
+        at("/{tenantName}/verify/rabbitmq/resource",             PathObject::Tenant,   verify::rabbitmq::RESOURCE.into()),
+        at("/{tenantName}/verify/rabbitmq/topic",                PathObject::Tenant,   verify::rabbitmq::TOPIC.into()),
+        at("/{tenantName}/verify/emqx",                          PathObject::Tenant,   vec![verify::emqx::CHECK]),
+        at("/{tenantName}/verify/emqx/authorize",                PathObject::Tenant,   vec![verify::emqx::AUTHORIZE]),
+        at("/{tenantName}/verify/mosquitto/user",                PathObject::Tenant,   vec![verify::mosquitto::USER]),
+        at("/{tenantName}/verify/mosquitto/superuser",           PathObject::Tenant,   vec![verify::mosquitto::SUPERUSER]),
+        at("/{tenantName}/verify/mosquitto/acl",                 PathObject::Tenant,   vec![verify::mosquitto::ACL]),
+        at("/{tenantName}/verify/vernemq",                       PathObject::Tenant,   vec![verify::vernemq::CHECK]),
+        at("/{tenantName}/verify/radius/authorize",              PathObject::Tenant,   vec![verify::radius::AUTHORIZE]),
+        at("/{tenantName}/verify/radius/authenticate",           PathObject::Tenant,   vec![verify::radius::AUTHENTICATE]),
+        at("/{tenantName}/verify/radius/post-auth",              PathObject::Tenant,   vec![verify::radius::POST_AUTH]),
+        at("/{tenantName}/verify/radius/accounting",             PathObject::Tenant,   vec![verify::radius::ACCOUNTING]),
         // for operators: administration
         at("/-/admin/tenants",                                   PathObject::None,  vec![tenant::LIST]),
         at("/-/admin/tenants/{tenantName}",                      PathObject::Tenant,   vec![tenant::READ, tenant::PUT, tenant::DELETE]),
@@ -46,6 +61,8 @@ pub(crate) fn table() -> Vec<Resource> {
         at("/-/admin/tenants/{tenantName}/accounts/{accountName}", PathObject::Account, vec![account::ADMIN_READ, account::PUT, account::DELETE]),
         at("/-/admin/tenants/{tenantName}/clients",              PathObject::Tenant,   vec![client::LIST, client::CREATE]),
         at("/-/admin/tenants/{tenantName}/clients/{clientId}",   PathObject::Client,   vec![client::READ, client::DELETE]),
+        at("/-/admin/tenants/{tenantName}/hooks",                PathObject::Tenant,   vec![hook::LIST, hook::CREATE]),
+        at("/-/admin/tenants/{tenantName}/hooks/{hookId}",       PathObject::Hook,     vec![hook::READ, hook::DELETE]),
         at("/-/admin/tenants/{tenantName}/audit",                PathObject::Tenant,   vec![audit::OF_TENANT]),
         at("/-/admin/audit",                                     PathObject::None,  vec![audit::OF_ESTATE]),
         // for operators: metrics

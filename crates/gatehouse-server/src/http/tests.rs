@@ -14,6 +14,8 @@ mod coverage;
 mod docs;
 mod event;
 mod event_stream;
+mod gateway;
+mod hook;
 mod hub;
 mod idempotency;
 mod label;

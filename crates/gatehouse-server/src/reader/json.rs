@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::{FAULTS_MAX, TYPE_NAMES};
 
@@ -27,6 +28,29 @@ impl Json {
     /// Parses a body. The reason is a sentence that repeats no value of the body.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         parse(bytes, Keep::Whole)
+    }
+
+    /// The value without duplicate keys; `None` if an object has some.
+    pub(crate) fn into_unique(self) -> Option<Value> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => value.into(),
+            Self::Number(value) => value.into(),
+            Self::Text(value) => value.into(),
+            Self::List(items) => {
+                let items = items.into_iter().map(Self::into_unique);
+                items.collect::<Option<Vec<Value>>>()?.into()
+            }
+            Self::Object(fields) => {
+                let mut object = serde_json::Map::new();
+                for (name, value) in fields {
+                    if object.insert(name, value.into_unique()?).is_some() {
+                        return None;
+                    }
+                }
+                object.into()
+            }
+        })
     }
 
     /// The kind of the value, with its article.

@@ -15,6 +15,7 @@ use crate::Store;
 use crate::db::{Db, Tx, WriteKind};
 use crate::error::StoreError;
 use crate::migrate::older_servers::{self, Refusal};
+use crate::setup::hook;
 
 /// Entries that are deleted at once.
 const AT_ONCE: u64 = 5000;
@@ -71,6 +72,7 @@ pub(crate) async fn has_estate_begun(tx: &Tx) -> Result<bool, StoreError> {
 pub(crate) async fn begin_with_tenant(tx: &Tx, tenant: &TenantName) -> Result<(), StoreError> {
     // An older program doesn't delete them with a tenant.
     super::hub::delete_all(tx, tenant).await?;
+    hook::delete_all(tx, tenant).await?;
     for journal in [Journal::Changes(tenant.clone()), Journal::Audit(tenant.clone())] {
         let kind = journal.kind();
         // An older program doesn't delete them with a tenant, and refused requests come in at any time.

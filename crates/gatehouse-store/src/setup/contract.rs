@@ -3,8 +3,8 @@
 use gatehouse_core::event::audit::SetupObject;
 use gatehouse_core::list::{NumberedSet, SetSize};
 use gatehouse_core::{
-    BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, Status, TenantName,
-    Timestamp,
+    BillingModel, Contract, ContractId, ContractStatus, Page, PageRequest, Policy, Status,
+    TenantName, Timestamp,
 };
 
 use crate::counts::counter;
@@ -18,7 +18,7 @@ use crate::{Put, Store};
 macro_rules! columns {
     () => {
         "SELECT c.id, c.offering_id, c.billing_model, c.status, c.start_at, c.end_at, c.validity, \
-         c.n_accesses_max"
+         c.n_accesses_max, c.policy"
     };
 }
 
@@ -229,11 +229,14 @@ async fn n_in_use(tx: &Tx, tenant: &TenantName, id: &ContractId) -> Result<u64, 
 /// Writes a contract, and creates its counters and its tally if they don't exist.
 async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(), StoreError> {
     let sql = "INSERT INTO contract (tenant, id, offering_id, billing_model, status, start_at, \
-               end_at, validity, n_accesses_max) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+               end_at, validity, n_accesses_max, policy) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                ON CONFLICT (tenant, id) DO UPDATE SET offering_id = excluded.offering_id, \
                billing_model = excluded.billing_model, status = excluded.status, \
                start_at = excluded.start_at, end_at = excluded.end_at, \
-               validity = excluded.validity, n_accesses_max = excluded.n_accesses_max";
+               validity = excluded.validity, n_accesses_max = excluded.n_accesses_max, \
+               policy = excluded.policy";
+    let policy = contract.policy.stored();
     let values = [
         tenant.as_str().into(),
         contract.id.as_str().into(),
@@ -244,6 +247,7 @@ async fn write_in(tx: &Tx, tenant: &TenantName, contract: &Contract) -> Result<(
         contract.end.into(),
         contract.validity.as_ref().map(|validity| validity.as_str()).into(),
         contract.n_accesses_max.into(),
+        policy.as_deref().into(),
     ];
     tx.execute(sql, &values).await?;
     tally::create(tx, tenant, &contract.id).await?;
@@ -274,15 +278,19 @@ fn read(row: &Row<'_>) -> Result<Contract, StoreError> {
         end: row.optional_time(5)?,
         validity: validity.map(|text| text.parse()).transpose().map_err(StoreError::corrupt)?,
         n_accesses_max: row.optional_count(7)?,
+        policy: match row.optional_text(8)? {
+            Some(stored) => stored.parse().map_err(StoreError::corrupt)?,
+            None => Policy::default(),
+        },
     })
 }
 
 fn read_counted(row: &Row<'_>) -> Result<CountedContract, StoreError> {
-    let (tally, n_overdue) = (Tally::read(row, 8)?, row.count(13)?);
+    let (tally, n_overdue) = (Tally::read(row, 9)?, row.count(14)?);
     let n_live = tally.total() - tally.get(Status::Terminated);
     Ok(CountedContract {
         contract: read(row)?,
         n_live: n_live.saturating_sub(n_overdue),
-        n_reserved: row.count(14)?,
+        n_reserved: row.count(15)?,
     })
 }

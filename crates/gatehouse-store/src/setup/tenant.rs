@@ -154,6 +154,7 @@ impl Store {
                     "DELETE FROM contract WHERE tenant = ?1",
                     "DELETE FROM account WHERE tenant = ?1",
                     "DELETE FROM client WHERE tenant = ?1",
+                    "DELETE FROM hook WHERE tenant = ?1",
                     "DELETE FROM tally WHERE tenant = ?1",
                     "DELETE FROM day WHERE tenant = ?1",
                     "DELETE FROM task WHERE tenant = ?1",

@@ -75,6 +75,7 @@ pub(crate) const TABLES: &[Table] = &[
                 integer("end_at"),
                 text("validity"),
                 integer("n_accesses_max"),
+                text("policy"),
             ],
             2,
         )
@@ -276,6 +277,21 @@ pub(crate) const TABLES: &[Table] = &[
                 text("scope"),
                 text("secret_hash"),
                 integer("created_at"),
+            ],
+            2,
+        )
+    },
+    Table {
+        name: "hook",
+        ..table(
+            &[
+                text("tenant"),
+                text("id"),
+                text("dialect"),
+                text("name"),
+                bytes("key_digest"),
+                integer("created_at"),
+                integer("used_at"),
             ],
             2,
         )

@@ -130,6 +130,21 @@ impl Problem {
         match style {
             ErrorStyle::Problem => self.into_reply(correlation_id),
             ErrorStyle::OAuth => self.into_oauth_reply(),
+            ErrorStyle::Dialect(deny) => deny(&self),
+        }
+    }
+
+    /// Whether a later try may succeed: a limit is reached, or the server can't find out.
+    pub(crate) fn is_temporary(&self) -> bool {
+        self.status == StatusCode::TOO_MANY_REQUESTS || self.status.is_server_error()
+    }
+
+    /// A reply that says when to try again, if the problem does.
+    pub(crate) fn with_retry_after(&self, reply: Reply) -> Reply {
+        let retry_after = self.headers.iter().find(|(name, _)| name == header::RETRY_AFTER);
+        match retry_after.and_then(|(_, value)| value.to_str().ok()) {
+            Some(value) => reply.with(header::RETRY_AFTER, value),
+            None => reply,
         }
     }
 
@@ -175,12 +190,14 @@ impl Problem {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum ErrorStyle {
     #[default]
     Problem,
     /// RFC 6749's `error` and `error_description`.
     OAuth,
+    /// The refusal of a gateway's dialect.
+    Dialect(fn(&Problem) -> Reply),
 }
 
 /// The table from errors to statuses. Without a catch-all arm, a new error doesn't compile until it has a status here.
@@ -203,6 +220,7 @@ impl From<Error> for Problem {
             Error::TaskFinished(_) => Self::new(StatusCode::CONFLICT, "Task over", detail),
             Error::TaskNotReady { .. } => Self::new(StatusCode::CONFLICT, "Task not ready", detail),
             Error::InvalidAccount(faults) | Error::InvalidHub(faults) => Self::invalid(faults),
+            Error::TooManyHooks(_) => Self::new(StatusCode::CONFLICT, "Too many hooks", detail),
             Error::TooManyHubs(_) => Self::new(StatusCode::CONFLICT, "Too many hubs", detail),
             Error::TooManyMatches { .. } => Self::invalid_filter(vec![detail]),
             Error::InvalidFilter(reasons) => Self::invalid_filter(reasons),
@@ -227,6 +245,7 @@ impl From<Error> for Problem {
                 let problem = Self::new(StatusCode::UNAUTHORIZED, "Credentials refused", detail);
                 Self { kind: "Credentials refused", ..problem }
                     .with(header::WWW_AUTHENTICATE, "Basic realm=\"device\"")
+                    .with(header::CACHE_CONTROL, "no-store")
             }
             Error::Busy(_) => Self::unavailable("Busy", detail),
             Error::Storage(error) => {

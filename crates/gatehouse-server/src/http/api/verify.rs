@@ -1,9 +1,16 @@
-//! `/{tenantName}/verify`: checks a device's credentials.
+//! `/{tenantName}/verify`: checks a device's credentials. Each dialect of gateways has a file.
 
-use gatehouse_core::Username;
+pub(in crate::http) mod basic;
+pub(in crate::http) mod emqx;
+pub(in crate::http) mod mosquitto;
+pub(in crate::http) mod rabbitmq;
+pub(in crate::http) mod radius;
+pub(in crate::http) mod vernemq;
+
 use gatehouse_core::credential::Password;
-use gatehouse_core::rights::Scope;
-use http::StatusCode;
+use gatehouse_core::{Dialect, Username};
+use http::{StatusCode, header};
+use serde_json::Value;
 
 use crate::app::Error;
 use crate::fields::access::{self, verified_body};
@@ -11,13 +18,13 @@ use crate::http::answer::problem::Problem;
 use crate::http::answer::reply::Reply;
 use crate::http::route::call::Call;
 use crate::http::route::resource::{BodyKind, Need, Operation, ResponseSpec};
-use crate::reader::Reader;
+use crate::reader::{Json, Reader};
 
 pub(in crate::http) const CHECK: Operation = Operation {
     method: "POST",
     id: "verifyCredentials",
     summary: "Checks a device's credentials; the first success of a prepaid access activates it",
-    need: Need::Scope(Scope::AccessVerify),
+    need: Need::Check(Dialect::Json),
     body: Some(BodyKind {
         schema: "Credentials",
         example: || access::credentials().example(),
@@ -26,6 +33,7 @@ pub(in crate::http) const CHECK: Operation = Operation {
     responses: &[ResponseSpec {
         description: "The device may connect",
         schema: Some("Verified"),
+        headers: &["Cache-Control"],
         ..ResponseSpec::BASE
     }],
     // 401 is for a refused token and for refused credentials.
@@ -39,7 +47,8 @@ async fn check(call: Call) -> Result<Reply, Problem> {
     let (username, password) = credentials();
     let checked = call.app().verify(call.requester(), &username, &password).await;
     let access = checked.inspect_err(|error| log_refusal(&call, error))?;
-    Ok(Reply::json(StatusCode::OK, &verified_body(&access)))
+    let reply = Reply::json(StatusCode::OK, &verified_body(&access));
+    Ok(reply.with(header::CACHE_CONTROL, "no-store"))
 }
 
 /// Logs a refused check, without the credentials.
@@ -50,6 +59,7 @@ fn log_refusal(call: &Call, error: &Error) {
         _ => return,
     };
     tracing::info!(
+        hook = call.hook.as_ref().map(|hook| tracing::field::display(hook.id)),
         tenant = %call.tenant(),
         access = access.map(tracing::field::display),
         peer = %call.connection.peer,
@@ -66,4 +76,39 @@ pub(in crate::http) fn read_credentials(
     let password = body.required(access::PASSWORD);
     body.finish();
     move || (username.value(), password.value())
+}
+
+/// A request of a gateway that can't be allowed: it is malformed, or the policy denies it.
+#[derive(Clone, Copy, Debug)]
+struct Refused;
+
+impl From<Refused> for Problem {
+    fn from(_: Refused) -> Self {
+        Error::CredentialsRefused(None).into()
+    }
+}
+
+/// A device's credentials.
+struct Credentials {
+    username: Username,
+    password: Password,
+}
+
+/// The credentials that a gateway sent. A name or password that no access can have is refused like a wrong one.
+fn credentials_of(username: Option<&str>, password: Option<&str>) -> Result<Credentials, Refused> {
+    let username = username_of(username)?;
+    let password = Password::new(password.unwrap_or_default().to_owned()).map_err(|_| Refused)?;
+    Ok(Credentials { username, password })
+}
+
+fn username_of(username: Option<&str>) -> Result<Username, Refused> {
+    username.unwrap_or_default().parse().map_err(|_| Refused)
+}
+
+/// The JSON object that a gateway sent; one that has a name twice is ambiguous.
+fn json_object(call: &Call) -> Result<Value, Refused> {
+    match Json::parse(&call.body) {
+        Ok(json @ Json::Object(_)) => json.into_unique().ok_or(Refused),
+        _ => Err(Refused),
+    }
 }

@@ -1,7 +1,7 @@
 //! Responses to connections that never send a valid request, as bytes for the wire, with the usual problem body.
 //!
 //! Malformed HTTP never reaches a handler: hyper responds with a bare status and closes. The server recognises these
-//! responses before they are sent, because none of its own is a 4xx without a body. For a head that doesn't arrive, or a
+//! responses before they are sent: each of its own has a correlation ID. For a head that doesn't arrive, or a
 //! connection too many, hyper sends no response at all.
 
 use gatehouse_core::Timestamp;
@@ -18,7 +18,7 @@ pub(crate) fn explain_bare(bare: &[u8], now: impl Fn() -> Timestamp) -> Option<V
         return None;
     }
     let bare = std::str::from_utf8(bare).ok()?;
-    if !bare.contains("\r\ncontent-length: 0\r\n") {
+    if !bare.contains("\r\ncontent-length: 0\r\n") || bare.contains("\r\nx-correlation-id: ") {
         return None;
     }
     let status = StatusCode::from_bytes(&bare.as_bytes()[9..12]).ok()?;

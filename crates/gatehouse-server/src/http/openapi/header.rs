@@ -85,6 +85,19 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             seconds(),
             4711.into(),
         ),
+        "X-Access-Id" => (
+            "The identifier of the device's access",
+            text("^[!-~]+$"),
+            "01a1dd4d-f036-7005-9379-54b08ec1966e".into(),
+        ),
+        "X-Access-Name" => (
+            "The access's name; `%` and characters that are not ASCII are escaped as in a URL",
+            text("^[ -~]+$"),
+            "meter-1".into(),
+        ),
+        "X-Contract-Id" => {
+            ("The access's contract, escaped alike", text("^[ -~]+$"), "C-PAYG".into())
+        }
         "X-Total-Count" => ("Number of items on all pages", seconds(), 8_123.into()),
         "Preference-Applied" => (
             "The preference of the request that was followed (RFC 7240)",
@@ -118,7 +131,7 @@ fn meaning(name: &str) -> (&'static str, Value, Value) {
             "\"1\"".into(),
         ),
         "Cache-Control" => (
-            "`no-store` if the response contains a password or a token, or has no end: caches must not store it",
+            "`no-store` if the response contains a password or a token, is that of a check, or has no end: caches must not store it",
             text("^no-(store|cache)$"),
             "no-store".into(),
         ),

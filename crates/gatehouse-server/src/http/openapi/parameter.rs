@@ -172,6 +172,16 @@ fn of_path(path: &str) -> Vec<Value> {
                 product_id(),
                 "ALPHA-4711",
             ),
+            "hubId" => (
+                "The hub",
+                json!({"type": "string", "minLength": 1}),
+                "hub-01a1dd4d-f0c1-7a3e-8b52-9f3d1c000000",
+            ),
+            "hookId" => (
+                "The hook",
+                json!({"type": "string", "minLength": 1}),
+                "hook-01a1dd4d-f0c1-7a3e-8b52-9f3d1c000000",
+            ),
             "clientId" => (
                 "The client's `clientId`",
                 json!({"type": "string", "minLength": 1}),
@@ -208,6 +218,13 @@ fn header(name: &str) -> Value {
             schema = json!({"type": "string"});
             "Of a stream: the number of the last event that the client has. A browser sends it when it reconnects; \
              it wins over `after`"
+        }
+        "vernemq-hook" => {
+            schema["enum"] = ["auth_on_register", "auth_on_publish", "auth_on_subscribe"]
+                .iter()
+                .flat_map(|it| [(*it).to_owned(), format!("{it}_m5")])
+                .collect();
+            "The webhook that VerneMQ calls"
         }
         "If-Match" => {
             "Versions that may be changed, in the form of `ETag`, with quotes; any other version is 412"

@@ -12,6 +12,10 @@ use crate::http::route::resource::{Need, Operation, Resource};
 
 /// Statuses of an operation's problems: those of its kind, and its particular ones.
 pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Vec<u16> {
+    if operation.is_foreign() {
+        // All others are refusals of the dialect.
+        return vec![431];
+    }
     let mut statuses = vec![400, 405, 431, 500];
     if operation.filter.is_some() {
         // Only a filter makes an address long.
@@ -37,7 +41,7 @@ pub(super) fn problem_statuses(resource: &Resource, operation: &Operation) -> Ve
         statuses.extend([408, 413, 415]);
     }
     statuses.extend(operation.problems);
-    if operation.errors == ErrorStyle::OAuth {
+    if matches!(operation.errors, ErrorStyle::OAuth) {
         // In RFC 6749, a wrong content type is 400.
         statuses.retain(|status| *status != 415);
     }
@@ -52,9 +56,9 @@ pub(super) fn problem(operation: &Operation, status: u16) -> Value {
         operation.body.as_ref().is_some_and(|body| body.media_types.contains(&MERGE_PATCH));
     match status {
         // 431 comes before the path is known, so it is a problem for OAuth paths, too.
-        _ if operation.errors == ErrorStyle::OAuth && status != 431 => oauth_error(status),
+        _ if matches!(operation.errors, ErrorStyle::OAuth) && status != 431 => oauth_error(status),
         401 if operation.problems.contains(&401) => {
-            let mut response = response(401, &["X-Ignored-Params?"]);
+            let mut response = response(401, &["X-Ignored-Params?", "Cache-Control?"]);
             let description = "No token or an invalid one (`WWW-Authenticate: Bearer`), or the device's \
                         credentials are refused (`WWW-Authenticate: Basic`)";
             response["description"] = description.into();

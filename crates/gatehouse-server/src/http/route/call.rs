@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use gatehouse_core::event::Origin;
-use gatehouse_core::{LabelKey, TenantName};
+use gatehouse_core::{Hook, LabelKey, TenantName};
 use gatehouse_store::Put;
 use gatehouse_vault::HashCaller;
 use http::request::Parts;
@@ -32,6 +32,8 @@ pub(crate) struct Call {
     pub(crate) server: Arc<ServerContext>,
     /// Owner of the token, if the operation needs one.
     pub(crate) caller: Option<Arc<Caller>>,
+    /// The hook of the gateway that asks, if it has shown a key.
+    pub(crate) hook: Option<Arc<Hook>>,
     pub(crate) connection: ConnectionInfo,
     pub(crate) tenant: Option<TenantName>,
     pub(crate) params: Arc<Params>,

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use gatehouse_core::event::audit::RefusalReason;
 use gatehouse_core::event::{Cause, Origin};
 use gatehouse_core::rights::Scope;
-use gatehouse_core::{ProductId, TenantName};
+use gatehouse_core::{Dialect, Hook, ProductId, TenantName};
 use gatehouse_vault::Disconnection;
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, header};
@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::call::Call;
+use super::gateway::{self, GivenKey, RoutedPath};
 use super::params::{Params, TENANT, normal_form};
 use super::query::{Query, X_IGNORED_PARAMS};
 use super::resource::{BodySize, Need, Operation, PathObject, Resource};
@@ -158,6 +159,9 @@ where
     if is_error && reply.status != StatusCode::REQUEST_TIMEOUT {
         request_headers::drain_refused_body(&parts.headers, &mut body).await;
     }
+    if record.is_check {
+        reply = reply.with(header::CACHE_CONTROL, "no-store");
+    }
     correlation.put(&mut reply.headers);
     if let Some(rate_limit) = record.rate_limit {
         rate_limit.put(&mut reply.headers);
@@ -193,15 +197,17 @@ where
 }
 
 /// Facts about a request that the log and every response need, also the response to a refused request.
-struct RequestRecord<'m> {
+pub(super) struct RequestRecord<'m> {
     watched: RequestGuard<'m>,
     client: &'m ClientDisconnection,
     /// The tenant's name if it is a valid one, whether the tenant exists or not.
-    tenant: Option<String>,
-    subject: Option<String>,
+    pub(super) tenant: Option<String>,
+    pub(super) subject: Option<String>,
     ignored: Option<String>,
     errors: ErrorStyle,
     rate_limit: Option<RateLimitResult>,
+    /// Whether the response is in the dialect of a gateway, which may keep none.
+    is_check: bool,
 }
 
 impl<'m> RequestRecord<'m> {
@@ -214,6 +220,7 @@ impl<'m> RequestRecord<'m> {
             ignored: None,
             errors: ErrorStyle::Problem,
             rate_limit: None,
+            is_check: false,
         }
     }
 }
@@ -234,6 +241,8 @@ where
     let path = normal_form(parts.uri.path());
     let path = path.strip_prefix(api.server.base_path.as_str());
     let path = path.filter(|path| path.starts_with('/')).ok_or_else(Problem::unknown_path)?;
+    let routed = RoutedPath::of(path);
+    let path = &*routed.path;
     let found = api.routes.find(path);
     let is_served = |it: &RouteMatch<'_>| {
         it.resource.served.at(connection.listener, api.server.has_operator_listener)
@@ -249,14 +258,21 @@ where
     };
     record.watched.route = resource.path;
     record.errors = resource.errors();
-    if parts.method == Method::OPTIONS {
+    record.is_check = resource.operations.iter().any(Operation::is_foreign);
+    if parts.method == Method::OPTIONS && !resource.takes_any_method() {
         return Ok(show_options(resource));
     }
     let operation = resource.operation(&parts.method);
     let tenant = params.get(TENANT);
     record.tenant = tenant.filter(|name| name.parse::<TenantName>().is_ok()).map(str::to_owned);
-    let mut caller = None;
-    if !resource.is_public() && connection.listener == ListenerKind::Main {
+    let (mut caller, mut hook) = (None, None);
+    let key = routed.key(&parts.headers);
+    let dialect = resource.dialect();
+    if let Some(dialect) = dialect.filter(|it| key != GivenKey::None || *it == Dialect::Basic) {
+        hook =
+            Some(gateway::authenticate(api, connection, correlation, record, dialect, key).await?);
+        count(api, tenant, record).await?;
+    } else if !resource.is_public() && connection.listener == ListenerKind::Main {
         let authenticated = authenticate(api, parts, record).await;
         let caller = caller.insert(authenticated.inspect_err(|refused| {
             count_bad_token(api, connection, correlation, record, refused);
@@ -270,8 +286,17 @@ where
         }
     }
     let params = Arc::new(params);
-    let authorized =
-        AuthorizedRequest { api, connection, caller, correlation, parts, path, resource, params };
+    let authorized = AuthorizedRequest {
+        api,
+        connection,
+        caller,
+        hook,
+        correlation,
+        parts,
+        path,
+        resource,
+        params,
+    };
     let result = match operation {
         Some(operation) => authorized.run(operation, body, record).await,
         None => Err(refuse_method(&parts.method, resource)),
@@ -348,7 +373,7 @@ fn count_bad_token(
 }
 
 /// Counts a refused request for the audit of its tenant.
-fn count_refusal(
+pub(super) fn count_refusal(
     api: &HttpApi,
     connection: ConnectionInfo,
     correlation: &Correlation,
@@ -449,6 +474,7 @@ fn check_need(caller: &Caller, need: Need, tenant: Option<&str>) -> Result<(), R
     match need {
         Need::Nothing | Need::Token => Ok(()),
         Need::Scope(scope) => covered().and_then(|()| allowed(scope)),
+        Need::Check(_) => covered().and_then(|()| allowed(Scope::AccessVerify)),
         Need::Admin => allowed(Scope::Admin).and_then(|()| covered()),
         Need::AdminOfAll if caller.rights.cover_all() => allowed(Scope::Admin),
         Need::AdminOfAll => Err(RefusedCaller::NotForAll),
@@ -479,6 +505,7 @@ struct AuthorizedRequest<'a> {
     api: &'a HttpApi,
     connection: ConnectionInfo,
     caller: Option<Arc<Caller>>,
+    hook: Option<Arc<Hook>>,
     correlation: &'a Correlation,
     parts: &'a Arc<Parts>,
     path: &'a str,
@@ -489,9 +516,10 @@ struct AuthorizedRequest<'a> {
 impl AuthorizedRequest<'_> {
     /// Where the request's changes come from.
     fn origin(&self) -> Origin {
-        let cause = match &self.caller {
-            Some(caller) => Cause::Request(caller.subject.clone()),
-            None => Cause::Server,
+        let cause = match (&self.caller, &self.hook) {
+            (Some(caller), _) => Cause::Request(caller.subject.clone()),
+            (None, Some(hook)) => Cause::Request(hook.id.to_string()),
+            (None, None) => Cause::Server,
         };
         let peer = self.connection.peer.to_string();
         Origin { cause, correlation_id: self.correlation.id.clone(), peer }
@@ -509,15 +537,17 @@ impl AuthorizedRequest<'_> {
         let headers = &self.parts.headers;
         let media_types = operation.media_types();
         let media_type = match media_types.clone().next() {
-            Some(_) => negotiation::media_type(headers, media_types)?,
+            Some(_) if !operation.is_foreign() => negotiation::media_type(headers, media_types)?,
             // A response without a body has no media type to negotiate.
-            None => JSON,
+            _ => JSON,
         };
         let limits = &self.api.server.limits;
         let received = match &operation.body {
             None => ReceivedBody { bytes: Bytes::new(), memory: None },
             Some(kind) => {
-                request_headers::check_content_type(headers, kind.media_types)?;
+                if !operation.is_foreign() {
+                    request_headers::check_content_type(headers, kind.media_types)?;
+                }
                 let max = match (operation.need, kind.size) {
                     (Need::Nothing, _) => body::UNAUTHENTICATED_BYTES_MAX,
                     (_, BodySize::Object) => limits.body_bytes.min(body::OBJECT_BYTES_MAX),
@@ -533,7 +563,10 @@ impl AuthorizedRequest<'_> {
                 body::read(headers, content, limits).await?
             }
         };
-        let query = self.parts.uri.query().unwrap_or_default();
+        let query = match operation.is_foreign() {
+            true => "",
+            false => self.parts.uri.query().unwrap_or_default(),
+        };
         let mut query = Query::parse(query, operation.query, operation.filter, headers);
         query.check_fields(operation.fields);
         record.ignored = query.ignored();
@@ -543,6 +576,7 @@ impl AuthorizedRequest<'_> {
         let call = Call {
             server: Arc::clone(&self.api.server),
             caller: self.caller.clone(),
+            hook: self.hook.clone(),
             connection: self.connection,
             tenant: self.tenant()?,
             params: Arc::clone(&self.params),
@@ -619,6 +653,10 @@ impl AuthorizedRequest<'_> {
             PathObject::Hub => match param("hubId").parse() {
                 Ok(id) if store.hub(&tenant, id).await?.is_some_and(|it| it.is_there()) => None,
                 _ => absent("hub", param("hubId")),
+            },
+            PathObject::Hook => match param("hookId").parse() {
+                Ok(id) if store.hook(&tenant, id).await?.is_some() => None,
+                _ => absent("hook", param("hookId")),
             },
             PathObject::Client => match param("clientId").parse() {
                 Ok(id) if store.client(&tenant, &id).await?.is_some() => None,

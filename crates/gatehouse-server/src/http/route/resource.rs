@@ -4,6 +4,7 @@
 
 use std::pin::Pin;
 
+use gatehouse_core::Dialect;
 use gatehouse_core::filter::FilterFields;
 use gatehouse_core::rights::Scope;
 use http::Method;
@@ -54,11 +55,15 @@ pub(crate) enum PathObject {
     Contract,
     Account,
     Client,
+    Hook,
     Hub,
     Task,
     /// Only platforms know whether a product exists.
     Product,
 }
+
+/// The method of an operation that takes any: the request is one of a device, which a gateway passes on.
+pub(crate) const ANY_METHOD: &str = "*";
 
 /// One method on a path.
 pub(crate) struct Operation {
@@ -119,6 +124,9 @@ pub(crate) enum Need {
     Token,
     /// A token for the path's tenant with this scope.
     Scope(Scope),
+    /// The key of a hook of the path's tenant in this dialect, or a token with `access:verify`. A request in HTTP Basic
+    /// can't have a token.
+    Check(Dialect),
     /// A token with `admin` for the path's tenant.
     Admin,
     /// A token with `admin` for every tenant.
@@ -201,9 +209,18 @@ impl Operation {
             Need::Admin if is_operator => None,
             Need::Admin | Need::Scope(Scope::Admin) => Some(RequestKind::Administration),
             Need::Scope(Scope::ProductRead) => Some(RequestKind::Products),
-            Need::Scope(Scope::AccessVerify) => Some(RequestKind::Check),
+            Need::Check(_) | Need::Scope(Scope::AccessVerify) => Some(RequestKind::Check),
             Need::Scope(Scope::AccessRead | Scope::EventRead) => Some(RequestKind::Read),
             Need::Scope(Scope::AccessWrite | Scope::EventWrite) => Some(RequestKind::Change),
+        }
+    }
+
+    /// Whether other programs decide on the form of its requests: then only what the dialect knows is read, and nothing
+    /// else is checked.
+    pub(crate) fn is_foreign(&self) -> bool {
+        match self.need {
+            Need::Check(dialect) => dialect != Dialect::Json,
+            _ => false,
         }
     }
 
@@ -218,7 +235,20 @@ impl Resource {
     /// The operation of this method. HEAD is a GET whose body isn't sent.
     pub(crate) fn operation(&self, method: &Method) -> Option<&Operation> {
         let method = if method == Method::HEAD { "GET" } else { method.as_str() };
-        self.operations.iter().find(|operation| operation.method == method)
+        self.operations.iter().find(|it| it.method == method || it.method == ANY_METHOD)
+    }
+
+    /// The dialect of a path at which gateways ask for checks.
+    pub(crate) fn dialect(&self) -> Option<Dialect> {
+        match self.operations.first()?.need {
+            Need::Check(dialect) => Some(dialect),
+            _ => None,
+        }
+    }
+
+    /// Whether the path takes any method, also OPTIONS.
+    pub(crate) fn takes_any_method(&self) -> bool {
+        self.operations.iter().any(|it| it.method == ANY_METHOD)
     }
 
     /// The methods of the path, for the `Allow` header.

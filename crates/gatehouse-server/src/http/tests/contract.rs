@@ -153,13 +153,13 @@ async fn an_invalid_contract_is_refused() {
     400
     content-type: application/problem+json
     x-correlation-id: <correlation>
-    content-length: 1367
+    content-length: 1383
 
     {
       "type": "Bad Request",
       "status": 400,
       "title": "Invalid request",
-      "detail": "id must be the identifier in the path, or left out; productOfferingId must have 1 to 128 characters, not 0; status must be one of ACTIVE, SUSPENDED, TERMINATED, not `active`; maxAccesses must be a whole number from 0 to 1000000000000, not -1; endDateTime must be later than startDateTime; validityPeriod is for PREPAID contracts, and this one is PAY_PER_USE; quota is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses",
+      "detail": "id must be the identifier in the path, or left out; productOfferingId must have 1 to 128 characters, not 0; status must be one of ACTIVE, SUSPENDED, TERMINATED, not `active`; maxAccesses must be a whole number from 0 to 1000000000000, not -1; endDateTime must be later than startDateTime; validityPeriod is for PREPAID contracts, and this one is PAY_PER_USE; quota is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses, policy",
       "invalidParams": [
         {
           "name": "id",
@@ -187,7 +187,7 @@ async fn an_invalid_contract_is_refused() {
         },
         {
           "name": "quota",
-          "reason": "is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses"
+          "reason": "is not a field of this object; it may have id, productOfferingId, billingModel, status, startDateTime, endDateTime, validityPeriod, maxAccesses, policy"
         }
       ],
       "externalErrors": [],

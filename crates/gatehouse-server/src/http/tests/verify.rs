@@ -11,6 +11,7 @@ async fn correct_credentials_pass_the_check() {
     assert_snapshot!(gate.verify("ann", "s3cret").await.snapshot(), @r#"
     200
     content-type: application/json
+    cache-control: no-store
     x-correlation-id: <correlation>
     content-length: 171
 
@@ -35,6 +36,7 @@ async fn every_refused_check_looks_the_same() {
     401
     content-type: application/problem+json
     www-authenticate: Basic realm="device"
+    cache-control: no-store
     x-correlation-id: <correlation>
     content-length: 264
 
