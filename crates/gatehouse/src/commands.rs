@@ -42,6 +42,7 @@ pub(super) mod connector;
 pub(super) mod contract;
 pub(super) mod doctor;
 pub(super) mod event;
+pub(super) mod hook;
 pub(super) mod hub;
 pub(super) mod key;
 pub(super) mod login;
@@ -77,6 +78,7 @@ enum Command {
     Contract(contract::ContractCommand),
     Event(event::EventCommand),
     Hub(hub::HubCommand),
+    Hook(hook::HookCommand),
     Login(login::Login),
     Logout(logout::Logout),
     Profile(profile::ProfileCommand),
@@ -106,6 +108,7 @@ pub fn run() -> ExitCode {
         Command::Contract(contract) => contract.run(),
         Command::Event(event) => event.run(),
         Command::Hub(hub) => hub.run(),
+        Command::Hook(hook) => hook.run(),
         Command::Login(login) => login.run(),
         Command::Logout(logout) => logout.run(),
         Command::Profile(profile) => profile.run(),

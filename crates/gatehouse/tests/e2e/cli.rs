@@ -5,6 +5,7 @@ mod batch;
 mod errors;
 mod event;
 mod help;
+mod hook;
 mod hub;
 mod import;
 mod product;

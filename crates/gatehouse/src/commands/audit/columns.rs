@@ -62,6 +62,7 @@ fn change(event: &Value) -> String {
                 "scope" => "refused: scope missing".to_owned(),
                 "tenant" => "refused: another tenant".to_owned(),
                 "client" => "refused: wrong client or secret".to_owned(),
+                "hook" => "refused: wrong hook key".to_owned(),
                 other => format!("refused: {other}"),
             };
             format!("{why}{}", times(refusal))
