@@ -20,11 +20,15 @@ export const conditionsIn = (query) => {
 
 /** Groups of types that users select at once. @type {[string, RegExp][]} */
 const GROUPS = [
-  ['All changes of tenants, contracts, accounts, clients and hubs', /^(Tenant|Contract|Account|Client|Hub)/],
+  [
+    'All changes of tenants, contracts, accounts, clients, hubs and hooks',
+    /^(Tenant|Contract|Account|Client|Hub|Hook)/,
+  ],
   ['All about contracts', /^Contract/],
   ['All about accounts', /^Account/],
   ['All about clients', /^Client/],
   ['All about hubs', /^Hub/],
+  ['All about hooks', /^Hook/],
   ['All about tokens', /^Token/],
 ];
 

@@ -11,6 +11,7 @@ export const OBJECT_WORDS = {
   account: 'Account',
   client: 'Client',
   hub: 'Hub',
+  hook: 'Hook',
 };
 
 /** Verbs for changes of an object, by the end of the event's type. @type {Record<string, string>} */
@@ -22,6 +23,7 @@ const REASON_WORDS = {
   scope: 'the token lacks the scope',
   tenant: 'the token is for another tenant',
   client: 'unknown client or wrong secret',
+  hook: 'unknown hook key, or one of another dialect',
 };
 
 /** @param {string} reason of a refusal */
@@ -31,7 +33,7 @@ export const reasonWords = (reason) => REASON_WORDS[reason] ?? reason;
 export const TYPE_WORDS = [
   ...Object.entries(OBJECT_WORDS).flatMap(([, word]) =>
     Object.entries(VERBS)
-      .filter(([verb]) => !(word === 'Client' && verb === 'AttributeValueChange'))
+      .filter(([verb]) => !(['Client', 'Hook'].includes(word) && verb === 'AttributeValueChange'))
       .map(([verb, said]) => /** @type {[string, string]} */ ([`${word}${verb}Event`, `${word} ${said}`])),
   ),
   ['TokenIssueEvent', 'Tokens issued'],
