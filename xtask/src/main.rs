@@ -35,8 +35,8 @@ use postgres::{Commits, PostgresBinaries, ThrowawayPgBouncer, ThrowawayPostgres}
 use suites::Suites;
 use tools::node::Node;
 use tools::requirement::{
-    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GIT, HAPROXY, HASH_TOOLS, NATS, NPM, PATRONI,
-    PGBOUNCER, POSTGRES, PROCPS, PYTHON,
+    self, CERTIFICATES, CHROMIUM, CURL, ETCD, FONT, GATEWAYS, GIT, HAPROXY, HASH_TOOLS, NATS, NPM,
+    PATRONI, PGBOUNCER, POSTGRES, PROCPS, PYTHON,
 };
 use tools::{issuer, subscribers};
 
@@ -80,7 +80,7 @@ fn do_chore(chore: Chore) -> Result<(), Failure> {
 
 fn test(long: bool, cargo_arguments: &[String]) -> Result<(), Failure> {
     let for_rust_tests = [&CERTIFICATES, &POSTGRES, &PGBOUNCER, &NATS, &NPM, &PYTHON, &CURL];
-    let for_rust_tests = [&for_rust_tests[..], &HASH_TOOLS].concat();
+    let for_rust_tests = [&for_rust_tests[..], &HASH_TOOLS, &GATEWAYS].concat();
     if cargo_arguments.is_empty() {
         // All at once, so that a user who may not install gets one command for all suites.
         let for_other_suites = [&CHROMIUM, &FONT];

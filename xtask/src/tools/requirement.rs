@@ -51,6 +51,37 @@ pub(crate) const NATS: Requirement = Requirement {
     packages: &["nats-server"],
 };
 
+/// Gateways that ask gatehouse about devices.
+pub(crate) const GATEWAYS: [&Requirement; 4] = [
+    &Requirement {
+        name: "nginx",
+        least: Version::ANY,
+        find: || program::find("nginx").map(|_| Version::ANY),
+        packages: &["nginx-light"],
+    },
+    &Requirement {
+        name: "Caddy",
+        least: Version::new(2, 5),
+        find: || Version::parse(&read_output(Command::new("caddy").arg("version"))?),
+        packages: &["caddy"],
+    },
+    &Requirement {
+        name: "FreeRADIUS with its module rest",
+        least: Version::ANY,
+        find: || {
+            let module = Path::new("/usr/lib/freeradius/rlm_rest.so");
+            program::find("freeradius").filter(|_| module.is_file()).map(|_| Version::ANY)
+        },
+        packages: &["freeradius", "freeradius-rest"],
+    },
+    &Requirement {
+        name: "radclient",
+        least: Version::ANY,
+        find: || program::find("radclient").map(|_| Version::ANY),
+        packages: &["freeradius-utils"],
+    },
+];
+
 /// npm: version 7 is the first that reads the lock files. It depends on any Node.js; `node.rs` installs a newer one.
 pub(crate) const NPM: Requirement = Requirement {
     name: "npm",

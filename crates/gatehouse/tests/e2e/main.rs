@@ -15,6 +15,7 @@ mod disconnect;
 mod disk;
 mod doctor;
 mod followed_copy;
+mod gateways;
 mod handover;
 mod history;
 mod hostile;
