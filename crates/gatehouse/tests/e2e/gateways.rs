@@ -171,7 +171,7 @@ async fn nginx_lets_in_whom_gatehouse_lets_in() {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|it| format!("{it}_temp_path {dir}/{it};\n"));
     let text = format!(
-        "daemon off; worker_processes 1; pid {dir}/nginx.pid; error_log {dir}/nginx.log;\n\
+        "daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/nginx.log;\n\
          events {{}}\nhttp {{\naccess_log off;\n{}\n{site}\n}}\n",
         temporary.concat()
     );
