@@ -124,7 +124,7 @@ async fn check_proxy(asked: &Asked, port: u16, service: &Subscriber, at_no_answe
         (STRANGE, PASSWORD, 204),
         ("ann", "wrong", 401),
         ("bob", PASSWORD, 401),
-        ("nobody", PASSWORD, 401),
+        ("unknown", PASSWORD, 401),
     ] {
         let response = request(asked, port, username, password).await;
         assert_eq!(response.status().as_u16(), status, "{username}");
@@ -262,7 +262,7 @@ async fn freeradius_lets_in_whom_gatehouse_lets_in() {
         (STRANGE, PASSWORD, "Access-Accept"),
         ("ann", "wrong", "Access-Reject"),
         ("bob", PASSWORD, "Access-Reject"),
-        ("nobody", PASSWORD, "Access-Reject"),
+        ("unknown", PASSWORD, "Access-Reject"),
     ] {
         let reply = radius_request(&setup, port, username, password);
         assert!(reply.contains(expected), "{username}: {reply}");

@@ -102,7 +102,7 @@ async fn a_policy_has_the_same_outcome_in_every_dialect() {
             ("b.b",    "subscribe", "news/today",      true),
             ("none",   "publish",   "devices/none/up", false),
             ("pre",    "publish",   "up/pre",          false),
-            ("nobody", "publish",   "up/nobody",       false),
+            ("unknown", "publish",   "up/unknown",       false),
         ];
         for (username, action, topic, allowed) in cases {
             let what = format!("{}: {username} {action} {topic}", estate.gate.kind);
@@ -160,7 +160,7 @@ async fn the_credentials_decide_in_every_dialect() {
             ("pre", "s3cret", true),
             ("ann", "wrong", false),
             ("ann", "", false),
-            ("nobody", "s3cret", false),
+            ("unknown", "s3cret", false),
             ("", "s3cret", false),
             (&*"x".repeat(200), "s3cret", false),
         ] {

@@ -58,8 +58,8 @@ async fn a_hook_is_created_read_listed_and_deleted() {
 
         assert_eq!(gate.delete(&path).await.status, 204);
         assert_eq!((gate.delete(&path).await.status, gate.get(&path).await.status), (404, 404));
-        assert_eq!(gate.get("/-/admin/tenants/nobody/hooks").await.status, 404);
-        let nowhere = gate.post("/-/admin/tenants/nobody/hooks", r#"{"dialect": "json"}"#).await;
+        assert_eq!(gate.get("/-/admin/tenants/unknown/hooks").await.status, 404);
+        let nowhere = gate.post("/-/admin/tenants/unknown/hooks", r#"{"dialect": "json"}"#).await;
         assert_eq!(nowhere.status, 404);
         let audit = gate.get("/-/admin/tenants/acme/audit?eventType=HookCreateEvent").await;
         while gate.gate.server.app.number_events().await.unwrap() {}
@@ -103,7 +103,7 @@ async fn a_key_is_good_for_checks_of_its_tenant_and_dialect_until_its_hook_is_de
         for path in [
             format!("/acme/verify/~{}/basic", of_json.key),
             format!("/rival/verify/~{key}/basic"),
-            format!("/nobody/verify/~{key}/basic"),
+            format!("/unknown/verify/~{key}/basic"),
             "/acme/verify/~x/basic".to_owned(),
             "/acme/verify/~/basic".to_owned(),
             "/acme/verify/basic".to_owned(),
